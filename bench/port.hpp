@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MPL-2.0
+
+#pragma once
+
+#include "settings.hpp"
+
+#include <zmq.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+inline constexpr std::size_t lent_blocks_max = 16384;
+
+inline void fill_body(unsigned char* body, std::size_t body_bytes) {
+    for (std::size_t i = sizeof(header); i < body_bytes; ++i) {
+        body[i] = static_cast<unsigned char>(i * 131 + 7);
+    }
+}
+
+// Memory of the application that messages refer to; the library gives each block back through
+// `on_released`, on whichever thread lets go of the message last.
+class lent_blocks {
+public:
+    explicit lent_blocks(std::size_t body_bytes) : body_bytes_(body_bytes) {}
+    lent_blocks(const lent_blocks&) = delete;
+    lent_blocks& operator=(const lent_blocks&) = delete;
+    // Waits for the library to give back every block, so it must outlive the context.
+    ~lent_blocks() {
+        for (const auto& owned : blocks_) {
+            while (owned->lent.load(std::memory_order_acquire)) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    struct block {
+        std::unique_ptr<unsigned char[]> octets;
+        std::atomic<bool> lent{false};
+    };
+
+    block& take() {
+        for (;;) {
+            for (int attempt = 0; attempt < 4 && !blocks_.empty(); ++attempt) {
+                next_ = (next_ + 1) % blocks_.size();
+                if (!blocks_[next_]->lent.load(std::memory_order_acquire)) {
+                    blocks_[next_]->lent.store(true, std::memory_order_relaxed);
+                    return *blocks_[next_];
+                }
+            }
+            if (blocks_.size() < lent_blocks_max) {
+                auto fresh = std::make_unique<block>();
+                fresh->octets = std::make_unique<unsigned char[]>(body_bytes_);
+                fill_body(fresh->octets.get(), body_bytes_);
+                blocks_.push_back(std::move(fresh));
+                next_ = blocks_.size() - 2;
+            } else {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    static void on_released(void*, void* hint) {
+        static_cast<block*>(hint)->lent.store(false, std::memory_order_release);
+    }
+
+private:
+    std::size_t body_bytes_;
+    std::size_t next_ = 0;
+    std::vector<std::unique_ptr<block>> blocks_;
+};
+
+// Sends and receives bodies through the part of the API that --api names.
+class port {
+public:
+    port(const settings& run, void* socket, lent_blocks& lent)
+        : run_(run), socket_(socket), lent_(lent), outgoing_(run.body_bytes),
+          incoming_(run.body_bytes), expected_(run.body_bytes) {
+        fill_body(outgoing_.data(), run.body_bytes);
+        fill_body(expected_.data(), run.body_bytes);
+        zmq_msg_init(&received_);
+    }
+    port(const port&) = delete;
+    port& operator=(const port&) = delete;
+    ~port() { zmq_msg_close(&received_); }
+
+    void send(const header& head) {
+        if (!try_send(head)) {
+            fail("zmq_send");
+        }
+    }
+
+    // Until the first message has gone, the peer may be on its way: not every library routes to it
+    // as soon as zmq_connect returns. The time limit bounds the attempts.
+    void send_to(const std::string& address, const header& head) {
+        while (zmq_send(socket_, address.data(), address.size(), ZMQ_SNDMORE) < 0 ||
+               !try_send(head)) {
+            if (peer_seen_ || zmq_errno() != EHOSTUNREACH) {
+                fail("zmq_send to a routing id");
+            }
+            std::this_thread::yield();
+        }
+        peer_seen_ = true;
+    }
+
+    // Reads the routing id that precedes a body, for `answer`.
+    void recv_address() {
+        const int octets = zmq_recv(socket_, address_, sizeof address_, 0);
+        if (octets < 0) {
+            fail("zmq_recv of a routing id");
+        }
+        address_bytes_ = static_cast<std::size_t>(octets);
+    }
+
+    header recv() {
+        const unsigned char* body = nullptr;
+        int octets = 0;
+        if (run_.api == api_kind::buffer) {
+            octets = zmq_recv(socket_, incoming_.data(), run_.body_bytes, 0);
+            body = incoming_.data();
+        } else {
+            octets = zmq_msg_recv(&received_, socket_, 0);
+            body = static_cast<const unsigned char*>(zmq_msg_data(&received_));
+        }
+        if (octets < 0) {
+            fail("zmq_recv");
+        }
+        if (static_cast<std::size_t>(octets) != run_.body_bytes) {
+            reject("a message of " + std::to_string(octets) + " octets came instead of " +
+                   std::to_string(run_.body_bytes));
+        }
+        if (run_.verifies_bodies &&
+            std::memcmp(body + sizeof(header), expected_.data() + sizeof(header),
+                        run_.body_bytes - sizeof(header)) != 0) {
+            reject("a message came with altered octets");
+        }
+        header head{};
+        std::memcpy(&head, body, sizeof head);
+        return head;
+    }
+
+    // Sends back what recv returned last, to whom it came from.
+    void answer(bool addressed) {
+        if (addressed && zmq_send(socket_, address_, address_bytes_, ZMQ_SNDMORE) < 0) {
+            fail("zmq_send of a routing id");
+        }
+        if (run_.api == api_kind::buffer) {
+            if (zmq_send(socket_, incoming_.data(), run_.body_bytes, 0) < 0) {
+                fail("zmq_send of an answer");
+            }
+        } else if (zmq_msg_send(&received_, socket_, 0) < 0) {
+            fail("zmq_msg_send of an answer");
+        }
+    }
+
+private:
+    bool try_send(const header& head) {
+        zmq_msg_t message;
+        switch (run_.api) {
+        case api_kind::buffer:
+            std::memcpy(outgoing_.data(), &head, sizeof head);
+            return zmq_send(socket_, outgoing_.data(), run_.body_bytes, 0) >= 0;
+        case api_kind::msg: {
+            if (zmq_msg_init_size(&message, run_.body_bytes) != 0) {
+                fail("zmq_msg_init_size");
+            }
+            auto* body = static_cast<unsigned char*>(zmq_msg_data(&message));
+            if (run_.verifies_bodies) {
+                std::memcpy(body, expected_.data(), run_.body_bytes);
+            }
+            std::memcpy(body, &head, sizeof head);
+            break;
+        }
+        case api_kind::ref: {
+            lent_blocks::block& block = lent_.take();
+            std::memcpy(block.octets.get(), &head, sizeof head);
+            if (zmq_msg_init_data(&message, block.octets.get(), run_.body_bytes,
+                                  lent_blocks::on_released, &block) != 0) {
+                fail("zmq_msg_init_data");
+            }
+            break;
+        }
+        }
+        if (zmq_msg_send(&message, socket_, 0) >= 0) {
+            return true;
+        }
+        const int error = errno;
+        zmq_msg_close(&message);
+        errno = error;
+        return false;
+    }
+
+    const settings& run_;
+    void* socket_;
+    lent_blocks& lent_;
+    std::vector<unsigned char> outgoing_;
+    std::vector<unsigned char> incoming_;
+    std::vector<unsigned char> expected_;
+    zmq_msg_t received_;
+    unsigned char address_[256];
+    std::size_t address_bytes_ = 0;
+    bool peer_seen_ = false;
+};
+
+} // namespace bench

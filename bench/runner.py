@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MPL-2.0
+"""Starts the two processes of a pattern benchmark, paces their rounds and collects their lines.
+
+Every process is started in a group of its own, is bounded by its own time limit and by the
+driver's, and is ended by its id when anything goes wrong.
+"""
+
+import atexit
+import dataclasses
+import json
+import os
+import queue
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BENCH_DIR = os.path.dirname(os.path.abspath(__file__))
+PROJECT_DIR = os.path.dirname(BENCH_DIR)
+BUILD_DIR = os.path.join(PROJECT_DIR, "build", "bench")
+
+# Ports below the range from which Linux takes ephemeral ones.
+PORT_MIN = 20000
+PORT_MAX = 32767
+PORT_ATTEMPTS_MAX = 200
+
+# The binary ends itself at its limit; the driver waits this much longer before it does so.
+LIMIT_MARGIN_SECONDS = 5.0
+STDERR_KEPT_BYTES = 4000
+
+PUBLISHER_PATTERNS = ("pub_sub",)
+LATENCY_PATTERNS = ("req_rep", "dealer_router_latency")
+
+
+class RunFailed(Exception):
+    """A run that crashed, hung, lost messages or loaded the wrong library."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A library under test: a folder that holds libzmq.so.5."""
+
+    name: str
+    library_dir: str
+
+    def environment(self):
+        variables = dict(os.environ)
+        variables["LD_LIBRARY_PATH"] = self.library_dir
+        return variables
+
+    def library(self):
+        return os.path.realpath(os.path.join(self.library_dir, "libzmq.so.5"))
+
+
+_live = set()
+_live_lock = threading.Lock()
+
+
+def _end(process):
+    """Ends one process and what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    process.wait()
+    with _live_lock:
+        _live.discard(process)
+
+
+def end_all():
+    with _live_lock:
+        remaining = list(_live)
+    for process in remaining:
+        _end(process)
+
+
+atexit.register(end_all)
+
+
+def exit_on_signals():
+    """Makes SIGTERM and SIGHUP end the children as an interrupt does."""
+
+    def on_signal(number, _frame):
+        raise KeyboardInterrupt(f"signal {number}")
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGHUP, on_signal)
+
+
+class Side:
+    """One started process, its event lines and its standard input."""
+
+    def __init__(self, name, command, environment):
+        self.name = name
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=environment,
+            start_new_session=True,
+            text=True,
+        )
+        with _live_lock:
+            _live.add(self._process)
+        self._events = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            try:
+                self._events.put(json.loads(line))
+            except ValueError:
+                self._events.put({"event": f"unreadable: {line.strip()}"})
+        self._events.put(None)
+
+    def wait_for(self, event, deadline):
+        """Returns the next event line, which must be of this kind."""
+        try:
+            line = self._events.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise RunFailed(f"{self.name}: no '{event}' line in time") from None
+        if line is None:
+            status = self._process.wait()
+            raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
+        if line["event"] != event:
+            raise RunFailed(f"{self.name}: '{line['event']}' line instead of '{event}'")
+        return line
+
+    def release(self):
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # The next wait_for tells how the process ended.
+
+    def join(self, deadline):
+        try:
+            status = self._process.wait(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise RunFailed(f"{self.name} did not end") from None
+        if status != 0:
+            raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
+
+    def stderr_text(self):
+        self._stderr.seek(0)
+        return self._stderr.read().decode(errors="replace")
+
+    def stderr_tail(self):
+        return " ".join(self.stderr_text()[-STDERR_KEPT_BYTES:].split()) or "no message"
+
+    def close(self):
+        _end(self._process)
+        self._reader.join()
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass  # A release that the process did not live to read.
+        self._process.stdout.close()
+        self._stderr.close()
+
+
+def free_port():
+    for _ in range(PORT_ATTEMPTS_MAX):
+        port = random.randint(PORT_MIN, PORT_MAX)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise RunFailed("no free port was found")
+
+
+def make_endpoint(transport, folder):
+    if transport == "tcp":
+        return f"tcp://127.0.0.1:{free_port()}"
+    if transport == "ipc":
+        return f"ipc://{folder}/{random.getrandbits(32):08x}"
+    return "inproc://bench"
+
+
+def _check_library(ready, subject):
+    if os.path.realpath(ready["library"]) != subject.library():
+        raise RunFailed(f"{subject.name}: {ready['library']} was loaded, not {subject.library()}")
+
+
+@dataclasses.dataclass
+class RunOutcome:
+    """The result lines per round: {"sender": {...}, "receiver": {...}} and the closing lines."""
+
+    results: list
+    closings: list
+    stderr: dict
+
+
+def run_pattern(
+    binary, subject, pattern, transport, options, seconds_max, rounds=1, wrap=None, peer_subject=None
+):
+    """Runs both sides on `subject`, or the receiver on `peer_subject`, and returns what they said.
+
+    `options` are further arguments of the binary; `seconds_max` bounds each round; `wrap` maps a
+    role to the command that a tool such as strace is started by.
+    """
+    wrap = wrap or (lambda role: [])
+    receiver_subject = peer_subject or subject
+    with tempfile.TemporaryDirectory(prefix="zbench-") as folder:
+        endpoint = make_endpoint(transport, folder)
+        shared = ["--pattern", pattern, "--transport", endpoint, "--rounds", str(rounds)]
+        shared += ["--limit", str(int(seconds_max)), "--paced"] + options
+
+        def start(role, library):
+            return Side(role, wrap(role) + [binary, role] + shared, library.environment())
+
+        sides = {}
+        try:
+            if transport == "inproc":
+                sides["both"] = start("both", subject)
+                return _run_one_process(sides["both"], subject, seconds_max, rounds)
+            binder = "sender" if pattern in PUBLISHER_PATTERNS else "receiver"
+            for role in (binder, "receiver" if binder == "sender" else "sender"):
+                sides[role] = start(role, subject if role == "sender" else receiver_subject)
+            by_role = {"sender": subject, "receiver": receiver_subject}
+            return _run_two_processes(sides, binder, by_role[binder], seconds_max, rounds)
+        finally:
+            for side in sides.values():
+                side.close()
+
+
+def _run_one_process(side, subject, seconds_max, rounds):
+    outcome = RunOutcome([], [], {})
+    for _ in range(rounds):
+        deadline = time.monotonic() + seconds_max + LIMIT_MARGIN_SECONDS
+        _check_library(side.wait_for("ready", deadline), subject)
+        lines = [side.wait_for("result", deadline) for _ in range(2)]
+        outcome.results.append({line["role"]: line for line in lines})
+        outcome.closings.append({"both": side.wait_for("closed", deadline)})
+    side.join(time.monotonic() + LIMIT_MARGIN_SECONDS)
+    outcome.stderr = {"both": side.stderr_text()}
+    return outcome
+
+
+def _run_two_processes(sides, binder, binder_subject, seconds_max, rounds):
+    sender = sides["sender"]
+    receiver = sides["receiver"]
+    connector = receiver if binder == "sender" else sender
+    outcome = RunOutcome([], [], {})
+    for _ in range(rounds):
+        deadline = time.monotonic() + seconds_max + LIMIT_MARGIN_SECONDS
+        _check_library(sides[binder].wait_for("ready", deadline), binder_subject)
+        connector.release()
+        # The receiver first: it names a loss, where the sender only notices that a peer is gone.
+        lines = {"receiver": receiver.wait_for("result", deadline)}
+        lines["sender"] = sender.wait_for("result", deadline)
+        sender.release()
+        outcome.results.append(lines)
+        outcome.closings.append(
+            {role: side.wait_for("closed", deadline) for role, side in sides.items()}
+        )
+    for side in sides.values():
+        side.join(time.monotonic() + LIMIT_MARGIN_SECONDS)
+    outcome.stderr = {role: side.stderr_text() for role, side in sides.items()}
+    return outcome
+
+
+def run_raw(binary, transport, size, seconds, warmup, is_latency):
+    """Runs the raw-socket limit and returns its result line."""
+    command = [binary, "--transport", transport, "--size", str(size)]
+    command += ["--seconds", str(seconds), "--warmup", str(warmup)]
+    command += ["--latency"] if is_latency else []
+    side = Side("raw_limit", command, dict(os.environ))
+    try:
+        line = side.wait_for("result", time.monotonic() + seconds + warmup + 20)
+        side.join(time.monotonic() + LIMIT_MARGIN_SECONDS)
+        return line
+    finally:
+        side.close()
+
+
+def build_binary(name):
+    """Builds one bench program with the system's compiler unless an up-to-date one exists."""
+    source = os.path.join(BENCH_DIR, name + ".cpp")
+    target = os.path.join(BUILD_DIR, name)
+    sources = [entry.path for entry in os.scandir(BENCH_DIR) if entry.name.endswith((".hpp", ".cpp"))]
+    changed = max(os.path.getmtime(path) for path in sources)
+    if os.path.exists(target) and os.path.getmtime(target) > changed:
+        return target
+    os.makedirs(BUILD_DIR, exist_ok=True)
+    compiler = os.environ.get("CXX", "c++")
+    command = [compiler, "-std=c++20", "-O2", "-pthread", source, "-o", target]
+    include_dir = os.path.join(PROJECT_DIR, "include")
+    if os.path.exists(os.path.join(include_dir, "zmq.h")):
+        command += ["-I", include_dir]
+    if name == "pattern_bench":
+        command += ["-lzmq"]
+    print(f"building {name}", file=sys.stderr)
+    status = subprocess.run(command, check=False)
+    if status.returncode != 0:
+        sys.exit(f"{name} did not build; libzmq3-dev or -DZLINK_BENCH_LIBZMQ is needed")
+    return target
+
+
+def default_zlink_dir():
+    """The folder of this tree's own libzmq.so.5: where a release build lays it."""
+    release = os.path.join(PROJECT_DIR, "build", "release")
+    for folder in (release, os.path.join(release, "lib"), os.path.join(release, "src")):
+        if os.path.exists(os.path.join(folder, "libzmq.so.5")):
+            return folder
+    return release
+
+
+DEFAULT_LIBZMQ_DIR = "/usr/lib/x86_64-linux-gnu"
+
+
+def decode_subject(text):
+    """Decodes NAME=DIR; the names libzmq, zlink and omq have folders of their own."""
+    name, separator, folder = text.partition("=")
+    if not separator:
+        folder = {
+            "libzmq": DEFAULT_LIBZMQ_DIR,
+            "zlink": default_zlink_dir(),
+            "omq": os.path.join(BUILD_DIR, "omq"),
+        }.get(name, "")
+    subject = Subject(name, os.path.abspath(os.path.expanduser(folder)))
+    if not folder or not os.path.exists(subject.library()):
+        raise ValueError(f"{name}: no libzmq.so.5 in '{folder}'")
+    return subject

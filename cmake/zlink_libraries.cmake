@@ -1,0 +1,80 @@
+# Links libzlink.so and libzmq.so.5 from zlink_objects, and says what installing puts where. The two
+# hold the same code and differ in the names they export, which src/api/functions.def lists.
+
+set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# The release of libzmq that libzmq.so.5 stands for; zmq.h says the same.
+set(zmq_version 4.3.5)
+
+set(function_table ${PROJECT_SOURCE_DIR}/src/api/functions.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${function_table})
+file(STRINGS ${function_table} function_lines REGEX "^ZLINK_FUNCTION\\(")
+
+# Adds the shared library `target`, which exports the table's functions under `prefix` and nothing
+# else. The version node has no name, so the symbols have no version, as libzmq's have none.
+function(add_exporting_library target prefix)
+    set(exported "")
+    foreach(line IN LISTS function_lines)
+        string(REGEX REPLACE "^ZLINK_FUNCTION\\(([a-z0-9_]+)\\)$" "${prefix}\\1" symbol "${line}")
+        string(APPEND exported "        ${symbol};\n")
+    endforeach()
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+    file(CONFIGURE OUTPUT ${script} CONTENT "{\n    global:\n${exported}    local:\n        *;\n};\n")
+
+    add_library(${target} SHARED)
+    set_target_properties(${target} PROPERTIES
+        LINKER_LANGUAGE CXX
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+        LINK_DEPENDS ${script})
+    target_link_libraries(${target} PRIVATE zlink_objects)
+    target_link_options(${target} PRIVATE LINKER:--version-script=${script})
+    # A sanitizer's run-time library is linked to the program only.
+    if(NOT ZLINK_SANITIZE)
+        target_link_options(${target} PRIVATE LINKER:-z,defs)
+    endif()
+    target_include_directories(${target} INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
+add_exporting_library(zlink zlink_)
+set_target_properties(zlink PROPERTIES SOVERSION 0)
+add_library(zlink::zlink ALIAS zlink)
+
+add_exporting_library(libzmq zmq_)
+set_target_properties(libzmq PROPERTIES OUTPUT_NAME zmq SOVERSION 5)
+
+install(FILES
+    ${PROJECT_SOURCE_DIR}/include/zlink.h
+    ${PROJECT_SOURCE_DIR}/include/zmq.h
+    ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# Installs `target` as the CMake package `package` (find_package) and the pkg-config module `module`.
+# Further arguments go to install(EXPORT).
+function(install_package target package version compatibility module)
+    set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
+    install(TARGETS ${target} EXPORT ${package}Targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT ${package}Targets DESTINATION ${folder} ${ARGN})
+    configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/${package}Config.cmake.in
+        ${CMAKE_CURRENT_BINARY_DIR}/${package}Config.cmake INSTALL_DESTINATION ${folder})
+    write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${package}ConfigVersion.cmake
+        VERSION ${version} COMPATIBILITY ${compatibility})
+    install(FILES
+        ${CMAKE_CURRENT_BINARY_DIR}/${package}Config.cmake
+        ${CMAKE_CURRENT_BINARY_DIR}/${package}ConfigVersion.cmake
+        DESTINATION ${folder})
+
+    # Where the prefix lies as seen from the .pc file, so that an installed tree can be moved.
+    set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    file(RELATIVE_PATH path_to_prefix /${pkgconfig_folder} /)
+    string(REGEX REPLACE "/$" "" path_to_prefix ${path_to_prefix})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${module}.pc.in
+        ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc DESTINATION ${pkgconfig_folder})
+endfunction()
+
+install_package(zlink zlink ${PROJECT_VERSION} SameMinorVersion libzlink NAMESPACE zlink::)
+install_package(libzmq ZeroMQ ${zmq_version} AnyNewerVersion libzmq)

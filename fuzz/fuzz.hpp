@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+/// Each target defines it; libFuzzer, or run_corpus.cpp, calls it with octets of its choice.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace zlink::fuzz {
+
+/// Ends the process, which the fuzzer reports together with the input, unless `claim` holds.
+inline void require(bool claim) noexcept {
+    if (!claim) {
+        std::abort();
+    }
+}
+
+/// Reads every octet of a view, so that the address sanitizer sees one that leaves its buffer.
+inline void touch(std::span<const std::byte> octets) noexcept {
+    for (const std::byte& octet : octets) {
+        static_cast<void>(*const_cast<const volatile std::byte*>(&octet));
+    }
+}
+
+} // namespace zlink::fuzz

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MPL-2.0
+// Input: an octet that picks mechanism and the size of pieces, then what a peer sends. The
+// outcome must not depend on how the input is cut into pieces.
+#include "fuzz.hpp"
+
+#include "wire/zmtp/greeting.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+using namespace zlink::wire::zmtp;
+using zlink::fuzz::require;
+
+namespace {
+
+bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+}
+
+void receive(greeting_exchange& exchange, std::span<const std::byte> octets,
+             std::size_t piece_bytes_max) {
+    while (!octets.empty()) {
+        const std::size_t piece_bytes = std::min(piece_bytes_max, octets.size());
+        auto piece = octets.first(piece_bytes);
+        exchange.on_received(piece);
+        octets = octets.subspan(piece_bytes - piece.size());
+        if (!piece.empty()) {
+            return;
+        }
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    constexpr std::array<std::string_view, 4> mechanisms{"NULL", "PLAIN", "CURVE",
+                                                         "ABCDEFGHIJKLMNOPQRST"};
+    const std::string_view mechanism = mechanisms[data[0] % mechanisms.size()];
+    const auto octets = std::as_bytes(std::span{data + 1, size - 1});
+
+    greeting_exchange at_once{mechanism, 5};
+    receive(at_once, octets, octets.size() + 1);
+    greeting_exchange in_pieces{mechanism, 5};
+    receive(in_pieces, octets, 1 + data[0] / mechanisms.size());
+
+    require(at_once.state() == in_pieces.state());
+    require(same(at_once.received(), in_pieces.received()));
+    require(same(at_once.outgoing(), in_pieces.outgoing()));
+    require(at_once.peer().version == in_pieces.peer().version);
+    require(at_once.peer().mechanism == in_pieces.peer().mechanism);
+
+    require(at_once.received().size() <= greeting_bytes);
+    require(same(at_once.received(), octets.first(at_once.received().size())));
+    const std::size_t staged = at_once.outgoing().size();
+    require(staged == signature_bytes || staged == signature_bytes + 1 || staged == greeting_bytes);
+    if (at_once.state() == greeting_state::complete) {
+        require(at_once.received().size() == greeting_bytes);
+        require(at_once.peer().mechanism == mechanism);
+        require(at_once.peer().major >= 3);
+    }
+    return 0;
+}

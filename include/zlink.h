@@ -1,0 +1,811 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/// @file
+/// zlink's C API.
+///
+/// An application makes a context, opens sockets in it, binds and connects them, and sends and
+/// receives messages; each message consists of one or more frames, and arrives whole or not at all.
+/// The functions are those of libzmq's stable API: `zlink_x` here is `zmq_x` in zmq.h, one function
+/// under two names, and constants common to both have the same values. Both headers may be included
+/// together, and their types are the same types.
+///
+/// Unless a function says otherwise
+///  - a function that gives an int gives -1, and one that gives a pointer gives NULL, when it
+///  fails,
+///    with the reason in errno, and then has changed nothing;
+///  - texts end with a zero octet, sizes are in octets, times in milliseconds;
+///  - a call that waits fails with EINTR when a signal handler ran on its thread, and with ETERM
+///    when its context is shut down. Afterwards all that is left to do with that context's sockets
+///    is to close them.
+///
+/// @threads A context may be used by any number of threads at once. A socket may be used by one
+///          thread at a time; handing it to another thread takes a full memory barrier, as a mutex
+///          has. The same holds for messages, timers, and stopwatches. Atomic counters are free.
+#ifndef ZLINK_H
+#define ZLINK_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined __GNUC__ || defined __clang__
+#define ZLINK_EXPORT __attribute__((visibility("default")))
+#else
+#define ZLINK_EXPORT
+#endif
+
+/// Version of the API, which is that of the libzmq whose stable API it provides.
+#define ZLINK_VERSION_MAJOR 4
+#define ZLINK_VERSION_MINOR 3
+#define ZLINK_VERSION_PATCH 5
+#define ZLINK_MAKE_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define ZLINK_VERSION                                                                              \
+    ZLINK_MAKE_VERSION(ZLINK_VERSION_MAJOR, ZLINK_VERSION_MINOR, ZLINK_VERSION_PATCH)
+
+/// @name Errors
+
+/// Where the numbers begin of errors that errno.h of the system lacks.
+#define ZLINK_HAUSNUMERO 156384712
+
+#ifndef EFSM
+/// The operation is not possible in the socket's current state.
+#define EFSM (ZLINK_HAUSNUMERO + 51)
+/// The transport does not work with this type of socket.
+#define ENOCOMPATPROTO (ZLINK_HAUSNUMERO + 52)
+/// The context was shut down.
+#define ETERM (ZLINK_HAUSNUMERO + 53)
+/// The context has no I/O thread for the work.
+#define EMTHREAD (ZLINK_HAUSNUMERO + 54)
+#endif
+
+/// Gives the calling thread's errno, for programs that cannot reach it themselves.
+ZLINK_EXPORT int zlink_errno(void);
+
+/// Describes `error`, one of the system's errno numbers or of those above.
+///
+/// @return A text in English, never NULL. For our own numbers it lives as long as the program; for
+///         the system's, until the thread calls this or strerror again.
+ZLINK_EXPORT const char* zlink_strerror(int error);
+
+/// Writes the version of the library in use, as ZLINK_VERSION_* state it at compile time.
+ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
+
+#define ZLINK_HAS_CAPABILITIES 1
+
+/// Asks whether this build has `capability`: "ipc", "curve", "gssapi", "pgm", "tipc", "norm",
+/// "vmci" or "draft".
+///
+/// @return 1 if it does, 0 if it does not or the name is unknown.
+ZLINK_EXPORT int zlink_has(const char* capability);
+
+/// @name Context
+
+/// Threads that do the I/O. Default 1. With 0 the caller drives: a call that would wait does the
+/// I/O of its context meanwhile. Read when the first socket is opened.
+#define ZLINK_IO_THREADS 1
+/// Most sockets open at once. Default 1023. Read when the first socket is opened.
+#define ZLINK_MAX_SOCKETS 2
+/// Read only: the largest value that ZLINK_MAX_SOCKETS takes.
+#define ZLINK_SOCKET_LIMIT 3
+/// Write only: the I/O threads' priority, in the sense of pthread_setschedparam. -1: unchanged.
+#define ZLINK_THREAD_PRIORITY 3
+/// The I/O threads' scheduling policy, likewise. -1: unchanged.
+#define ZLINK_THREAD_SCHED_POLICY 4
+/// Largest frame that may be sent, in octets. Default INT_MAX.
+#define ZLINK_MAX_MSGSZ 5
+/// Read only: sizeof(zlink_msg_t).
+#define ZLINK_MSG_T_SIZE 6
+/// Write only: adds a processor to those the I/O threads may run on.
+#define ZLINK_THREAD_AFFINITY_CPU_ADD 7
+/// Write only: takes one away again.
+#define ZLINK_THREAD_AFFINITY_CPU_REMOVE 8
+/// A number that the names of the I/O threads begin with. Default 0: none.
+#define ZLINK_THREAD_NAME_PREFIX 9
+
+#define ZLINK_IO_THREADS_DFLT 1
+#define ZLINK_MAX_SOCKETS_DFLT 1023
+#define ZLINK_THREAD_PRIORITY_DFLT (-1)
+#define ZLINK_THREAD_SCHED_POLICY_DFLT (-1)
+
+/// Makes a context. Its threads start when its first socket is opened.
+///
+/// @owns  The caller, who ends it with zlink_ctx_term.
+/// @error EMFILE  The process has no descriptor left.
+ZLINK_EXPORT void* zlink_ctx_new(void);
+
+/// Ends `context`: shuts it down, waits for its sockets, frees it.
+///
+/// @blocks  Until every socket is closed by its owner and its linger is over.
+/// @error EFAULT  `context` is not a context.
+/// @error EINTR   A signal handler ran; call it again to go on waiting.
+ZLINK_EXPORT int zlink_ctx_term(void* context);
+
+/// Makes every call that waits on a socket of `context`, now or later, fail with ETERM, and
+/// refuses new sockets. zlink_ctx_term is still needed.
+///
+/// @error EFAULT  `context` is not a context.
+ZLINK_EXPORT int zlink_ctx_shutdown(void* context);
+
+/// Sets a context option: one of those above, ZLINK_IPV6 (the default for new sockets) or
+/// ZLINK_BLOCKY (0: new sockets linger for 0 instead of for ever).
+///
+/// @error EFAULT  `context` is not a context.
+/// @error EINVAL  The option is unknown or read only, or the value out of its range.
+ZLINK_EXPORT int zlink_ctx_set(void* context, int option, int value);
+
+/// @return The option's value, never negative but for ZLINK_THREAD_SCHED_POLICY, or -1.
+/// @error EFAULT  `context` is not a context.
+/// @error EINVAL  The option is unknown or write only.
+ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
+
+/// Deprecated: zlink_ctx_new followed by setting ZLINK_IO_THREADS.
+///
+/// @error EINVAL  `io_threads` is negative.
+ZLINK_EXPORT void* zlink_init(int io_threads);
+
+/// Deprecated names of zlink_ctx_term.
+ZLINK_EXPORT int zlink_term(void* context);
+ZLINK_EXPORT int zlink_ctx_destroy(void* context);
+
+// Shared with zmq.h; whichever header comes first defines them.
+
+#ifndef ZLINK_SHARED_TYPES
+#define ZLINK_SHARED_TYPES
+struct zmq_msg_t {
+#if defined __GNUC__ || defined __clang__
+    unsigned char _[64] __attribute__((aligned(sizeof(void*))));
+#else
+    void* _[64 / sizeof(void*)];
+#endif
+};
+
+struct zmq_pollitem_t {
+    void* socket;
+    int fd;
+    short events;
+    short revents;
+};
+#endif
+
+/// Declared here so that a prototype may name it; <sys/uio.h> defines it.
+struct iovec;
+
+/// @name Messages
+
+/// One frame. Opaque; to be touched by the functions below only, and not to be copied or moved as
+/// octets. Each one initialised must be closed, sent, or moved from.
+typedef struct zmq_msg_t zlink_msg_t;
+
+/// Frees what zlink_msg_init_data was given. Runs once, on any thread, possibly before
+/// zlink_msg_init_data's caller sees it return; it may not call functions on sockets.
+typedef void(zlink_free_fn)(void* data, void* hint);
+
+/// Message property: 1 if more frames of the same message follow, else 0.
+#define ZLINK_MORE 1
+/// Message property: 1 if the content may be shared with another zlink_msg_t, else 0.
+#define ZLINK_SHARED 3
+/// Deprecated message property: the descriptor of the connection that the message came from.
+#define ZLINK_SRCFD 2
+
+/// Makes `msg` an empty message. Never fails.
+ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
+
+/// Makes `msg` a message of `size` octets, whose content is undefined.
+///
+/// @error ENOMEM  There is no memory for that size. `msg` is then not initialised.
+ZLINK_EXPORT int zlink_msg_init_size(zlink_msg_t* msg, size_t size);
+
+/// Makes `msg` a message whose content is `data`, without a copy.
+///
+/// @owns  `msg`: `data` stays valid until `free_fn` is called with it and `hint`. With `free_fn`
+///        NULL, it must stay valid for ever.
+/// @error ENOMEM  There is no memory for the bookkeeping. `data` is the caller's still.
+ZLINK_EXPORT int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
+                                     zlink_free_fn* free_fn, void* hint);
+
+/// Sends `msg` as a frame, as zlink_send does.
+///
+/// @owns   The library on success: `msg` is then empty and need not be closed. On failure the
+///         caller.
+/// @return The number of octets sent.
+/// @error EFAULT  `msg` is not a message.
+/// @error others  As zlink_send.
+ZLINK_EXPORT int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags);
+
+/// Receives a frame into `msg`, whose former content is released.
+///
+/// @param msg    Initialised; unchanged on failure.
+/// @return The frame's size, at most INT_MAX.
+/// @error EFAULT  `msg` is not a message.
+/// @error others  As zlink_recv.
+ZLINK_EXPORT int zlink_msg_recv(zlink_msg_t* msg, void* socket, int flags);
+
+/// Releases `msg`'s content; the last to do so frees it. `msg` is then not initialised.
+///
+/// @error EFAULT  `msg` is not a message.
+ZLINK_EXPORT int zlink_msg_close(zlink_msg_t* msg);
+
+/// Moves `source`'s content to `target`, whose former content is released; `source` is then empty.
+///
+/// @error EFAULT  One of them is not a message.
+ZLINK_EXPORT int zlink_msg_move(zlink_msg_t* target, zlink_msg_t* source);
+
+/// Makes `target` another message with `source`'s content. A large content is shared, so that it
+/// may no longer be written to.
+///
+/// @error EFAULT  One of them is not a message.
+ZLINK_EXPORT int zlink_msg_copy(zlink_msg_t* target, zlink_msg_t* source);
+
+/// @return The first of `msg`'s zlink_msg_size octets. Valid until `msg` changes.
+ZLINK_EXPORT void* zlink_msg_data(zlink_msg_t* msg);
+
+ZLINK_EXPORT size_t zlink_msg_size(const zlink_msg_t* msg);
+
+/// @return 1 if more frames of the same message follow `msg`, else 0.
+ZLINK_EXPORT int zlink_msg_more(const zlink_msg_t* msg);
+
+/// @param property  ZLINK_MORE, ZLINK_SHARED or ZLINK_SRCFD.
+/// @error EINVAL    The property is unknown.
+ZLINK_EXPORT int zlink_msg_get(const zlink_msg_t* msg, int property);
+
+/// Reserved: no property can be set.
+///
+/// @error EINVAL  Always.
+ZLINK_EXPORT int zlink_msg_set(zlink_msg_t* msg, int property, int value);
+
+/// Looks up what the peer that sent `msg` told of itself when it connected.
+///
+/// @param property  "Socket-Type", "Routing-Id", "Peer-Address", "User-Id", or a name of the
+///                  peer's own, "X-...".
+/// @return A text, valid until `msg` changes.
+/// @error EINVAL  The message carries no such property.
+ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* property);
+
+/// @name Socket types
+
+#define ZLINK_PAIR 0    ///< Exclusively one peer, both ways.
+#define ZLINK_PUB 1     ///< To every subscriber that asked for the topic; never waits, drops.
+#define ZLINK_SUB 2     ///< From publishers, what it subscribed to.
+#define ZLINK_REQ 3     ///< Sends a request, then receives its reply, in turn.
+#define ZLINK_REP 4     ///< Receives a request, then sends its reply, in turn.
+#define ZLINK_DEALER 5  ///< To peers in turn, from all fairly.
+#define ZLINK_ROUTER 6  ///< To the peer that the first frame names; from all, their name first.
+#define ZLINK_PULL 7    ///< From push sockets fairly.
+#define ZLINK_PUSH 8    ///< To pull sockets in turn.
+#define ZLINK_XPUB 9    ///< As PUB, and receives the subscriptions.
+#define ZLINK_XSUB 10   ///< As SUB, and subscribes by sending.
+#define ZLINK_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP.
+
+/// Deprecated names.
+#define ZLINK_XREQ ZLINK_DEALER
+#define ZLINK_XREP ZLINK_ROUTER
+
+/// @name Socket options
+/// Each line: access unless it is read and write; type; meaning; default. "Flag" is an int, 0 or 1;
+/// "text" and "octets" are unset by default and 1 to 255 octets long. Options that concern
+/// connections apply to those made after they are set.
+
+#define ZLINK_AFFINITY 4     ///< uint64_t: bit n allows I/O thread n. 0: all.
+#define ZLINK_ROUTING_ID 5   ///< Octets: the name that a ROUTER peer knows us by.
+#define ZLINK_SUBSCRIBE 6    ///< Write, SUB: octets: receive what begins so; may be empty.
+#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB: octets: undoes one such subscription.
+#define ZLINK_RATE 8         ///< int: multicast, kbit/s. 100.
+#define ZLINK_RECOVERY_IVL 9 ///< int: multicast, ms. 10000.
+#define ZLINK_SNDBUF 11      ///< int: SO_SNDBUF, octets. -1: the system's.
+#define ZLINK_RCVBUF 12      ///< int: SO_RCVBUF, octets. -1: the system's.
+#define ZLINK_RCVMORE 13     ///< Read, flag: the frame received last was not its message's last.
+#define ZLINK_FD                                                                                   \
+    14                         ///< Read, int: descriptor that becomes readable when
+                               ///< ZLINK_EVENTS may have changed; edge-triggered.
+#define ZLINK_EVENTS 15        ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
+#define ZLINK_TYPE 16          ///< Read, int: the socket's type.
+#define ZLINK_LINGER 17        ///< int, ms: longest that closing sends what waits. -1: no limit.
+#define ZLINK_RECONNECT_IVL 18 ///< int, ms: wait before connecting again. -1: do not. 100.
+#define ZLINK_BACKLOG 19       ///< int: connections that may wait to be accepted. 100.
+#define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
+#define ZLINK_MAXMSGSIZE 22        ///< int64_t: largest frame accepted, octets. -1: no limit.
+#define ZLINK_SNDHWM 23            ///< int: messages that may wait for a peer. 0: no limit. 1000.
+#define ZLINK_RCVHWM 24            ///< int: messages of a peer that may wait for us. 1000.
+#define ZLINK_MULTICAST_HOPS 25    ///< int: multicast, hops. 1.
+#define ZLINK_RCVTIMEO 27          ///< int, ms: longest that receiving waits. -1: no limit.
+#define ZLINK_SNDTIMEO 28          ///< int, ms: longest that sending waits. -1: no limit.
+#define ZLINK_LAST_ENDPOINT                                                                        \
+    32                              ///< Read, text: the endpoint bound or connected last, wildcards
+                                    ///< resolved.
+#define ZLINK_ROUTER_MANDATORY 33   ///< Write, ROUTER, flag: an unknown peer is EHOSTUNREACH. 0.
+#define ZLINK_TCP_KEEPALIVE 34      ///< int: SO_KEEPALIVE. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_CNT 35  ///< int: TCP_KEEPCNT. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_IDLE 36 ///< int: TCP_KEEPIDLE, s. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_INTVL 37 ///< int: TCP_KEEPINTVL, s. -1: the system's.
+#define ZLINK_IMMEDIATE 39           ///< Flag: 1 queues only for connections that stand. 0.
+#define ZLINK_XPUB_VERBOSE 40        ///< Write, XPUB, flag: pass on repeated subscriptions. 0.
+#define ZLINK_ROUTER_RAW 41          ///< Write, ROUTER, flag: peers speak no ZMTP. 0.
+#define ZLINK_IPV6 42                ///< Flag: IPv6 and IPv4 instead of IPv4 only. 0.
+#define ZLINK_MECHANISM 43           ///< Read, int: ZLINK_NULL, ZLINK_PLAIN, ZLINK_CURVE, ...
+#define ZLINK_PLAIN_SERVER 44        ///< Flag: be the PLAIN server. 0.
+#define ZLINK_PLAIN_USERNAME 45      ///< Text: be a PLAIN client of that name.
+#define ZLINK_PLAIN_PASSWORD 46      ///< Text: the PLAIN client's password.
+#define ZLINK_CURVE_SERVER 47        ///< Flag: be the CURVE server. 0.
+#define ZLINK_CURVE_PUBLICKEY 48     ///< Key: 32 octets, or 40 characters of Z85. Our public key.
+#define ZLINK_CURVE_SECRETKEY 49     ///< Key: our secret key.
+#define ZLINK_CURVE_SERVERKEY 50     ///< Key: the server's public key.
+#define ZLINK_PROBE_ROUTER 51    ///< Write, flag: greet each ROUTER peer with an empty message. 0.
+#define ZLINK_REQ_CORRELATE 52   ///< Write, REQ, flag: match replies to requests. 0.
+#define ZLINK_REQ_RELAXED 53     ///< Write, REQ, flag: a new request may replace an old one. 0.
+#define ZLINK_CONFLATE 54        ///< Flag: keep only the newest message of one frame. 0.
+#define ZLINK_ZAP_DOMAIN 55      ///< Text: domain under which peers are authenticated.
+#define ZLINK_ROUTER_HANDOVER 56 ///< Write, ROUTER, flag: a new peer takes over a name in use. 0.
+#define ZLINK_TOS 57             ///< int: IP type of service. 0.
+#define ZLINK_CONNECT_ROUTING_ID                                                                   \
+    61                            ///< Write, ROUTER and STREAM, octets: our name for the peer that
+                                  ///< is connected to next.
+#define ZLINK_GSSAPI_SERVER 62    ///< Flag: be the GSSAPI server. 0.
+#define ZLINK_GSSAPI_PRINCIPAL 63 ///< Text: our principal.
+#define ZLINK_GSSAPI_SERVICE_PRINCIPAL 64 ///< Text: the server's principal.
+#define ZLINK_GSSAPI_PLAINTEXT 65         ///< Flag: authenticate without encryption. 0.
+#define ZLINK_HANDSHAKE_IVL 66            ///< int, ms: longest handshake. 0: no limit. 30000.
+#define ZLINK_SOCKS_PROXY 68 ///< Text: "host:port" of a SOCKS5 proxy to connect through.
+#define ZLINK_XPUB_NODROP 69 ///< Write, XPUB and PUB, flag: EAGAIN instead of dropping. 0.
+#define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
+#define ZLINK_XPUB_MANUAL                                                                          \
+    71                            ///< Write, XPUB, flag: subscriptions take effect when the
+                                  ///< application sets them. 0.
+#define ZLINK_XPUB_WELCOME_MSG 72 ///< Write, XPUB, octets: sent to each new subscriber.
+#define ZLINK_STREAM_NOTIFY                                                                        \
+    73                           ///< Write, STREAM, flag: an empty frame tells that a peer
+                                 ///< came or went. 1.
+#define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver what does not match a subscription. 0.
+#define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP pings. 0: none.
+#define ZLINK_HEARTBEAT_TTL 76   ///< int, ms: silence after which the peer may drop us. 0: none.
+#define ZLINK_HEARTBEAT_TIMEOUT                                                                    \
+    77                             ///< int, ms: silence after which we drop the peer.
+                                   ///< -1: ZLINK_HEARTBEAT_IVL.
+#define ZLINK_XPUB_VERBOSER 78     ///< Write, XPUB, flag: pass on repeated unsubscriptions too. 0.
+#define ZLINK_CONNECT_TIMEOUT 79   ///< int, ms: longest that connecting takes. 0: the system's.
+#define ZLINK_TCP_MAXRT 80         ///< int, ms: TCP_USER_TIMEOUT. 0: the system's.
+#define ZLINK_THREAD_SAFE 81       ///< Read, flag: several threads may use the socket. 0.
+#define ZLINK_MULTICAST_MAXTPDU 84 ///< int: multicast, octets. 1500.
+#define ZLINK_VMCI_BUFFER_SIZE 85  ///< uint64_t: VMCI, octets.
+#define ZLINK_VMCI_BUFFER_MIN_SIZE 86      ///< uint64_t: VMCI, octets.
+#define ZLINK_VMCI_BUFFER_MAX_SIZE 87      ///< uint64_t: VMCI, octets.
+#define ZLINK_VMCI_CONNECT_TIMEOUT 88      ///< int: VMCI, ms.
+#define ZLINK_USE_FD 89                    ///< int: a listening descriptor to bind with. -1: none.
+#define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90 ///< int: ZLINK_GSSAPI_NT_*.
+#define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*.
+#define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
+
+/// Longest name of a group, in characters.
+#define ZLINK_GROUP_MAX_LENGTH 255
+
+/// Deprecated options and names.
+#define ZLINK_IDENTITY ZLINK_ROUTING_ID
+#define ZLINK_CONNECT_RID ZLINK_CONNECT_ROUTING_ID
+#define ZLINK_TCP_ACCEPT_FILTER 38 ///< Write, text: accept tcp peers from this network.
+#define ZLINK_IPC_FILTER_PID 58    ///< Write, int: accept ipc peers of this process.
+#define ZLINK_IPC_FILTER_UID 59    ///< Write, int: accept ipc peers of this user.
+#define ZLINK_IPC_FILTER_GID 60    ///< Write, int: accept ipc peers of this group.
+#define ZLINK_IPV4ONLY 31          ///< Flag: the opposite of ZLINK_IPV6. 1.
+#define ZLINK_DELAY_ATTACH_ON_CONNECT ZLINK_IMMEDIATE
+#define ZLINK_NOBLOCK ZLINK_DONTWAIT
+#define ZLINK_FAIL_UNROUTABLE ZLINK_ROUTER_MANDATORY
+#define ZLINK_ROUTER_BEHAVIOR ZLINK_ROUTER_MANDATORY
+
+/// Flags of sending and receiving.
+#define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
+#define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
+
+/// Security mechanisms, as ZLINK_MECHANISM reports them.
+#define ZLINK_NULL 0
+#define ZLINK_PLAIN 1
+#define ZLINK_CURVE 2
+#define ZLINK_GSSAPI 3
+
+/// Kinds of principal name.
+#define ZLINK_GSSAPI_NT_HOSTBASED 0
+#define ZLINK_GSSAPI_NT_USER_NAME 1
+#define ZLINK_GSSAPI_NT_KRB5_PRINCIPAL 2
+
+/// @name Sockets
+
+/// Opens a socket, not yet bound or connected.
+///
+/// @param type  ZLINK_PAIR ... ZLINK_STREAM.
+/// @owns  The caller, who ends it with zlink_close before the context can end.
+/// @error EINVAL  The type is unknown.
+/// @error EFAULT  `context` is not a context.
+/// @error EMFILE  ZLINK_MAX_SOCKETS are open already, or the process has no descriptor left.
+/// @error ETERM   The context was shut down.
+ZLINK_EXPORT void* zlink_socket(void* context, int type);
+
+/// Closes `socket`, which may not be used any more. Messages sent but not yet written go out in the
+/// background for as long as ZLINK_LINGER allows; messages not yet received are dropped.
+///
+/// @error ENOTSOCK  `socket` is not a socket.
+ZLINK_EXPORT int zlink_close(void* socket);
+
+/// Sets an option.
+///
+/// @param size  Octets at `value`: exactly the type's, where the option has a type.
+/// @error EINVAL    The option is unknown, read only or not for this type of socket, or the value
+/// or
+///                  its size is out of range.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_setsockopt(void* socket, int option, const void* value, size_t size);
+
+/// Reads an option.
+///
+/// @param size  In: room at `value`. Out: octets written; of a text, with its end.
+/// @error EINVAL    The option is unknown or write only, or there is too little room.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t* size);
+
+/// Accepts peers at `endpoint`: "tcp://INTERFACE:PORT" ("*" for every interface or any port),
+/// "ipc://PATH" ("@NAME" for an abstract one, "*" for a temporary one) or "inproc://NAME".
+///
+/// @error EINVAL           The endpoint is malformed.
+/// @error EPROTONOSUPPORT  This build has no such transport.
+/// @error ENOCOMPATPROTO   The transport does not work with this type of socket.
+/// @error EADDRINUSE       Somebody listens there already.
+/// @error EADDRNOTAVAIL    The address is not one of this machine.
+/// @error ENODEV           There is no such interface.
+/// @error EMTHREAD         The context has no I/O thread.
+/// @error ENOTSOCK         `socket` is not a socket.
+/// @error ETERM            The context was shut down.
+ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
+
+/// Connects to the peer that accepts at `endpoint`, now or later: the connection is made, and made
+/// again when it breaks, in the background.
+///
+/// @param endpoint  "tcp://HOST:PORT", "tcp://SOURCE;HOST:PORT", "ipc://PATH" or "inproc://NAME".
+/// @error EINVAL           The endpoint is malformed.
+/// @error EPROTONOSUPPORT  This build has no such transport.
+/// @error ENOCOMPATPROTO   The transport does not work with this type of socket.
+/// @error EMTHREAD         The context has no I/O thread.
+/// @error ENOTSOCK         `socket` is not a socket.
+/// @error ETERM            The context was shut down.
+ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
+
+/// Ends accepting peers at `endpoint`, spelled as ZLINK_LAST_ENDPOINT gave it. Connections that
+/// stand are closed.
+///
+/// @error EINVAL    The endpoint is malformed.
+/// @error ENOENT    The socket is not bound there.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_unbind(void* socket, const char* endpoint);
+
+/// Ends the connection to `endpoint`, after writing what waits for it as ZLINK_LINGER says.
+///
+/// @error EINVAL    The endpoint is malformed.
+/// @error ENOENT    The socket is not connected there.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_disconnect(void* socket, const char* endpoint);
+
+/// Sends a copy of `data` as a frame: with ZLINK_SNDMORE as one that more follow, otherwise as the
+/// last of its message. The message is queued; that it was sent says nothing of its arrival.
+///
+/// @blocks  Until a peer can take it, up to ZLINK_SNDTIMEO; not at all with ZLINK_DONTWAIT. PUB and
+///          ROUTER drop instead.
+/// @param data  NULL only if `size` is 0.
+/// @return `size`.
+/// @error EAGAIN        No peer could take it in that time.
+/// @error ENOTSUP       This type of socket does not send.
+/// @error EINVAL        The socket's type allows one frame a message, or its first frame is
+///                      malformed.
+/// @error EFSM          It is not this socket's turn to send.
+/// @error EHOSTUNREACH  No peer has the name in the first frame (ZLINK_ROUTER_MANDATORY).
+/// @error ENOMEM        There is no memory for the copy.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error EINTR         A signal handler ran before the frame was queued.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_send(void* socket, const void* data, size_t size, int flags);
+
+/// Sends `data` as zlink_send does, but may refer to it instead of copying it.
+///
+/// @param data  Never changes and stays valid for ever, as a literal does.
+ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, int flags);
+
+/// Receives a frame and copies it to `buffer`. ZLINK_RCVMORE then tells whether its message has
+/// more.
+///
+/// @blocks  Until there is a message, up to ZLINK_RCVTIMEO; not at all with ZLINK_DONTWAIT.
+/// @param size  Room at `buffer`. What does not fit is lost.
+/// @return The frame's size, even where only `size` octets of it fitted.
+/// @error EAGAIN    No message came in that time.
+/// @error ENOTSUP   This type of socket does not receive.
+/// @error EFSM      It is not this socket's turn to receive.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error EINTR     A signal handler ran before a message came.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_recv(void* socket, void* buffer, size_t size, int flags);
+
+/// Deprecated: zlink_msg_send and zlink_msg_recv with the arguments the other way round.
+ZLINK_EXPORT int zlink_sendmsg(void* socket, zlink_msg_t* msg, int flags);
+ZLINK_EXPORT int zlink_recvmsg(void* socket, zlink_msg_t* msg, int flags);
+
+/// Sends copies of `count` frames; with ZLINK_SNDMORE all but the last are marked as being followed
+/// by more, otherwise none is.
+///
+/// @return The size of the last frame.
+/// @error EINVAL  `frames` is NULL or `count` is 0.
+/// @error others  As zlink_send; frames before the one that failed are sent.
+ZLINK_EXPORT int zlink_sendiov(void* socket, struct iovec* frames, size_t count, int flags);
+
+/// Receives the frames of a message, each into memory that the caller releases with free().
+///
+/// @param count  In: room at `frames`. Out: frames received.
+/// @return The number of frames received; ZLINK_RCVMORE tells whether the message has more.
+/// @error EINVAL  `frames` is NULL or `*count` is 0.
+/// @error ENOMEM  There is no memory for a frame.
+/// @error others  As zlink_recv.
+ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count, int flags);
+
+/// @name Monitors
+
+#define ZLINK_EVENT_CONNECTED 0x0001       ///< Value: the descriptor.
+#define ZLINK_EVENT_CONNECT_DELAYED 0x0002 ///< Connecting goes on in the background.
+#define ZLINK_EVENT_CONNECT_RETRIED 0x0004 ///< Value: ms until the next attempt.
+#define ZLINK_EVENT_LISTENING 0x0008       ///< Value: the descriptor.
+#define ZLINK_EVENT_BIND_FAILED 0x0010     ///< Value: errno.
+#define ZLINK_EVENT_ACCEPTED 0x0020        ///< Value: the descriptor.
+#define ZLINK_EVENT_ACCEPT_FAILED 0x0040   ///< Value: errno.
+#define ZLINK_EVENT_CLOSED 0x0080          ///< Value: the descriptor.
+#define ZLINK_EVENT_CLOSE_FAILED 0x0100    ///< Value: errno.
+#define ZLINK_EVENT_DISCONNECTED 0x0200    ///< Value: the descriptor.
+#define ZLINK_EVENT_MONITOR_STOPPED 0x0400 ///< No more events will come.
+#define ZLINK_EVENT_ALL 0xFFFF
+#define ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL 0x0800 ///< Value: errno.
+#define ZLINK_EVENT_HANDSHAKE_SUCCEEDED 0x1000        ///< Messages may pass.
+#define ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL 0x2000  ///< Value: ZLINK_PROTOCOL_ERROR_*.
+#define ZLINK_EVENT_HANDSHAKE_FAILED_AUTH 0x4000      ///< Value: the status, 300, 400 or 500.
+
+#define ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED 0x10000000
+#define ZLINK_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND 0x10000001
+#define ZLINK_PROTOCOL_ERROR_ZMTP_INVALID_SEQUENCE 0x10000002
+#define ZLINK_PROTOCOL_ERROR_ZMTP_KEY_EXCHANGE 0x10000003
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_UNSPECIFIED 0x10000011
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_MESSAGE 0x10000012
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_HELLO 0x10000013
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_INITIATE 0x10000014
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR 0x10000015
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_READY 0x10000016
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_WELCOME 0x10000017
+#define ZLINK_PROTOCOL_ERROR_ZMTP_INVALID_METADATA 0x10000018
+#define ZLINK_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC 0x11000001
+#define ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH 0x11000002
+#define ZLINK_PROTOCOL_ERROR_ZAP_UNSPECIFIED 0x20000000
+#define ZLINK_PROTOCOL_ERROR_ZAP_MALFORMED_REPLY 0x20000001
+#define ZLINK_PROTOCOL_ERROR_ZAP_BAD_REQUEST_ID 0x20000002
+#define ZLINK_PROTOCOL_ERROR_ZAP_BAD_VERSION 0x20000003
+#define ZLINK_PROTOCOL_ERROR_ZAP_INVALID_STATUS_CODE 0x20000004
+#define ZLINK_PROTOCOL_ERROR_ZAP_INVALID_METADATA 0x20000005
+#define ZLINK_PROTOCOL_ERROR_WS_UNSPECIFIED 0x30000000
+
+/// Publishes `socket`'s connection events on a PAIR socket bound at `endpoint`, to which the
+/// application connects one of its own. An event is a message of two frames: a uint16_t event and
+/// an int32_t value, packed, in the machine's order of octets; then the endpoint concerned.
+///
+/// @param endpoint  "inproc://NAME"; NULL ends the monitor that the socket has.
+/// @param events    ZLINK_EVENT_*, or-ed.
+/// @error EINVAL           The endpoint is malformed.
+/// @error EPROTONOSUPPORT  The transport is not inproc.
+/// @error EADDRINUSE       Somebody is bound there already.
+/// @error ENOTSOCK         `socket` is not a socket.
+/// @error ETERM            The context was shut down.
+ZLINK_EXPORT int zlink_socket_monitor(void* socket, const char* endpoint, int events);
+
+/// @name Polling
+
+typedef int zlink_fd_t;
+
+/// What to wait for: `events` on `socket`, or where that is NULL, on the descriptor `fd`. `revents`
+/// is what happened.
+typedef struct zmq_pollitem_t zlink_pollitem_t;
+
+#define ZLINK_POLLIN 1  ///< Receiving would not wait.
+#define ZLINK_POLLOUT 2 ///< Sending would not wait.
+#define ZLINK_POLLERR 4 ///< Descriptors only: an error is pending.
+#define ZLINK_POLLPRI 8 ///< Descriptors only: urgent data is there.
+
+#define ZLINK_POLLITEMS_DFLT 16
+
+/// Waits until something happened that one of `count` items asks for.
+///
+/// @blocks  Up to `timeout`; 0 looks and returns at once, -1 waits for ever.
+/// @return The number of items whose `revents` is not 0; 0 when the time is over.
+/// @error EFAULT  `items` is NULL and `count` is not 0.
+/// @error EINVAL  `count` is negative.
+/// @error EINTR   A signal handler ran.
+/// @error ETERM   The context of one of the sockets was shut down.
+ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
+
+/// @name Proxies
+
+/// Forwards messages from `frontend` to `backend` and back until their context is shut down.
+///
+/// @blocks  Until it fails.
+/// @param backend  May be `frontend` itself.
+/// @param capture  Gets a copy of each message; may be NULL.
+/// @return -1, always.
+/// @error EFAULT  `frontend` or `backend` is NULL.
+/// @error ETERM   The context was shut down.
+ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
+
+/// As zlink_proxy, under the orders that `control` receives: "PAUSE", "RESUME", "TERMINATE", and
+/// "STATISTICS", which it answers.
+///
+/// @blocks  Until "TERMINATE" or an error.
+/// @param control  May be NULL.
+/// @return 0 after "TERMINATE".
+/// @error EFAULT  `frontend` or `backend` is NULL.
+/// @error ETERM   The context was shut down.
+ZLINK_EXPORT int zlink_proxy_steerable(void* frontend, void* backend, void* capture, void* control);
+
+/// Deprecated kinds of device.
+#define ZLINK_STREAMER 1
+#define ZLINK_FORWARDER 2
+#define ZLINK_QUEUE 3
+
+/// Deprecated: zlink_proxy without a capture socket; `kind` has no effect.
+ZLINK_EXPORT int zlink_device(int kind, void* frontend, void* backend);
+
+/// @name Keys
+
+/// Writes `size` octets as Z85 (RFC 32/Z85): five characters for each four octets.
+///
+/// @param text  Room for `size` * 5 / 4 + 1 characters.
+/// @param size  Divisible by 4.
+/// @return `text`.
+/// @error EINVAL  `size` is not divisible by 4.
+ZLINK_EXPORT char* zlink_z85_encode(char* text, const uint8_t* data, size_t size);
+
+/// Reads Z85.
+///
+/// @param data  Room for strlen(`text`) * 4 / 5 octets; undefined after failure.
+/// @return `data`.
+/// @error EINVAL  The length of `text` is 0 or not divisible by 5, a character is not one of Z85's,
+///                or five characters state a number above 2^32 - 1.
+ZLINK_EXPORT uint8_t* zlink_z85_decode(uint8_t* data, const char* text);
+
+/// Makes a pair of CURVE keys, in Z85.
+///
+/// @param public_key, secret_key  Room for 41 characters each.
+/// @error ENOTSUP  This build has no CURVE.
+ZLINK_EXPORT int zlink_curve_keypair(char* public_key, char* secret_key);
+
+/// Derives the public key that belongs to a secret key, both in Z85.
+///
+/// @param public_key  Room for 41 characters.
+/// @error EINVAL   `secret_key` is not 40 characters of Z85.
+/// @error ENOTSUP  This build has no CURVE.
+ZLINK_EXPORT int zlink_curve_public(char* public_key, const char* secret_key);
+
+/// @name Atomic counters
+/// An int that any number of threads may change at once. Each function takes what
+/// zlink_atomic_counter_new gave, and cannot tell if it was given anything else.
+
+/// Makes a counter of value 0.
+///
+/// @owns  The caller, who ends it with zlink_atomic_counter_destroy.
+/// @error ENOMEM  There is no memory.
+ZLINK_EXPORT void* zlink_atomic_counter_new(void);
+
+/// Sets the value. The one function here that may not run beside others on the same counter.
+ZLINK_EXPORT void zlink_atomic_counter_set(void* counter, int value);
+
+/// Adds 1.
+///
+/// @return The value before.
+ZLINK_EXPORT int zlink_atomic_counter_inc(void* counter);
+
+/// Subtracts 1.
+///
+/// @return 1 if the counter is not 0 now, else 0.
+ZLINK_EXPORT int zlink_atomic_counter_dec(void* counter);
+
+ZLINK_EXPORT int zlink_atomic_counter_value(void* counter);
+
+/// Frees the counter and makes `*counter` NULL.
+ZLINK_EXPORT void zlink_atomic_counter_destroy(void** counter);
+
+/// @name Timers
+
+#define ZLINK_HAVE_TIMERS
+
+/// What a timer does when its time has come. It may add, cancel and change timers of its set.
+typedef void(zlink_timer_fn)(int timer_id, void* argument);
+
+/// Makes an empty set of timers. They repeat, and run only within zlink_timers_execute.
+///
+/// @owns  The caller, who ends it with zlink_timers_destroy.
+/// @error ENOMEM  There is no memory.
+ZLINK_EXPORT void* zlink_timers_new(void);
+
+/// Frees the set and makes `*timers` NULL.
+///
+/// @error EFAULT  `timers` is NULL or `*timers` is not a set of timers.
+ZLINK_EXPORT int zlink_timers_destroy(void** timers);
+
+/// Adds a timer that is due in `interval` ms for the first time, and that long after each run.
+///
+/// @return Its id, from 1.
+/// @error EFAULT  `timers` is not a set of timers, or `handler` is NULL.
+/// @error ENOMEM  There is no memory.
+ZLINK_EXPORT int zlink_timers_add(void* timers, size_t interval, zlink_timer_fn handler,
+                                  void* argument);
+
+/// Removes a timer.
+///
+/// @error EFAULT  `timers` is not a set of timers.
+/// @error EINVAL  It has no timer of that id.
+ZLINK_EXPORT int zlink_timers_cancel(void* timers, int timer_id);
+
+/// Gives a timer a new interval, which begins now.
+///
+/// @error EFAULT  `timers` is not a set of timers.
+/// @error EINVAL  It has no timer of that id.
+ZLINK_EXPORT int zlink_timers_set_interval(void* timers, int timer_id, size_t interval);
+
+/// Lets a timer's interval begin anew.
+///
+/// @error EFAULT  `timers` is not a set of timers.
+/// @error EINVAL  It has no timer of that id.
+ZLINK_EXPORT int zlink_timers_reset(void* timers, int timer_id);
+
+/// Tells how long until the next timer is due: what to give to zlink_poll.
+///
+/// @return ms; 0 if one is due; -1 if there is none.
+/// @error EFAULT  `timers` is not a set of timers.
+ZLINK_EXPORT long zlink_timers_timeout(void* timers);
+
+/// Runs the handlers of the timers that are due, in the order in which they became due.
+///
+/// @error EFAULT  `timers` is not a set of timers.
+ZLINK_EXPORT int zlink_timers_execute(void* timers);
+
+/// @name Stopwatches, sleep and threads
+
+/// Starts a stopwatch.
+///
+/// @owns  The caller, who ends it with zlink_stopwatch_stop.
+/// @error ENOMEM  There is no memory.
+ZLINK_EXPORT void* zlink_stopwatch_start(void);
+
+/// @return Microseconds since the start.
+ZLINK_EXPORT unsigned long zlink_stopwatch_intermediate(void* watch);
+
+/// Frees the stopwatch.
+///
+/// @return Microseconds since the start.
+ZLINK_EXPORT unsigned long zlink_stopwatch_stop(void* watch);
+
+/// @blocks  For `seconds`, at least until a signal handler ran.
+ZLINK_EXPORT void zlink_sleep(int seconds);
+
+typedef void(zlink_thread_fn)(void* argument);
+
+/// Runs `body` on a new thread, which has all signals blocked.
+///
+/// @owns  The caller, who ends it with zlink_threadclose.
+/// @error ENOMEM  There is no memory.
+/// @error EAGAIN  The system refuses another thread.
+ZLINK_EXPORT void* zlink_threadstart(zlink_thread_fn* body, void* argument);
+
+/// Frees the thread.
+///
+/// @blocks  Until its body has returned.
+ZLINK_EXPORT void zlink_threadclose(void* thread);
+
+#undef ZLINK_EXPORT
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

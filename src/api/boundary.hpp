@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cerrno>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace zlink::api {
+
+/// States `outcome` the way C expects.
+///
+/// @return The value; where there is none, errno is set and the answer is a null pointer or -1.
+template<class Value>
+[[nodiscard]] Value to_c(const result<Value>& outcome) noexcept {
+    if (outcome) {
+        return *outcome;
+    }
+    errno = static_cast<int>(outcome.error());
+    if constexpr (std::is_pointer_v<Value>) {
+        return nullptr;
+    } else {
+        return Value{-1};
+    }
+}
+
+/// @return 0, or -1 with errno set.
+[[nodiscard]] inline int to_c(const result<void>& outcome) noexcept {
+    if (outcome) {
+        return 0;
+    }
+    errno = static_cast<int>(outcome.error());
+    return -1;
+}
+
+/// Runs `body` and states its outcome the way C expects: its value, or -1 (for a pointer: null)
+/// and errno.
+///
+/// The one place where results and exceptions meet C. Only std::bad_alloc is caught: any other
+/// exception is a bug of ours, and ends the process here rather than unwinding into C frames.
+///
+/// @param body  Takes nothing and gives a result: of int, long or a pointer, or of void, which
+///              becomes 0.
+template<class Body>
+[[nodiscard]] auto at_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
+    using outcome = decltype(body());
+    try {
+        return to_c(std::forward<Body>(body)());
+    } catch (const std::bad_alloc&) {
+        return to_c(outcome{errc::no_memory});
+    }
+}
+
+} // namespace zlink::api

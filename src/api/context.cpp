@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "api/boundary.hpp"
+#include "api/handles.hpp"
+#include "api/symbols.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <new>
+
+namespace {
+
+using zlink::errc;
+using zlink::result;
+using zlink::api::at_boundary;
+using zlink::api::context_from;
+using zlink::socket::context_options;
+
+/// Sockets that can be open at once: each may take a descriptor.
+constexpr int sockets_max_limit = 65535;
+
+result<void> set_option(context_options& options, int option, int value) {
+    const bool is_flag = value == 0 || value == 1;
+    switch (option) {
+    case ZLINK_IO_THREADS:
+        if (value < 0) {
+            return errc::invalid_argument;
+        }
+        options.io_threads = value;
+        return {};
+    case ZLINK_MAX_SOCKETS:
+        if (value < 1 || value > sockets_max_limit) {
+            return errc::invalid_argument;
+        }
+        options.sockets_max = value;
+        return {};
+    case ZLINK_MAX_MSGSZ:
+        if (value < 0) {
+            return errc::invalid_argument;
+        }
+        options.message_bytes_max = value;
+        return {};
+    case ZLINK_THREAD_PRIORITY:
+        if (value < 0) {
+            return errc::invalid_argument;
+        }
+        options.thread_priority = value;
+        return {};
+    case ZLINK_THREAD_SCHED_POLICY:
+        if (value < 0) {
+            return errc::invalid_argument;
+        }
+        options.thread_scheduling_policy = value;
+        return {};
+    case ZLINK_THREAD_AFFINITY_CPU_ADD:
+        if (value < 0 || std::count(options.thread_processors.begin(),
+                                    options.thread_processors.end(), value) != 0) {
+            return errc::invalid_argument;
+        }
+        options.thread_processors.push_back(value);
+        return {};
+    case ZLINK_THREAD_AFFINITY_CPU_REMOVE:
+        return std::erase(options.thread_processors, value) != 0 ? result<void>{}
+                                                                 : errc::invalid_argument;
+    case ZLINK_THREAD_NAME_PREFIX:
+        if (value < 0) {
+            return errc::invalid_argument;
+        }
+        options.thread_name_prefix = value;
+        return {};
+    case ZLINK_IPV6:
+        if (!is_flag) {
+            return errc::invalid_argument;
+        }
+        options.ipv6 = value != 0;
+        return {};
+    case ZLINK_BLOCKY:
+        if (!is_flag) {
+            return errc::invalid_argument;
+        }
+        options.blocky = value != 0;
+        return {};
+    default:
+        return errc::invalid_argument;
+    }
+}
+
+result<int> option_value(const context_options& options, int option) {
+    switch (option) {
+    case ZLINK_IO_THREADS:
+        return options.io_threads;
+    case ZLINK_MAX_SOCKETS:
+        return options.sockets_max;
+    case ZLINK_SOCKET_LIMIT:
+        return sockets_max_limit;
+    case ZLINK_MAX_MSGSZ:
+        return options.message_bytes_max;
+    case ZLINK_MSG_T_SIZE:
+        return static_cast<int>(sizeof(zlink_msg_t));
+    case ZLINK_THREAD_SCHED_POLICY:
+        return options.thread_scheduling_policy;
+    case ZLINK_THREAD_NAME_PREFIX:
+        return options.thread_name_prefix;
+    case ZLINK_IPV6:
+        return int{options.ipv6};
+    case ZLINK_BLOCKY:
+        return int{options.blocky};
+    default:
+        return errc::invalid_argument;
+    }
+}
+
+} // namespace
+
+extern "C" void* zlink_ctx_new() {
+    return at_boundary([]() -> result<void*> { return new zlink::socket::context; });
+}
+ZLINK_ALSO_ZMQ(ctx_new)
+
+extern "C" int zlink_ctx_term(void* context) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = context_from(context);
+        if (!target) {
+            return target.error();
+        }
+        if (const result<void> ended = (*target)->terminate(); !ended) {
+            return ended.error();
+        }
+        delete *target;
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_term)
+
+extern "C" int zlink_ctx_shutdown(void* context) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = context_from(context);
+        if (!target) {
+            return target.error();
+        }
+        (*target)->shut_down();
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_shutdown)
+
+extern "C" int zlink_ctx_set(void* context, int option, int value) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = context_from(context);
+        if (!target) {
+            return target.error();
+        }
+        result<void> outcome;
+        (*target)->change_options(
+            [&](context_options& options) { outcome = set_option(options, option, value); });
+        return outcome;
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_set)
+
+extern "C" int zlink_ctx_get(void* context, int option) {
+    return at_boundary([&]() -> result<int> {
+        const auto target = context_from(context);
+        if (!target) {
+            return target.error();
+        }
+        return option_value((*target)->options(), option);
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_get)
+
+extern "C" void* zlink_init(int io_threads) {
+    if (io_threads < 0) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    void* const made = zlink_ctx_new();
+    if (made != nullptr) {
+        zlink_ctx_set(made, ZLINK_IO_THREADS, io_threads);
+    }
+    return made;
+}
+ZLINK_ALSO_ZMQ(init)
+
+extern "C" int zlink_term(void* context) {
+    return zlink_ctx_term(context);
+}
+ZLINK_ALSO_ZMQ(term)
+
+extern "C" int zlink_ctx_destroy(void* context) {
+    return zlink_ctx_term(context);
+}
+ZLINK_ALSO_ZMQ(ctx_destroy)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "pipe/message.hpp"
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+#include "zlink.h"
+
+namespace zlink::api {
+
+/// @error bad_address  It is no context.
+inline result<socket::context*> context_from(void* handle) noexcept {
+    if (socket::context* const found = socket::context::from_handle(handle)) {
+        return found;
+    }
+    return errc::bad_address;
+}
+
+/// @error not_a_socket  It is no open socket.
+inline result<socket::socket*> socket_from(void* handle) noexcept {
+    if (socket::socket* const found = socket::socket::from_handle(handle)) {
+        return found;
+    }
+    return errc::not_a_socket;
+}
+
+inline pipe::message& message_from(zlink_msg_t* handle) noexcept {
+    return *reinterpret_cast<pipe::message*>(handle);
+}
+
+inline const pipe::message& message_from(const zlink_msg_t* handle) noexcept {
+    return *reinterpret_cast<const pipe::message*>(handle);
+}
+
+} // namespace zlink::api

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What the library says of itself: its version, its capabilities, its errors.
+#include "api/symbols.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace {
+
+struct capability {
+    std::string_view name;
+    bool present;
+};
+
+constexpr std::array<capability, 8> capabilities{{
+    {"ipc", true},
+    {"curve", false},
+    {"gssapi", false},
+    {"pgm", false},
+    {"tipc", false},
+    {"norm", false},
+    {"vmci", false},
+    {"draft", false},
+}};
+
+} // namespace
+
+extern "C" int zlink_errno() {
+    return errno;
+}
+ZLINK_ALSO_ZMQ(errno)
+
+extern "C" const char* zlink_strerror(int error) {
+    switch (error) {
+    case EFSM:
+        return "Operation cannot be accomplished in current state";
+    case ENOCOMPATPROTO:
+        return "The protocol is not compatible with the socket type";
+    case ETERM:
+        return "Context was terminated";
+    case EMTHREAD:
+        return "No thread available";
+    default:
+        return std::strerror(error);
+    }
+}
+ZLINK_ALSO_ZMQ(strerror)
+
+extern "C" void zlink_version(int* major, int* minor, int* patch) {
+    *major = ZLINK_VERSION_MAJOR;
+    *minor = ZLINK_VERSION_MINOR;
+    *patch = ZLINK_VERSION_PATCH;
+}
+ZLINK_ALSO_ZMQ(version)
+
+extern "C" int zlink_has(const char* capability) {
+    for (const auto& [name, present] : capabilities) {
+        if (name == capability) {
+            return present ? 1 : 0;
+        }
+    }
+    return 0;
+}
+ZLINK_ALSO_ZMQ(has)

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "api/boundary.hpp"
+#include "api/handles.hpp"
+#include "api/symbols.hpp"
+
+#include <cstring>
+
+namespace {
+
+using zlink::errc;
+using zlink::result;
+using zlink::api::at_boundary;
+using zlink::api::message_from;
+using zlink::pipe::message;
+
+static_assert(sizeof(zlink_msg_t) == sizeof(message) && alignof(zlink_msg_t) == alignof(message));
+
+} // namespace
+
+extern "C" int zlink_msg_init(zlink_msg_t* msg) {
+    message_from(msg).init_empty();
+    return 0;
+}
+ZLINK_ALSO_ZMQ(msg_init)
+
+extern "C" int zlink_msg_init_size(zlink_msg_t* msg, size_t size) {
+    return at_boundary([&]() -> result<void> {
+        message_from(msg).init_bytes(size);
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(msg_init_size)
+
+extern "C" int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
+                                   zlink_free_fn* free_fn, void* hint) {
+    return at_boundary([&]() -> result<void> {
+        message_from(msg).init_block(zlink::pipe::wrap_block(data, size, free_fn, hint), size);
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(msg_init_data)
+
+extern "C" int zlink_msg_close(zlink_msg_t* msg) {
+    if (!message_from(msg).is_valid()) {
+        errno = EFAULT;
+        return -1;
+    }
+    message_from(msg).close();
+    return 0;
+}
+ZLINK_ALSO_ZMQ(msg_close)
+
+extern "C" int zlink_msg_move(zlink_msg_t* target, zlink_msg_t* source) {
+    message& to = message_from(target);
+    message& from = message_from(source);
+    if (!to.is_valid() || !from.is_valid()) {
+        errno = EFAULT;
+        return -1;
+    }
+    if (&to != &from) {
+        to.close();
+        to.take(from);
+    }
+    return 0;
+}
+ZLINK_ALSO_ZMQ(msg_move)
+
+extern "C" int zlink_msg_copy(zlink_msg_t* target, zlink_msg_t* source) {
+    message& to = message_from(target);
+    message& from = message_from(source);
+    if (!to.is_valid() || !from.is_valid()) {
+        errno = EFAULT;
+        return -1;
+    }
+    if (&to != &from) {
+        to.close();
+        to.share(from);
+    }
+    return 0;
+}
+ZLINK_ALSO_ZMQ(msg_copy)
+
+extern "C" void* zlink_msg_data(zlink_msg_t* msg) {
+    return message_from(msg).data();
+}
+ZLINK_ALSO_ZMQ(msg_data)
+
+extern "C" size_t zlink_msg_size(const zlink_msg_t* msg) {
+    return message_from(msg).bytes();
+}
+ZLINK_ALSO_ZMQ(msg_size)
+
+extern "C" int zlink_msg_more(const zlink_msg_t* msg) {
+    return message_from(msg).more() ? 1 : 0;
+}
+ZLINK_ALSO_ZMQ(msg_more)
+
+extern "C" int zlink_msg_get(const zlink_msg_t* msg, int property) {
+    const message& asked = message_from(msg);
+    switch (property) {
+    case ZLINK_MORE:
+        return asked.more() ? 1 : 0;
+    case ZLINK_SHARED:
+        return asked.is_shared() ? 1 : 0;
+    case ZLINK_SRCFD:
+        if (asked.peer() != nullptr && asked.peer()->descriptor >= 0) {
+            return asked.peer()->descriptor;
+        }
+        break;
+    default:
+        break;
+    }
+    errno = EINVAL;
+    return -1;
+}
+ZLINK_ALSO_ZMQ(msg_get)
+
+extern "C" int zlink_msg_set(zlink_msg_t*, int, int) {
+    errno = EINVAL;
+    return -1;
+}
+ZLINK_ALSO_ZMQ(msg_set)
+
+extern "C" const char* zlink_msg_gets(const zlink_msg_t* msg, const char* property) {
+    const zlink::pipe::peer_info* const peer = message_from(msg).peer();
+    if (peer != nullptr && property != nullptr) {
+        // The routing id travels as "Identity"; its name in the API is newer.
+        const char* const name = std::strcmp(property, "Routing-Id") == 0 ? "Identity" : property;
+        if (const std::string* const found = peer->find(name)) {
+            return found->c_str();
+        }
+    }
+    errno = EINVAL;
+    return nullptr;
+}
+ZLINK_ALSO_ZMQ(msg_gets)

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "api/option_table.hpp"
+
+#include "base/socket_options.hpp"
+#include "zlink.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <variant>
+
+namespace zlink::api {
+
+namespace {
+
+/// Sets of socket types, by bit.
+constexpr unsigned only(std::initializer_list<socket_type> types) {
+    unsigned bits = 0;
+    for (const socket_type each : types) {
+        bits |= 1U << static_cast<unsigned>(each);
+    }
+    return bits;
+}
+constexpr unsigned any_type = ~0U;
+constexpr unsigned routers = only({socket_type::rep, socket_type::router});
+constexpr unsigned publishers = only({socket_type::pub, socket_type::xpub});
+constexpr unsigned probers =
+    only({socket_type::req, socket_type::rep, socket_type::dealer, socket_type::router});
+
+enum class access : std::uint8_t { read_write, write_only };
+
+using field =
+    std::variant<int socket_options::*, bool socket_options::*, std::uint64_t socket_options::*,
+                 std::int64_t socket_options::*, std::string socket_options::*>;
+
+/// One option that is a field of socket_options.
+struct entry {
+    int option;
+    field where;
+    access may = access::read_write;
+    unsigned settable_on = any_type;
+    std::int64_t least = INT_MIN; ///< Numbers: the smallest value.
+    std::int64_t most = INT_MAX;  ///< Numbers: the largest value. Texts: the most octets.
+    bool is_text = false;         ///< Texts: read back with a zero octet.
+};
+
+using options = socket_options;
+
+constexpr std::array table{
+    entry{ZLINK_AFFINITY, &options::affinity},
+    entry{ZLINK_ROUTING_ID, &options::routing_id, access::read_write, any_type, 1, 255},
+    entry{ZLINK_RATE, &options::rate, access::read_write, any_type, 1},
+    entry{ZLINK_RECOVERY_IVL, &options::recovery_interval, access::read_write, any_type, 0},
+    entry{ZLINK_SNDBUF, &options::send_buffer_bytes, access::read_write, any_type, -1},
+    entry{ZLINK_RCVBUF, &options::recv_buffer_bytes, access::read_write, any_type, -1},
+    entry{ZLINK_LINGER, &options::linger, access::read_write, any_type, -1},
+    entry{ZLINK_RECONNECT_IVL, &options::reconnect_interval, access::read_write, any_type, -1},
+    entry{ZLINK_RECONNECT_IVL_MAX, &options::reconnect_interval_max, access::read_write, any_type,
+          0},
+    entry{ZLINK_BACKLOG, &options::backlog, access::read_write, any_type, 0},
+    entry{ZLINK_MAXMSGSIZE, &options::message_bytes_max, access::read_write, any_type, -1,
+          INT64_MAX},
+    entry{ZLINK_SNDHWM, &options::send_hwm, access::read_write, any_type, 0},
+    entry{ZLINK_RCVHWM, &options::recv_hwm, access::read_write, any_type, 0},
+    entry{ZLINK_MULTICAST_HOPS, &options::multicast_hops, access::read_write, any_type, 1},
+    entry{ZLINK_MULTICAST_MAXTPDU, &options::multicast_max_tpdu, access::read_write, any_type, 1},
+    entry{ZLINK_RCVTIMEO, &options::recv_timeout, access::read_write, any_type, -1},
+    entry{ZLINK_SNDTIMEO, &options::send_timeout, access::read_write, any_type, -1},
+    entry{ZLINK_ROUTER_MANDATORY, &options::router_mandatory, access::write_only, routers},
+    entry{ZLINK_TCP_KEEPALIVE, &options::keepalive, access::read_write, any_type, -1, 1},
+    entry{ZLINK_TCP_KEEPALIVE_CNT, &options::keepalive_count, access::read_write, any_type, -1},
+    entry{ZLINK_TCP_KEEPALIVE_IDLE, &options::keepalive_idle, access::read_write, any_type, -1},
+    entry{ZLINK_TCP_KEEPALIVE_INTVL, &options::keepalive_interval, access::read_write, any_type,
+          -1},
+    entry{ZLINK_TCP_MAXRT, &options::tcp_retransmit_max, access::read_write, any_type, 0},
+    entry{ZLINK_IMMEDIATE, &options::immediate},
+    entry{ZLINK_XPUB_NODROP, &options::xpub_no_drop, access::write_only, publishers},
+    entry{ZLINK_IPV6, &options::ipv6},
+    entry{ZLINK_PROBE_ROUTER, &options::probe_router, access::write_only, probers},
+    entry{ZLINK_REQ_CORRELATE, &options::req_correlate, access::write_only,
+          only({socket_type::req})},
+    entry{ZLINK_REQ_RELAXED, &options::req_relaxed, access::write_only, only({socket_type::req})},
+    entry{ZLINK_ROUTER_HANDOVER, &options::router_handover, access::write_only, routers},
+    entry{ZLINK_TOS, &options::type_of_service, access::read_write, any_type, 0},
+    entry{ZLINK_CONNECT_ROUTING_ID, &options::connect_routing_id, access::write_only, routers, 1,
+          255},
+    entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
+    entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
+    entry{ZLINK_CONNECT_TIMEOUT, &options::connect_timeout, access::read_write, any_type, 0},
+    entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 0, 255, true},
+    entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
+};
+
+const entry* find(int option) noexcept {
+    const auto found = std::find_if(table.begin(), table.end(),
+                                    [&](const entry& each) { return each.option == option; });
+    return found == table.end() ? nullptr : &*found;
+}
+
+/// Reads a number of type T out of exactly as many octets.
+template<class T>
+result<T> number(const void* value, std::size_t size) noexcept {
+    T read;
+    if (value == nullptr || size != sizeof read) {
+        return errc::invalid_argument;
+    }
+    std::memcpy(&read, value, sizeof read);
+    return read;
+}
+
+result<void> assign(const entry& at, int& target, const void* value, std::size_t size) {
+    const result<int> given = number<int>(value, size);
+    if (!given || *given < at.least || *given > at.most) {
+        return errc::invalid_argument;
+    }
+    target = *given;
+    return {};
+}
+
+result<void> assign(const entry&, bool& target, const void* value, std::size_t size) {
+    const result<int> given = number<int>(value, size);
+    if (!given || (*given != 0 && *given != 1)) {
+        return errc::invalid_argument;
+    }
+    target = *given != 0;
+    return {};
+}
+
+result<void> assign(const entry&, std::uint64_t& target, const void* value, std::size_t size) {
+    const result<std::uint64_t> given = number<std::uint64_t>(value, size);
+    if (!given) {
+        return given.error();
+    }
+    target = *given;
+    return {};
+}
+
+result<void> assign(const entry& at, std::int64_t& target, const void* value, std::size_t size) {
+    const result<std::int64_t> given = number<std::int64_t>(value, size);
+    if (!given || *given < at.least) {
+        return errc::invalid_argument;
+    }
+    target = *given;
+    return {};
+}
+
+result<void> assign(const entry& at, std::string& target, const void* value, std::size_t size) {
+    if (static_cast<std::int64_t>(size) < at.least || static_cast<std::int64_t>(size) > at.most ||
+        (value == nullptr && size != 0)) {
+        return errc::invalid_argument;
+    }
+    target.assign(static_cast<const char*>(value), size);
+    return {};
+}
+
+/// Writes `octets`, which must fit.
+result<void> give(std::span<const std::byte> octets, void* value, std::size_t* size) noexcept {
+    if (*size < octets.size()) {
+        return errc::invalid_argument;
+    }
+    if (!octets.empty()) {
+        std::memcpy(value, octets.data(), octets.size());
+    }
+    *size = octets.size();
+    return {};
+}
+
+template<class T>
+result<void> give_number(T number, void* value, std::size_t* size) noexcept {
+    return give(std::as_bytes(std::span{&number, 1}), value, size);
+}
+
+result<void> give_text(const std::string& text, bool with_zero, void* value,
+                       std::size_t* size) noexcept {
+    const std::size_t bytes = text.size() + (with_zero ? 1 : 0);
+    return give(std::as_bytes(std::span{text.c_str(), bytes}), value, size);
+}
+
+result<int> events(socket::socket& asked) {
+    const auto now = asked.ready();
+    if (!now) {
+        return now.error();
+    }
+    return (now->can_recv ? ZLINK_POLLIN : 0) | (now->can_send ? ZLINK_POLLOUT : 0);
+}
+
+/// What is no field of socket_options, or a second view of one.
+result<void> read_other(socket::socket& source, int option, void* value, std::size_t* size) {
+    switch (option) {
+    case ZLINK_RCVMORE:
+        return give_number(int{source.receives_more()}, value, size);
+    case ZLINK_FD: {
+        const result<int> descriptor = source.descriptor();
+        return descriptor ? give_number(*descriptor, value, size)
+                          : result<void>{descriptor.error()};
+    }
+    case ZLINK_EVENTS: {
+        const result<int> now = events(source);
+        return now ? give_number(*now, value, size) : result<void>{now.error()};
+    }
+    case ZLINK_TYPE:
+        return give_number(static_cast<int>(source.options().type), value, size);
+    case ZLINK_LAST_ENDPOINT:
+        return give_text(source.last_endpoint(), true, value, size);
+    case ZLINK_MECHANISM:
+        return give_number(ZLINK_NULL, value, size);
+    case ZLINK_THREAD_SAFE:
+        return give_number(0, value, size);
+    case ZLINK_IPV4ONLY:
+        return give_number(int{!source.options().ipv6}, value, size);
+    default:
+        return errc::invalid_argument;
+    }
+}
+
+result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
+    switch (option) {
+    case ZLINK_SUBSCRIBE:
+    case ZLINK_UNSUBSCRIBE:
+        return target.rules().change_subscription({static_cast<const std::byte*>(value), size},
+                                                  option == ZLINK_SUBSCRIBE);
+    case ZLINK_IPV4ONLY: {
+        const result<int> given = number<int>(value, size);
+        if (!given || (*given != 0 && *given != 1)) {
+            return errc::invalid_argument;
+        }
+        target.options().ipv6 = *given == 0;
+        return {};
+    }
+    default:
+        return errc::invalid_argument;
+    }
+}
+
+} // namespace
+
+result<void> set_option(socket::socket& target, int option, const void* value, std::size_t size) {
+    const entry* const at = find(option);
+    if (at == nullptr) {
+        return set_other(target, option, value, size);
+    }
+    const auto type_bit = 1U << static_cast<unsigned>(target.options().type);
+    if ((at->settable_on & type_bit) == 0) {
+        return errc::invalid_argument;
+    }
+    return std::visit(
+        [&](auto member) { return assign(*at, target.options().*member, value, size); }, at->where);
+}
+
+result<void> read_option(socket::socket& source, int option, void* value, std::size_t* size) {
+    if (value == nullptr || size == nullptr) {
+        return errc::invalid_argument;
+    }
+    const entry* const at = find(option);
+    if (at == nullptr) {
+        return read_other(source, option, value, size);
+    }
+    if (at->may == access::write_only) {
+        return errc::invalid_argument;
+    }
+    return std::visit(
+        [&](auto member) {
+            const auto& current = source.options().*member;
+            if constexpr (std::is_same_v<decltype(current), const std::string&>) {
+                return give_text(current, at->is_text, value, size);
+            } else if constexpr (std::is_same_v<decltype(current), const bool&>) {
+                return give_number(int{current}, value, size);
+            } else {
+                return give_number(current, value, size);
+            }
+        },
+        at->where);
+}
+
+} // namespace zlink::api

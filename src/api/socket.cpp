@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "api/boundary.hpp"
+#include "api/handles.hpp"
+#include "api/option_table.hpp"
+#include "api/symbols.hpp"
+
+namespace {
+
+using zlink::errc;
+using zlink::result;
+using zlink::api::at_boundary;
+using zlink::api::socket_from;
+
+/// Calls `act` with the address, for bind, connect, and what undoes them.
+template<class Act>
+int at_endpoint(void* socket, const char* address, Act&& act) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if (address == nullptr) {
+            return errc::invalid_argument;
+        }
+        return act(**target, std::string_view{address});
+    });
+}
+
+} // namespace
+
+extern "C" void* zlink_socket(void* context, int type) {
+    return at_boundary([&]() -> result<void*> {
+        const auto owner = zlink::api::context_from(context);
+        if (!owner) {
+            return owner.error();
+        }
+        if (type < ZLINK_PAIR || type > ZLINK_XSUB) {
+            return errc::invalid_argument;
+        }
+        const auto opened = (*owner)->open_socket(static_cast<zlink::socket_type>(type));
+        if (!opened) {
+            return opened.error();
+        }
+        return *opened;
+    });
+}
+ZLINK_ALSO_ZMQ(socket)
+
+extern "C" int zlink_close(void* socket) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        (*target)->close();
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(close)
+
+extern "C" int zlink_bind(void* socket, const char* endpoint) {
+    return at_endpoint(socket, endpoint,
+                       [](auto& target, auto address) { return target.bind(address); });
+}
+ZLINK_ALSO_ZMQ(bind)
+
+extern "C" int zlink_connect(void* socket, const char* endpoint) {
+    return at_endpoint(socket, endpoint,
+                       [](auto& target, auto address) { return target.connect(address); });
+}
+ZLINK_ALSO_ZMQ(connect)
+
+extern "C" int zlink_unbind(void* socket, const char* endpoint) {
+    return at_endpoint(socket, endpoint,
+                       [](auto& target, auto address) { return target.unbind(address); });
+}
+ZLINK_ALSO_ZMQ(unbind)
+
+extern "C" int zlink_disconnect(void* socket, const char* endpoint) {
+    return at_endpoint(socket, endpoint,
+                       [](auto& target, auto address) { return target.disconnect(address); });
+}
+ZLINK_ALSO_ZMQ(disconnect)
+
+extern "C" int zlink_setsockopt(void* socket, int option, const void* value, size_t size) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        return zlink::api::set_option(**target, option, value, size);
+    });
+}
+ZLINK_ALSO_ZMQ(setsockopt)
+
+extern "C" int zlink_getsockopt(void* socket, int option, void* value, size_t* size) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        return zlink::api::read_option(**target, option, value, size);
+    });
+}
+ZLINK_ALSO_ZMQ(getsockopt)
+
+/// Monitoring is not part of this build.
+extern "C" int zlink_socket_monitor(void* socket, const char*, int) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        return errc::protocol_not_supported;
+    });
+}
+ZLINK_ALSO_ZMQ(socket_monitor)

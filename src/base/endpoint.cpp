@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "base/endpoint.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+namespace zlink {
+
+namespace {
+
+constexpr std::string_view scheme_end = "://";
+constexpr std::size_t port_digits_max = 5;
+
+bool is_letter_or_digit(char c) noexcept {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Whether a peer can be called so: a letter, digit or the colon of an IPv6 address, followed by
+/// those, dots, dashes and underscores.
+bool is_host_to_dial(std::string_view host) noexcept {
+    if (host.empty() || !(is_letter_or_digit(host.front()) || host.front() == ':')) {
+        return false;
+    }
+    return std::all_of(host.begin(), host.end(), [](char c) {
+        return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_' || c == ':';
+    });
+}
+
+std::optional<std::uint16_t> decode_port(std::string_view digits) noexcept {
+    std::uint16_t port = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, port);
+    if (digits.size() > port_digits_max || error != std::errc{} || stop != end) {
+        return std::nullopt;
+    }
+    return port;
+}
+
+/// @param may_choose_port  Whether "*" may stand for the port.
+result<host_address> decode_host_address(std::string_view text, bool may_choose_port) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return errc::invalid_argument;
+    }
+    std::string_view host = text.substr(0, colon);
+    const std::string_view port_text = text.substr(colon + 1);
+
+    const std::optional<std::uint16_t> port =
+        may_choose_port && port_text == "*" ? 0 : decode_port(port_text);
+    if (!port) {
+        return errc::invalid_argument;
+    }
+
+    if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+        host = host.substr(1, host.size() - 2);
+    }
+    std::string_view scope;
+    if (const std::size_t percent = host.rfind('%'); percent != std::string_view::npos) {
+        scope = host.substr(percent + 1);
+        host = host.substr(0, percent);
+        if (scope.empty()) {
+            return errc::invalid_argument;
+        }
+    }
+    if (host.size() + scope.size() > host_bytes_max) {
+        return errc::invalid_argument;
+    }
+    return host_address{std::string{host}, std::string{scope}, *port};
+}
+
+result<endpoint> decode_tcp_to_listen(std::string_view rest) {
+    if (rest.find(';') != std::string_view::npos) {
+        return errc::invalid_argument; // A source has no meaning here.
+    }
+    result<host_address> address = decode_host_address(rest, true);
+    if (!address) {
+        return address.error();
+    }
+    return endpoint{.via = scheme::tcp, .address = std::move(*address), .source = {}, .path = {}};
+}
+
+result<endpoint> decode_tcp_to_dial(std::string_view rest) {
+    endpoint decoded;
+    if (const std::size_t semicolon = rest.find(';'); semicolon != std::string_view::npos) {
+        result<host_address> source = decode_host_address(rest.substr(0, semicolon), true);
+        if (!source) {
+            return source.error();
+        }
+        if (!is_host_to_dial(source->host)) {
+            return errc::invalid_argument;
+        }
+        decoded.source = std::move(*source);
+        rest = rest.substr(semicolon + 1);
+    }
+    result<host_address> address = decode_host_address(rest, false);
+    if (!address) {
+        return address.error();
+    }
+    if (!is_host_to_dial(address->host)) {
+        return errc::invalid_argument;
+    }
+    decoded.address = std::move(*address);
+    return decoded;
+}
+
+result<endpoint> decode_ipc(std::string_view path) {
+    if (path == "@") {
+        return errc::invalid_argument;
+    }
+    if (path.size() > ipc_path_bytes_max) {
+        return path_too_long;
+    }
+    return endpoint{.via = scheme::ipc, .address = {}, .source = {}, .path = std::string{path}};
+}
+
+result<endpoint> decode_inproc(std::string_view name) {
+    if (name.size() > inproc_name_bytes_max) {
+        return errc::invalid_argument;
+    }
+    return endpoint{.via = scheme::inproc, .address = {}, .source = {}, .path = std::string{name}};
+}
+
+/// Appends the address so that decode_host_address reads the same out of it.
+void append_host_address(std::string& out, const host_address& address) {
+    std::string host = address.host;
+    if (!address.scope.empty()) {
+        host.append("%").append(address.scope);
+    }
+    const bool has_colon = host.find(':') != std::string::npos;
+    const bool looks_bracketed = host.starts_with('[') && host.ends_with(']');
+    if (has_colon || looks_bracketed) {
+        host.insert(host.begin(), '[');
+        host.push_back(']');
+    }
+    out.append(host).append(":").append(std::to_string(address.port));
+}
+
+} // namespace
+
+std::string endpoint::text() const {
+    std::string spelled;
+    switch (via) {
+    case scheme::tcp:
+        spelled = "tcp://";
+        if (source) {
+            append_host_address(spelled, *source);
+            spelled.push_back(';');
+        }
+        append_host_address(spelled, address);
+        break;
+    case scheme::ipc:
+        spelled = "ipc://" + path;
+        break;
+    case scheme::inproc:
+        spelled = "inproc://" + path;
+        break;
+    }
+    return spelled;
+}
+
+result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
+    const std::size_t end = text.find(scheme_end);
+    if (end == std::string_view::npos || text.find('\0') != std::string_view::npos) {
+        return errc::invalid_argument;
+    }
+    const std::string_view name = text.substr(0, end);
+    const std::string_view rest = text.substr(end + scheme_end.size());
+    if (name.empty() || rest.empty()) {
+        return errc::invalid_argument;
+    }
+    if (name == "tcp") {
+        return use == endpoint_use::listen ? decode_tcp_to_listen(rest) : decode_tcp_to_dial(rest);
+    }
+    if (name == "ipc") {
+        return decode_ipc(rest);
+    }
+    if (name == "inproc") {
+        return decode_inproc(rest);
+    }
+    return errc::protocol_not_supported;
+}
+
+} // namespace zlink

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zlink {
+
+inline constexpr std::size_t host_bytes_max = 255;
+inline constexpr std::size_t ipc_path_bytes_max = 107; ///< What fits into a sockaddr_un.
+inline constexpr std::size_t inproc_name_bytes_max = 256;
+
+/// The error of an ipc path that is too long, ENAMETOOLONG as in libzmq.
+inline constexpr errc path_too_long = static_cast<errc>(ENAMETOOLONG);
+
+/// What stands before the "://" of an endpoint.
+enum class scheme : std::uint8_t { tcp, ipc, inproc };
+
+/// What an endpoint is for: the rules differ.
+enum class endpoint_use : std::uint8_t {
+    listen, ///< zmq_bind
+    dial,   ///< zmq_connect
+};
+
+/// One end of a tcp connection, not resolved yet.
+struct host_address {
+    std::string host;       ///< A name, an address without brackets, an interface, or "*" (listen).
+    std::string scope;      ///< What follows a '%' in the host: an interface's name or number.
+    std::uint16_t port = 0; ///< Zero: the system chooses one.
+
+    friend bool operator==(const host_address&, const host_address&) = default;
+};
+
+/// Where a socket listens or dials, as its text says it. Nothing is resolved.
+struct endpoint {
+    scheme via = scheme::tcp;
+    host_address address;               ///< tcp
+    std::optional<host_address> source; ///< tcp, dial only: where to connect from.
+
+    /// ipc: the file's path, where "@name" is an abstract socket and "*", to listen, is a path of
+    /// our choice. inproc: the name.
+    std::string path;
+
+    /// Spells the endpoint as ZMQ_LAST_ENDPOINT does: "tcp://127.0.0.1:5555", "tcp://[::1]:5555",
+    /// "ipc:///tmp/x", "inproc://x". Decoding it gives an equal endpoint.
+    std::string text() const;
+
+    friend bool operator==(const endpoint&, const endpoint&) = default;
+};
+
+/// Decodes `text`, e.g. "tcp://*:5555", "tcp://[fe80::1%eth0]:5555", "tcp://eth0:*",
+/// "tcp://192.168.0.7:0;server:5555" (source; destination), "ipc:///tmp/x", "inproc://x".
+///
+/// The last colon separates host and port, so an IPv6 address needs no brackets. To listen, any
+/// host passes, as in libzmq: whether there is such an interface is the resolver's to say.
+///
+/// @error invalid_argument        Malformed: no "://" or nothing on a side of it; no port, or one
+///                                that is no number up to 65535 ("*" passes where the port may be
+///                                chosen); to dial, a host that cannot be one; an empty scope.
+/// @error protocol_not_supported  The scheme is unknown. It is compared exactly.
+/// @error path_too_long           An ipc path above ipc_path_bytes_max.
+result<endpoint> decode_endpoint(std::string_view text, endpoint_use use);
+
+} // namespace zlink

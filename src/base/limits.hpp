@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The limits of the data path, each with its reason. What an application may change is an option
+/// and not listed here.
+namespace zlink::limits {
+
+constexpr std::size_t cache_line_bytes = 64;
+
+/// Segments of a rope start small and grow under load, each four times the one before.
+constexpr std::size_t segment_bytes_min = 512;
+constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
+
+/// Payloads from this size travel by reference instead of being copied into a segment.
+constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
+
+/// What a pipe may hold per direction besides its high-water mark in messages, in octets of the
+/// wire image. One message that is larger than this may pass alone.
+constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
+
+/// Memory that freed segments and blocks may occupy before it goes back to the system.
+constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
+
+/// Octets that an I/O thread offers to a peer that has no segment of its own yet.
+constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;
+
+/// Octets that are read beyond the end of a large payload, so that the next header comes with it.
+constexpr std::size_t lookahead_bytes = 1024;
+
+/// A block for a payload that has not arrived yet is at most this large, or this many times what
+/// has arrived, or as large as the largest payload that the peer has completed before.
+constexpr std::size_t unproven_bytes_max = std::size_t{64} * 1024;
+constexpr std::size_t unproven_growth = 8;
+
+/// What one session may move before it lets the others of its I/O thread have their turn.
+constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
+
+/// What one gathered write takes at most.
+constexpr std::size_t gather_count_max = 64;
+constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
+
+/// A command of the handshake; more ends the session.
+constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
+
+/// Connections taken from a listening descriptor before others have their turn.
+constexpr int accepts_per_turn = 64;
+
+/// Messages received while some pipes were marked asleep without a fence yet.
+constexpr unsigned unsettled_recv_max = 128;
+
+} // namespace zlink::limits

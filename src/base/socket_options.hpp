@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/socket_type.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zlink {
+
+using milliseconds = std::chrono::milliseconds;
+
+/// What an application may set on a socket. There is no other source of settings. A connection
+/// keeps the options that its socket had when it was bound or connected; what acts on the socket
+/// itself acts at once. The names and meanings are those of zmq_setsockopt(3).
+struct socket_options {
+    socket_type type = socket_type::pair;
+
+    // Queues: messages per peer and direction; 0: no limit.
+    int send_hwm = 1000;
+    int recv_hwm = 1000;
+    std::int64_t message_bytes_max = -1; ///< Largest message accepted from a peer; -1: no limit.
+
+    // Waiting, in milliseconds; -1: for ever.
+    int linger = -1;
+    int recv_timeout = -1;
+    int send_timeout = -1;
+
+    // Connections.
+    std::uint64_t affinity = 0;     ///< I/O threads that may be used, by bit; 0: all.
+    std::string routing_id;         ///< At most 255 octets.
+    std::string connect_routing_id; ///< For the next connect only.
+    bool immediate = false;         ///< Queue only to peers that are connected.
+    int reconnect_interval = 100;   ///< Milliseconds; -1: never.
+    int reconnect_interval_max = 0; ///< Milliseconds; 0: always reconnect_interval.
+    int handshake_interval = 30000; ///< Milliseconds; 0: no limit.
+    int connect_timeout = 0;        ///< Milliseconds; 0: the system's.
+    int heartbeat_interval = 0;     ///< Milliseconds; 0: none.
+    int heartbeat_ttl = 0;          ///< Milliseconds; 0: none.
+    int heartbeat_timeout = -1;     ///< Milliseconds; -1: heartbeat_interval.
+    int backlog = 100;
+
+    // The kernel's sockets; -1: its default.
+    int send_buffer_bytes = -1;
+    int recv_buffer_bytes = -1;
+    int type_of_service = 0;
+    int priority = 0;
+    bool ipv6 = false;
+    int keepalive = -1;
+    int keepalive_count = -1;
+    int keepalive_idle = -1;     ///< Seconds.
+    int keepalive_interval = -1; ///< Seconds.
+    int tcp_retransmit_max = 0;  ///< Milliseconds; 0: the system's.
+    std::string device;          ///< Network interface; empty: any.
+    int use_descriptor = -1;     ///< A descriptor of the application's; -1: none.
+    std::string socks_proxy;
+
+    // Patterns.
+    bool conflate = false;
+    bool invert_matching = false;
+    bool xpub_verbose = false;
+    bool xpub_verboser = false;
+    bool xpub_no_drop = false;
+    bool xpub_manual = false;
+    std::string xpub_welcome;
+    bool probe_router = false;
+    bool router_mandatory = false;
+    bool router_handover = false;
+    bool router_raw = false;
+    bool req_correlate = false;
+    bool req_relaxed = false;
+    bool stream_notify = true;
+
+    // Kept for getsockopt; the transports they belong to are not part of this library.
+    int rate = 100;
+    int recovery_interval = 10000;
+    int multicast_hops = 1;
+    int multicast_max_tpdu = 1500;
+
+    // Mechanisms.
+    std::string zap_domain;
+};
+
+} // namespace zlink

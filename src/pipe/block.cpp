@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/block.hpp"
+
+#include "pipe/buffer_pool.hpp"
+
+#include <new>
+
+namespace zlink::pipe {
+
+namespace {
+
+constexpr std::size_t header_bytes = (sizeof(block) + 15) / 16 * 16;
+
+} // namespace
+
+block* make_block(std::size_t bytes_min) {
+    if (bytes_min > SIZE_MAX - header_bytes) {
+        throw std::bad_alloc{};
+    }
+    const pooled_buffer buffer = take_buffer(header_bytes + bytes_min);
+    auto* const made = new (buffer.memory) block;
+    made->data = static_cast<std::byte*>(buffer.memory) + header_bytes;
+    made->bytes = buffer.bytes - header_bytes;
+    return made;
+}
+
+block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint) {
+    auto* const made = new block;
+    made->kind = block::origin::caller;
+    made->data = static_cast<std::byte*>(data);
+    made->bytes = bytes;
+    made->release = {function, hint};
+    return made;
+}
+
+void block::free_now() noexcept {
+    switch (kind) {
+    case origin::pooled:
+        give_buffer({this, bytes + header_bytes});
+        break;
+    case origin::caller:
+        if (release.function != nullptr) {
+            release.function(data, release.hint);
+        }
+        delete this;
+        break;
+    case origin::object:
+        destroy(this);
+        break;
+    }
+}
+
+} // namespace zlink::pipe

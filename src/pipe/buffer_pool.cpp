@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/buffer_pool.hpp"
+
+#include "base/limits.hpp"
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace zlink::pipe {
+
+namespace {
+
+constexpr std::size_t pooled_bytes_min = std::size_t{8} * 1024;
+constexpr std::size_t largest_class_bytes = std::size_t{4} * 1024 * 1024;
+constexpr int smallest_log2 = 13;
+constexpr std::size_t classes_per_doubling = 4;
+constexpr std::size_t class_count = 9 * classes_per_doubling + 1;
+
+struct free_node {
+    free_node* next;
+};
+
+/// Freed buffers of one class. Giving back is one compare-and-swap onto `returned`; takers share
+/// `kept`, which they refill by taking all of `returned` at once (so a node is never popped
+/// singly while others push, and there is no ABA).
+struct alignas(limits::cache_line_bytes) size_class {
+    std::atomic<free_node*> returned{nullptr};
+    alignas(limits::cache_line_bytes) std::mutex mutex;
+    free_node* kept = nullptr;
+};
+
+struct pool {
+    std::array<size_class, class_count> classes;
+    std::atomic<std::size_t> pooled_bytes{0};
+};
+
+// Never destroyed: messages may outlive every static object of the library.
+pool& the_pool() noexcept {
+    static pool& instance = *new pool;
+    return instance;
+}
+
+/// The class whose buffers hold at least `bytes`.
+std::size_t class_of(std::size_t bytes) noexcept {
+    const std::size_t last = bytes - 1;
+    const int log2 = static_cast<int>(std::bit_width(last)) - 1;
+    if (log2 < smallest_log2) {
+        return 0;
+    }
+    const std::size_t quarter = (last >> (log2 - 2)) & 3;
+    return static_cast<std::size_t>(log2 - smallest_log2) * classes_per_doubling + quarter + 1;
+}
+
+std::size_t class_bytes(std::size_t index) noexcept {
+    if (index == 0) {
+        return pooled_bytes_min;
+    }
+    const std::size_t doubling = (index - 1) / classes_per_doubling;
+    const std::size_t quarter = (index - 1) % classes_per_doubling;
+    return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter);
+}
+
+void* allocate(std::size_t bytes) {
+    void* const memory = std::malloc(bytes);
+    if (memory == nullptr) {
+        throw std::bad_alloc{};
+    }
+    return memory;
+}
+
+} // namespace
+
+pooled_buffer take_buffer(std::size_t bytes_min) {
+    if (bytes_min < pooled_bytes_min || bytes_min > largest_class_bytes) {
+        return {allocate(bytes_min), bytes_min};
+    }
+    pool& owner = the_pool();
+    const std::size_t index = class_of(bytes_min);
+    const std::size_t bytes = class_bytes(index);
+    size_class& free_list = owner.classes[index];
+    {
+        const std::lock_guard lock{free_list.mutex};
+        if (free_list.kept == nullptr) {
+            free_list.kept = free_list.returned.exchange(nullptr, std::memory_order_acquire);
+        }
+        if (free_node* const node = free_list.kept; node != nullptr) {
+            free_list.kept = node->next;
+            owner.pooled_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+            return {node, bytes};
+        }
+    }
+    return {allocate(bytes), bytes};
+}
+
+void give_buffer(pooled_buffer buffer) noexcept {
+    if (buffer.bytes < pooled_bytes_min || buffer.bytes > largest_class_bytes) {
+        std::free(buffer.memory);
+        return;
+    }
+    pool& owner = the_pool();
+    const std::size_t before =
+        owner.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
+    if (before + buffer.bytes > limits::pooled_bytes_max) {
+        owner.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
+        std::free(buffer.memory);
+        return;
+    }
+    size_class& free_list = owner.classes[class_of(buffer.bytes)];
+    auto* const node = static_cast<free_node*>(buffer.memory);
+    node->next = free_list.returned.load(std::memory_order_relaxed);
+    while (!free_list.returned.compare_exchange_weak(node->next, node, std::memory_order_release,
+                                                     std::memory_order_relaxed)) {
+    }
+}
+
+void trim_buffers() noexcept {
+    pool& owner = the_pool();
+    for (std::size_t index = 0; index < class_count; ++index) {
+        size_class& free_list = owner.classes[index];
+        const std::lock_guard lock{free_list.mutex};
+        for (free_node* list : {std::exchange(free_list.kept, nullptr),
+                                free_list.returned.exchange(nullptr, std::memory_order_acquire)}) {
+            while (list != nullptr) {
+                free_node* const next = list->next;
+                owner.pooled_bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+                std::free(list);
+                list = next;
+            }
+        }
+    }
+}
+
+} // namespace zlink::pipe

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace zlink::pipe {
+
+/// Memory for segments and large payloads, reused so that a steady flow neither faults pages in nor
+/// meets other threads in the allocator.
+///
+/// Sizes are rounded up to classes a quarter of a power of two apart. Requests below 8 KiB and
+/// above 4 MiB go straight to the allocator. Freed memory is kept up to limits::pooled_bytes_max in
+/// all.
+///
+/// @threads Any.
+struct pooled_buffer {
+    void* memory;
+    std::size_t bytes; ///< What may be used, at least what was asked for.
+};
+
+/// @return Memory aligned for any type.
+/// @throws std::bad_alloc
+[[nodiscard]] pooled_buffer take_buffer(std::size_t bytes_min);
+
+/// Gives back what take_buffer returned; `buffer.bytes` must be what it said.
+void give_buffer(pooled_buffer buffer) noexcept;
+
+/// Gives everything that is pooled back to the system.
+void trim_buffers() noexcept;
+
+} // namespace zlink::pipe

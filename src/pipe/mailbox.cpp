@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/mailbox.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace zlink::pipe {
+
+namespace {
+
+// A futex wait without a timeout is restarted after signal handlers installed with SA_RESTART; with
+// one it never is. Callers of a blocking function rely on EINTR, so there is always a timeout.
+constexpr std::chrono::hours longest_wait{24 * 365};
+
+long futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                clock::time_point until) noexcept {
+    const auto since_epoch = until.time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
+    const std::chrono::nanoseconds rest = since_epoch - seconds;
+    const timespec when{static_cast<time_t>(seconds.count()), static_cast<long>(rest.count())};
+    return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, &when, nullptr,
+                   FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void add_one(int event_descriptor) noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(event_descriptor, &one, sizeof one);
+}
+
+} // namespace
+
+mailbox::~mailbox() {
+    shut([](letter&, std::uint32_t) {});
+}
+
+void mailbox::deliver(letter& about, std::uint32_t happened) noexcept {
+    if (about.events_.fetch_or(happened, std::memory_order_acq_rel) != 0) {
+        return;
+    }
+    about.retain();
+    letter* before = first_.load(std::memory_order_relaxed);
+    do {
+        if (before == shut_mark()) {
+            about.release();
+            return;
+        }
+        about.next_ = before;
+    } while (!first_.compare_exchange_weak(before, &about, std::memory_order_seq_cst,
+                                           std::memory_order_relaxed));
+    if (before == nullptr) {
+        on_first_letter();
+    }
+}
+
+letter* mailbox::take_all() noexcept {
+    if (!has_mail()) {
+        return nullptr;
+    }
+    on_collect();
+    return in_order(first_.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+letter* mailbox::in_order(letter* newest) noexcept {
+    if (newest == shut_mark()) {
+        return nullptr;
+    }
+    letter* oldest = nullptr;
+    while (newest != nullptr) {
+        letter* const next = newest->next_;
+        newest->next_ = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+waiting_mailbox::~waiting_mailbox() {
+    if (const int open = event_descriptor_.load(std::memory_order_relaxed); open >= 0) {
+        ::close(open);
+    }
+}
+
+void waiting_mailbox::on_first_letter() noexcept {
+    // The delivery and this load are both sequentially consistent, as are the owner's step to
+    // `waiting` and its look into the mailbox: one of the two threads sees the other.
+    std::uint32_t expected = waiting;
+    if (state_.load(std::memory_order_seq_cst) == waiting &&
+        state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
+        futex_wake(state_);
+    }
+    if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
+        add_one(open);
+    }
+}
+
+void waiting_mailbox::nudge() noexcept {
+    if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
+        futex_wake(state_);
+    }
+}
+
+void waiting_mailbox::on_collect() noexcept {
+    if (const int open = event_descriptor_.load(std::memory_order_relaxed); open >= 0) {
+        std::uint64_t count;
+        [[maybe_unused]] const ssize_t ignored = ::read(open, &count, sizeof count);
+    }
+}
+
+result<void> waiting_mailbox::wait(deadline until) noexcept {
+    const clock::time_point end = until ? *until : clock::now() + longest_wait;
+    std::uint32_t expected = awake;
+    result<void> outcome;
+    if (state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
+        while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
+            if (futex_wait(state_, waiting, end) == 0 || errno == EAGAIN) {
+                continue;
+            }
+            outcome = errno == ETIMEDOUT ? errc::again : errc::interrupted;
+            break;
+        }
+    }
+    state_.store(awake, std::memory_order_relaxed);
+    return outcome;
+}
+
+result<int> waiting_mailbox::descriptor() noexcept {
+    int open = event_descriptor_.load(std::memory_order_relaxed);
+    if (open < 0) {
+        open = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (open < 0) {
+            return static_cast<errc>(errno);
+        }
+        // As in wake(): either the next delivery sees the descriptor or we see the delivery.
+        event_descriptor_.store(open, std::memory_order_seq_cst);
+        if (has_mail_ordered()) {
+            add_one(open);
+        }
+    }
+    return open;
+}
+
+} // namespace zlink::pipe

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+#include "pipe/block.hpp"
+#include "pipe/rope.hpp"
+#include "wire/zmtp/frame.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace zlink::pipe {
+
+/// One frame at the front of a message queue; a view that is good until it is popped.
+struct frame {
+    std::byte* body;
+    std::uint64_t body_bytes;
+    std::uint64_t wire_bytes; ///< Header and body.
+    std::uint8_t flags;       ///< wire::zmtp flags; 0 for a control object.
+    block** reference;        ///< Where the chunk keeps its reference to the body; null if inlined.
+    bool control;             ///< Not a frame: `*reference` is an object from the other end.
+
+    bool more() const noexcept { return (flags & wire::zmtp::flag_more) != 0; }
+    bool command() const noexcept { return (flags & wire::zmtp::flag_command) != 0; }
+
+    /// The referenced block, which the caller now holds instead of the queue.
+    block* take_reference() const noexcept { return std::exchange(*reference, nullptr); }
+};
+
+/// How much one direction of a pipe may hold.
+struct queue_limits {
+    std::uint64_t messages_max = 0; ///< 0: no limit on either count or octets.
+    std::uint64_t bytes_max = limits::pipe_bytes_max;
+};
+
+/// One direction of a pipe: a rope of ZMTP frames with credit, and the flags by which each side
+/// says that it sleeps.
+///
+/// The writer may have messages_max messages or bytes_max octets under way. The reader returns
+/// credit when it has used up what it saw published, or half of messages_max.
+///
+/// A side that finds nothing to do marks itself asleep. The mark counts only after a heavy fence:
+/// until the fence and another look, a wake-up may have been missed. The other side, after it
+/// published or returned credit, looks at the mark and takes it; who takes it owes the sleeper a
+/// wake-up, once.
+///
+/// @threads One writer and one reader, which may be different threads.
+template<class Platform>
+class basic_message_queue {
+public:
+    using rope_type = basic_rope<Platform>;
+    using cursor = typename rope_type::cursor;
+    using chunk = basic_chunk<Platform>;
+
+    explicit basic_message_queue(const queue_limits& allowed) noexcept { set_limits(allowed); }
+
+    /// Changes what the writer allows. Only for the writer, or before the other side exists.
+    void set_limits(const queue_limits& allowed) noexcept {
+        const bool unlimited = allowed.messages_max == 0;
+        messages_max_ = unlimited ? unlimited_count : allowed.messages_max;
+        bytes_max_ = unlimited ? unlimited_count : allowed.bytes_max;
+        set_credit_batch(messages_max_);
+        update_credit();
+    }
+
+    /// Adds what the reader allows to what the writer does, as inproc does with both sides'
+    /// high-water marks. Only for the reader, or before the other side exists.
+    /// @param messages_max  0: no limit.
+    void add_reader_limit(std::uint64_t messages_max) noexcept {
+        const std::uint64_t added = messages_max == 0 ? unlimited_count : messages_max;
+        reader_messages_max_.store(added, std::memory_order_relaxed);
+        set_credit_batch(messages_max);
+    }
+
+    // The writer's side.
+
+    /// Whether another message may begin.
+    bool has_credit() noexcept {
+        if (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
+            return true;
+        }
+        update_credit();
+        return pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_;
+    }
+
+    /// How many messages may begin before has_credit() must be asked again.
+    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
+
+    /// Appends a frame by copying its body.
+    /// @throws std::bad_alloc  Nothing changed.
+    void push_copy(const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
+        const std::size_t wire_bytes = wire::zmtp::header_bytes(body_bytes) + body_bytes;
+        std::byte* const out = rope_.reserve(wire_bytes);
+        const std::size_t header = wire::zmtp::write_header(out, body_bytes, flags);
+        if (body_bytes != 0) {
+            std::memcpy(out + header, body, body_bytes);
+        }
+        rope_.commit(wire_bytes);
+    }
+
+    /// Appends a frame whose body is the first `body_bytes` octets of `body`.
+    /// @param body  Takes over one reference, unless it throws.
+    /// @throws std::bad_alloc  Nothing changed.
+    void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags) {
+        std::byte header[wire::zmtp::header_bytes_max];
+        const std::size_t written = wire::zmtp::write_header(header, body_bytes, flags);
+        rope_.append_external(header, written, body, body_bytes);
+    }
+
+    /// Ends the message whose frames were pushed and shows it to the reader.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool finish_message() noexcept {
+        ++pushed_count_;
+        rope_.mark();
+        return publish();
+    }
+
+    /// Puts an object into the queue, behind all finished messages.
+    /// @param object  Takes over one reference, unless it throws.
+    /// @return Whether the caller must wake the reader.
+    /// @throws std::bad_alloc  Nothing changed.
+    [[nodiscard]] bool push_control(block* object) {
+        rope_.append_control(object);
+        rope_.mark();
+        return publish();
+    }
+
+    /// Counts `count` messages that were marked in the rope, and shows them to the reader.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool finish_marked(std::uint64_t count) noexcept {
+        pushed_count_ += count;
+        return publish();
+    }
+
+    /// Drops the frames of an unfinished message.
+    void rollback() noexcept { rope_.rollback(); }
+
+    bool has_unfinished() const noexcept { return rope_.written() != rope_.marked(); }
+
+    void mark_writer_asleep() noexcept { writer_asleep_.store(1, std::memory_order_relaxed); }
+
+    /// Takes the mark back after the heavy fence.
+    /// @return Whether it was still there; otherwise a wake-up is on its way.
+    bool unmark_writer() noexcept { return take_mark(writer_asleep_); }
+
+    rope_type& rope() noexcept { return rope_; }
+
+    // The reader's side.
+
+    /// Whether a frame or control object is at the front.
+    bool has_frame() noexcept {
+        if (place_.position != visible_) [[likely]] {
+            return true;
+        }
+        visible_ = rope_.published();
+        return place_.position != visible_;
+    }
+
+    /// The frame at the front. Needs has_frame().
+    frame front() noexcept {
+        if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
+            rope_type::settle(place_);
+            rope_.release_to(place_);
+        }
+        chunk& at = *place_.at;
+        std::byte* const begin = at.data() + place_.offset;
+        if (at.what == chunk::kind::control) [[unlikely]] {
+            return {nullptr, 0, 1, 0, &at.payload, true};
+        }
+        const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(begin);
+        const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
+        if (at.what == chunk::kind::external) [[unlikely]] {
+            return {at.payload->data, head.body_bytes, wire_bytes, head.flags, &at.payload, false};
+        }
+        return {begin + head.header_bytes, head.body_bytes, wire_bytes, head.flags, nullptr, false};
+    }
+
+    /// Removes the frame at the front.
+    /// @return Whether the caller must wake the writer.
+    [[nodiscard]] bool pop(const frame& done) noexcept {
+        place_.offset += done.wire_bytes;
+        place_.position += done.wire_bytes;
+        if (done.more() || done.control) {
+            return false;
+        }
+        ++popped_count_;
+        if (place_.position != visible_ &&
+            popped_count_ - returned_count_ < credit_batch_.load(std::memory_order_relaxed))
+            [[likely]] {
+            return false;
+        }
+        return return_credit(popped_count_, place_.position);
+    }
+
+    /// Tells the writer how much was taken out of the rope, ever.
+    /// @return Whether the caller must wake the writer.
+    [[nodiscard]] bool return_credit(std::uint64_t message_count, std::uint64_t position) noexcept {
+        popped_count_ = returned_count_ = message_count;
+        taken_count_.store(message_count, std::memory_order_relaxed);
+        taken_bytes_.store(position, std::memory_order_release);
+        Platform::fence::light();
+        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+    }
+
+    std::uint64_t popped_count() const noexcept { return popped_count_; }
+
+    void mark_reader_asleep() noexcept { reader_asleep_.store(1, std::memory_order_release); }
+
+    /// Takes the mark back after the heavy fence.
+    /// @return Whether it was still there; otherwise a wake-up is on its way.
+    bool unmark_reader() noexcept { return take_mark(reader_asleep_); }
+
+    /// Whether something was published that the reader has not looked at. Only for a reader that
+    /// marked itself asleep and passed the heavy fence.
+    bool missed_something() const noexcept { return rope_.published() != visible_; }
+
+    /// Gives the memory of an empty queue back, if the reader sleeps. Only for the writer.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool trim() noexcept {
+        if (!rope_.holds_memory() || has_unfinished() || !take_mark(reader_asleep_)) {
+            return false;
+        }
+        // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
+        // place nor the rope. If it has read everything, the mark can go back instead.
+        if (place_.position != rope_.marked()) {
+            return true;
+        }
+        rope_.release_to(place_);
+        rope_.trim();
+        place_ = rope_.front();
+        reader_asleep_.store(1, std::memory_order_release);
+        return false;
+    }
+
+    bool holds_memory() const noexcept { return rope_.holds_memory(); }
+
+private:
+    /// Beyond reach, and still far from overflow when three are added.
+    static constexpr std::uint64_t unlimited_count = UINT64_MAX / 4;
+
+    template<class T>
+    using atomic = typename Platform::template atomic<T>;
+
+    [[nodiscard]] bool publish() noexcept {
+        rope_.publish();
+        Platform::fence::light();
+        return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
+    }
+
+    static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
+        return mark.exchange(0, std::memory_order_acq_rel) != 0;
+    }
+
+    void set_credit_batch(std::uint64_t messages_max) noexcept {
+        credit_batch_.store((messages_max + 1) / 2, std::memory_order_relaxed);
+    }
+
+    void update_credit() noexcept {
+        const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
+        pushed_limit_ = taken_count_.load(std::memory_order_relaxed) + messages_max_ +
+                        reader_messages_max_.load(std::memory_order_relaxed);
+        marked_limit_ = taken_bytes + bytes_max_;
+    }
+
+    rope_type rope_;
+
+    // The writer's.
+    alignas(limits::cache_line_bytes) std::uint64_t pushed_count_ = 0;
+    std::uint64_t pushed_limit_ = 0;
+    std::uint64_t marked_limit_ = 0;
+    std::uint64_t messages_max_ = 0;
+    std::uint64_t bytes_max_ = 0;
+
+    // The marks, each written by both sides but rarely.
+    alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
+    atomic<std::uint32_t> writer_asleep_{0};
+    atomic<std::uint64_t> credit_batch_{0};
+    atomic<std::uint64_t> reader_messages_max_{0};
+
+    // Written by the reader, read by the writer when it is out of credit.
+    alignas(limits::cache_line_bytes) atomic<std::uint64_t> taken_count_{0};
+    atomic<std::uint64_t> taken_bytes_{0};
+
+    // The reader's.
+    cursor place_ = rope_.front();
+    std::uint64_t visible_ = 0;
+    std::uint64_t popped_count_ = 0;
+    std::uint64_t returned_count_ = 0;
+};
+
+using message_queue = basic_message_queue<real_platform>;
+
+} // namespace zlink::pipe

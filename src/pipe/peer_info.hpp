@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "pipe/block.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zlink::pipe {
+
+/// What is known of a connection once its handshake is done. It travels through the inbound rope
+/// ahead of the connection's first message, and messages that are received share it.
+///
+/// @threads Any; nothing changes after it was published.
+struct peer_info final : block {
+    std::string routing_id; ///< As the peer announced it; may be empty.
+    std::vector<std::pair<std::string, std::string>> properties; ///< Metadata by name.
+    int descriptor = -1; ///< Of the connection, for ZMQ_SRCFD; -1 if it has none.
+
+    peer_info() noexcept {
+        kind = origin::object;
+        destroy = [](block* self) { delete static_cast<peer_info*>(self); };
+    }
+
+    /// The property of that exact name, or null.
+    const std::string* find(std::string_view name) const noexcept {
+        for (const auto& [key, value] : properties) {
+            if (key == name) {
+                return &value;
+            }
+        }
+        return nullptr;
+    }
+};
+
+} // namespace zlink::pipe

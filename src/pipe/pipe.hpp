@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/ref_counted.hpp"
+#include "pipe/mailbox.hpp"
+#include "pipe/message_queue.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace zlink::pipe {
+
+class pipe;
+using pipe_ptr = boost::intrusive_ptr<pipe>;
+using mailbox_ptr = boost::intrusive_ptr<mailbox>;
+
+/// Is told what happens at a pipe end. The owner's side of pipe_end.
+class event_sink {
+public:
+    /// @param happened  Bits of `event`.
+    virtual void on_events(std::uint32_t happened) noexcept = 0;
+
+protected:
+    ~event_sink() = default;
+};
+
+/// What one owner, a socket or a session, holds of a pipe.
+///
+/// @threads The owner's, except where it says otherwise.
+class pipe_end final : public letter {
+public:
+    pipe_end(pipe& whole, message_queue& outgoing, message_queue& incoming) noexcept
+        : out(outgoing), in(incoming), whole_(whole) {}
+
+    /// What goes to the other end. This end is its writer.
+    message_queue& out;
+    /// What comes from the other end. This end is its reader.
+    message_queue& in;
+
+    /// Says where this end's events go, and who is told. Before the other end can see this one.
+    void set_home(mailbox_ptr home, event_sink* owner) noexcept {
+        home_ = std::move(home);
+        owner_ = owner;
+    }
+
+    /// Whom the events are for; null before there is one, and after close().
+    event_sink* owner() const noexcept { return owner_; }
+    void set_owner(event_sink* owner) noexcept { owner_ = owner; }
+
+    /// Puts this end into its own mailbox. @threads any
+    void deliver(std::uint32_t happened) noexcept { home_->deliver(*this, happened); }
+
+    /// Shows the message whose frames were pushed to the other end.
+    void finish_message() noexcept {
+        if (out.finish_message()) [[unlikely]] {
+            other().deliver(event::readable);
+        }
+    }
+
+    void push_control(block* object) {
+        if (out.push_control(object)) {
+            other().deliver(event::readable);
+        }
+    }
+
+    /// Removes the frame at the front of `in`.
+    void pop(const frame& done) noexcept {
+        if (in.pop(done)) [[unlikely]] {
+            other().deliver(event::writable);
+        }
+    }
+
+    /// Lets go of this end. Finished messages stay for the other end, which is told; an unfinished
+    /// one is dropped. Events that are still under way are ignored.
+    void close() noexcept;
+
+    /// Whether the other end was closed. @threads any
+    bool peer_is_closed() const noexcept {
+        return other_const().closed_.load(std::memory_order_acquire);
+    }
+
+    pipe_end& other() noexcept;
+    pipe& whole() noexcept { return whole_; }
+
+    /// Which bind or connect call of the owner this end belongs to.
+    std::uint64_t origin_id = 0;
+
+    void retain() noexcept override;
+    void release() noexcept override;
+
+private:
+    const pipe_end& other_const() const noexcept { return const_cast<pipe_end*>(this)->other(); }
+
+    pipe& whole_;
+    mailbox_ptr home_;
+    event_sink* owner_ = nullptr;
+    std::atomic<bool> closed_{false};
+};
+
+/// The two queues between a socket and a session, or between two sockets of one process. Freed by
+/// whichever end lets go last.
+class pipe final : public ref_counted<pipe> {
+public:
+    /// @param first_to_second  Limits of what the first end sends.
+    pipe(const queue_limits& first_to_second, const queue_limits& second_to_first) noexcept
+        : to_second_(first_to_second), to_first_(second_to_first),
+          first(*this, to_second_, to_first_), second(*this, to_first_, to_second_) {}
+
+private:
+    message_queue to_second_;
+    message_queue to_first_;
+
+public:
+    pipe_end first;
+    pipe_end second;
+
+    /// How long the end that sends to the network may take after close(), set by the first end
+    /// before it closes. Nothing: as long as it takes.
+    std::optional<std::chrono::milliseconds> linger;
+
+    bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
+};
+
+inline pipe_end& pipe_end::other() noexcept {
+    return this == &whole_.first ? whole_.second : whole_.first;
+}
+
+inline void pipe_end::retain() noexcept {
+    intrusive_ptr_add_ref(&whole_);
+}
+
+inline void pipe_end::release() noexcept {
+    intrusive_ptr_release(&whole_);
+}
+
+inline void pipe_end::close() noexcept {
+    if (closed_.exchange(true, std::memory_order_acq_rel)) {
+        return;
+    }
+    owner_ = nullptr;
+    out.rollback();
+    if (other().home_ != nullptr) {
+        other().deliver(event::closed);
+    }
+}
+
+/// A holder of one end, which keeps the pipe alive and closes the end when it goes.
+class end_ptr {
+public:
+    end_ptr() noexcept = default;
+    explicit end_ptr(pipe_end& end) noexcept : whole_(&end.whole()), end_(&end) {}
+    end_ptr(end_ptr&& from) noexcept
+        : whole_(std::move(from.whole_)), end_(std::exchange(from.end_, nullptr)) {}
+    end_ptr& operator=(end_ptr&& from) noexcept {
+        reset();
+        whole_ = std::move(from.whole_);
+        end_ = std::exchange(from.end_, nullptr);
+        return *this;
+    }
+    ~end_ptr() { reset(); }
+
+    void reset() noexcept {
+        if (end_ != nullptr) {
+            end_->close();
+            end_ = nullptr;
+            whole_.reset();
+        }
+    }
+
+    explicit operator bool() const noexcept { return end_ != nullptr; }
+    pipe_end& operator*() const noexcept { return *end_; }
+    pipe_end* operator->() const noexcept { return end_; }
+
+private:
+    pipe_ptr whole_;
+    pipe_end* end_ = nullptr;
+};
+
+} // namespace zlink::pipe

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/assert.hpp"
+#include "base/fence.hpp"
+#include "base/limits.hpp"
+#include "pipe/block.hpp"
+#include "pipe/buffer_pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+namespace zlink::pipe {
+
+/// What the lock-free code of this folder is made of. Tests put a model of memory in its place.
+struct real_platform {
+    template<class T>
+    using atomic = std::atomic<T>;
+    using fence = asymmetric_fence;
+};
+
+/// One link of a rope.
+///
+/// Offsets count octets of the wire image: in a segment they index data(); in an external chunk the
+/// first `header_bytes` lie in data() and the rest in `payload`; a control chunk is one octet.
+template<class Platform>
+struct basic_chunk {
+    enum class kind : std::uint8_t {
+        segment,  ///< Octets that were copied in; grows by appending.
+        external, ///< One whole frame whose payload is referenced.
+        control,  ///< Not on the wire: an object handed from one end of the pipe to the other.
+        stub,     ///< The empty chunk that every rope starts with.
+    };
+
+    static constexpr std::uint64_t open_end = UINT64_MAX;
+
+    basic_chunk* next = nullptr; ///< Valid once `end` is not open.
+    /// Octets in the chunk when its producer moved past it; open_end until then.
+    typename Platform::template atomic<std::uint64_t> end{open_end};
+    block* payload = nullptr; ///< external, control: one reference.
+    std::uint64_t payload_bytes = 0;
+    std::uint32_t capacity = 0;
+    std::uint8_t header_bytes = 0;
+    kind what = kind::segment;
+
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+/// A single-producer single-consumer queue of octets that are already in wire format.
+///
+/// Invariants
+///  1. A frame's header lies whole in one chunk. Its payload follows it in the same segment, or is
+///     the payload of the same external chunk.
+///  2. The consumer sees octets only up to `published_`, which the producer moves from one message
+///     boundary to another with one release store. Going back to the last mark is private to the
+///     producer.
+///  3. A chunk belongs to the producer until it has moved past it (`end` is set), then to the
+///     consumer, who recycles it when it has moved past it too.
+///  4. `end` and `next` of a chunk are written before any octet behind it is published, so a
+///     consumer that has octets to read finds in `end` either the truth or open_end, and open_end
+///     only if all its octets lie in this chunk.
+///
+/// @threads One producer and one consumer, which may be different threads.
+template<class Platform>
+class basic_rope {
+public:
+    using chunk = basic_chunk<Platform>;
+    using kind = typename chunk::kind;
+
+    basic_rope() noexcept {
+        stub_.what = kind::stub;
+        stub_.end.store(0, std::memory_order_relaxed);
+        tail_ = mark_tail_ = head_ = &stub_;
+    }
+    basic_rope(const basic_rope&) = delete;
+    basic_rope& operator=(const basic_rope&) = delete;
+
+    ~basic_rope() {
+        for (chunk* each = head_; each != nullptr;) {
+            chunk* const next =
+                each->end.load(std::memory_order_relaxed) == chunk::open_end ? nullptr : each->next;
+            release(each);
+            each = next;
+        }
+        if (chunk* const spare = spare_.load(std::memory_order_acquire); spare != nullptr) {
+            release(spare);
+        }
+    }
+
+    // The producer's side.
+
+    /// Room for `bytes` contiguous octets behind what was committed. Stays valid until the next
+    /// call on this side.
+    /// @throws std::bad_alloc  Nothing changed.
+    std::byte* reserve(std::size_t bytes) {
+        if (free_bytes() < bytes) [[unlikely]] {
+            grow(bytes, 0);
+        }
+        return tail_->data() + write_offset_;
+    }
+
+    /// Begins a new segment with room for `bytes`, into which the `keep_bytes` octets behind the
+    /// committed ones are carried over.
+    /// @throws std::bad_alloc  Nothing changed.
+    void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
+
+    /// Octets that fit behind the committed ones without another chunk.
+    std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
+    std::byte* free_begin() noexcept { return tail_->data() + write_offset_; }
+    /// Octets that the newest segment holds when it is full; 0 if there is none to append to.
+    std::size_t tail_capacity() const noexcept {
+        return tail_->what == kind::segment ? tail_->capacity : 0;
+    }
+
+    /// Appends the first `bytes` octets of what reserve() returned.
+    void commit(std::size_t bytes) noexcept {
+        write_offset_ += bytes;
+        written_ += bytes;
+    }
+
+    /// Appends a frame whose payload is referenced.
+    /// @param payload  Takes over one reference, unless it throws.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append_external(const std::byte* header, std::size_t header_bytes, block* payload,
+                         std::uint64_t payload_bytes) {
+        chunk* const added = make_small_chunk(kind::external, header_bytes);
+        std::memcpy(added->data(), header, header_bytes);
+        added->header_bytes = static_cast<std::uint8_t>(header_bytes);
+        added->payload = payload;
+        added->payload_bytes = payload_bytes;
+        append_sealed(added, header_bytes + payload_bytes);
+        segment_bytes_ = limits::segment_bytes_min;
+    }
+
+    /// Appends an object for the consumer that is not on the wire.
+    /// @param object  Takes over one reference, unless it throws.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append_control(block* object) {
+        chunk* const added = make_small_chunk(kind::control, 0);
+        added->payload = object;
+        append_sealed(added, 1);
+    }
+
+    /// Notes that a message ends here: rollback() returns here, publish() reveals up to here.
+    void mark() noexcept {
+        mark_tail_ = tail_;
+        mark_offset_ = write_offset_;
+        marked_ = written_;
+    }
+
+    /// Drops what was appended since mark().
+    void rollback() noexcept {
+        if (tail_ != mark_tail_) {
+            chunk* each = mark_tail_->next;
+            tail_ = mark_tail_;
+            if (tail_->what == kind::segment) {
+                tail_->end.store(chunk::open_end, std::memory_order_relaxed);
+            }
+            while (each != nullptr) {
+                chunk* const next = each->end.load(std::memory_order_relaxed) == chunk::open_end
+                                        ? nullptr
+                                        : each->next;
+                release(each);
+                each = next;
+            }
+            tail_->next = nullptr;
+        }
+        write_offset_ = mark_offset_;
+        written_ = marked_;
+        tail_limit_ = tail_->what == kind::segment ? tail_->capacity : write_offset_;
+    }
+
+    /// Reveals everything up to the last mark to the consumer.
+    void publish() noexcept { published_.store(marked_, std::memory_order_release); }
+
+    /// Octets up to the last mark, ever.
+    std::uint64_t marked() const noexcept { return marked_; }
+    /// Octets appended, ever.
+    std::uint64_t written() const noexcept { return written_; }
+
+    // The consumer's side.
+
+    /// A place in the rope that only the consumer's thread uses.
+    struct cursor {
+        chunk* at;
+        std::uint64_t offset;   ///< In `at`.
+        std::uint64_t position; ///< Octets from the beginning of time.
+    };
+
+    /// Octets up to which the consumer may read, ever.
+    std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
+
+    /// The oldest place that was not released yet.
+    cursor front() const noexcept { return {head_, head_offset_, released_}; }
+
+    /// Steps into the next chunk if the octets of this one are used up. Needs `place.position` to
+    /// be below a value that published() returned.
+    static void settle(cursor& place) noexcept {
+        while (place.offset == place.at->end.load(std::memory_order_relaxed)) {
+            place.at = place.at->next; // Invariant 4.
+            place.offset = 0;
+        }
+    }
+
+    /// Octets of the chunk from `place` on, at most up to `visible`.
+    static std::uint64_t contiguous(const cursor& place, std::uint64_t visible) noexcept {
+        const std::uint64_t end = place.at->end.load(std::memory_order_relaxed);
+        return std::min(visible - place.position, end - place.offset);
+    }
+
+    /// Lets go of everything before `place`.
+    void release_to(const cursor& place) noexcept {
+        while (head_ != place.at) {
+            chunk* const done = head_;
+            head_ = head_->next;
+            recycle(done);
+        }
+        head_offset_ = place.offset;
+        released_ = place.position;
+    }
+
+    // Both sides at once, by whoever knows that the other side does nothing.
+
+    /// Gives the memory of an empty rope back. Does nothing if it is not empty.
+    void trim() noexcept {
+        if (written_ == released_ && tail_ != &stub_) {
+            release_to({tail_, write_offset_, written_});
+            release(tail_);
+            stub_.next = nullptr;
+            tail_ = mark_tail_ = head_ = &stub_;
+            write_offset_ = mark_offset_ = tail_limit_ = 0;
+            head_offset_ = 0;
+            segment_bytes_ = limits::segment_bytes_min;
+        }
+        if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
+            spare != nullptr) {
+            release(spare);
+        }
+    }
+
+    bool holds_memory() const noexcept {
+        return tail_ != &stub_ || spare_.load(std::memory_order_relaxed) != nullptr;
+    }
+
+private:
+    static constexpr std::size_t small_data_bytes = 16;
+
+    void grow(std::size_t bytes, std::size_t keep_bytes) {
+        const std::byte* const kept = tail_->data() + write_offset_;
+        chunk* const added = take_segment(bytes);
+        if (keep_bytes != 0) {
+            std::memcpy(added->data(), kept, keep_bytes);
+        }
+        append(added);
+    }
+
+    /// A segment of the size that the present load asks for, at least `bytes`.
+    chunk* take_segment(std::size_t bytes) {
+        if (chunk* const spare = spare_.load(std::memory_order_relaxed); spare != nullptr) {
+            chunk* const reused = spare_.exchange(nullptr, std::memory_order_acquire);
+            if (reused != nullptr && reused->capacity >= bytes) {
+                reused->end.store(chunk::open_end, std::memory_order_relaxed);
+                reused->next = nullptr;
+                return reused;
+            }
+            if (reused != nullptr) {
+                release(reused);
+            }
+        }
+        const pooled_buffer buffer = take_buffer(std::max(sizeof(chunk) + bytes, segment_bytes_));
+        chunk* const made = new (buffer.memory) chunk;
+        made->capacity = static_cast<std::uint32_t>(buffer.bytes - sizeof(chunk));
+        segment_bytes_ = std::min(segment_bytes_ * 4, limits::segment_bytes_max);
+        return made;
+    }
+
+    static chunk* make_small_chunk(kind what, std::size_t data_bytes) {
+        ZLINK_DEBUG_ASSERT(data_bytes <= small_data_bytes);
+        const pooled_buffer buffer = take_buffer(sizeof(chunk) + small_data_bytes);
+        chunk* const made = new (buffer.memory) chunk;
+        made->what = what;
+        return made;
+    }
+
+    void append(chunk* added) noexcept {
+        tail_->next = added;
+        tail_->end.store(write_offset_, std::memory_order_relaxed); // Invariant 4.
+        tail_ = added;
+        write_offset_ = 0;
+        tail_limit_ = added->capacity;
+    }
+
+    void append_sealed(chunk* added, std::uint64_t bytes) noexcept {
+        append(added);
+        added->end.store(bytes, std::memory_order_relaxed);
+        write_offset_ = tail_limit_ = bytes;
+        written_ += bytes;
+    }
+
+    void recycle(chunk* done) noexcept {
+        if (done->what == kind::segment &&
+            done->capacity + sizeof(chunk) >= limits::segment_bytes_max) {
+            chunk* none = nullptr;
+            if (spare_.compare_exchange_strong(none, done, std::memory_order_release,
+                                               std::memory_order_relaxed)) {
+                return;
+            }
+        }
+        release(done);
+    }
+
+    void release(chunk* done) noexcept {
+        if (done == &stub_) {
+            return;
+        }
+        if (done->payload != nullptr) {
+            done->payload->drop();
+        }
+        const std::size_t data_bytes =
+            done->what == kind::segment ? done->capacity : small_data_bytes;
+        done->~chunk();
+        give_buffer({done, sizeof(chunk) + data_bytes});
+    }
+
+    template<class T>
+    using atomic = typename Platform::template atomic<T>;
+
+    // The producer's.
+    alignas(limits::cache_line_bytes) chunk* tail_;
+    std::uint64_t write_offset_ = 0; ///< In tail_.
+    std::uint64_t tail_limit_ = 0;   ///< Offset up to which tail_ can be appended to.
+    std::uint64_t written_ = 0;
+    chunk* mark_tail_;
+    std::uint64_t mark_offset_ = 0;
+    std::uint64_t marked_ = 0;
+    std::size_t segment_bytes_ = limits::segment_bytes_min;
+
+    // Written by the producer, read by the consumer.
+    alignas(limits::cache_line_bytes) atomic<std::uint64_t> published_{0};
+    atomic<chunk*> spare_{nullptr};
+
+    // The consumer's.
+    alignas(limits::cache_line_bytes) chunk* head_;
+    std::uint64_t head_offset_ = 0; ///< In head_.
+    std::uint64_t released_ = 0;
+    chunk stub_;
+};
+
+using rope = basic_rope<real_platform>;
+
+} // namespace zlink::pipe

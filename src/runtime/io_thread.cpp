@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "runtime/io_thread.hpp"
+
+#include "base/fence.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <pthread.h>
+#include <sched.h>
+#include <system_error>
+
+namespace zlink::runtime {
+
+namespace {
+
+constexpr std::chrono::seconds sweep_interval{1};
+
+void apply(const thread_settings& settings) noexcept {
+    if (!settings.name.empty()) {
+        pthread_setname_np(pthread_self(), settings.name.substr(0, 15).c_str());
+    }
+    if (settings.scheduling_policy != -1 || settings.priority != -1) {
+        int policy = 0;
+        sched_param parameters{};
+        if (pthread_getschedparam(pthread_self(), &policy, &parameters) == 0) {
+            policy = settings.scheduling_policy != -1 ? settings.scheduling_policy : policy;
+            parameters.sched_priority =
+                settings.priority != -1 ? settings.priority : parameters.sched_priority;
+            pthread_setschedparam(pthread_self(), policy, &parameters);
+        }
+    }
+    if (!settings.processors.empty()) {
+        cpu_set_t chosen;
+        CPU_ZERO(&chosen);
+        for (const int processor : settings.processors) {
+            CPU_SET(static_cast<unsigned>(processor), &chosen);
+        }
+        pthread_setaffinity_np(pthread_self(), sizeof chosen, &chosen);
+    }
+}
+
+} // namespace
+
+/// Turns the first delivery into a task of the reactor.
+class io_thread::posting_mailbox final : public pipe::mailbox {
+public:
+    explicit posting_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
+
+private:
+    void on_first_letter() noexcept override {
+        boost::asio::post(context_, [self = boost::intrusive_ptr<posting_mailbox>(this)] {
+            self->collect([](pipe::letter& about, std::uint32_t happened) {
+                auto& end = static_cast<pipe::pipe_end&>(about);
+                if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
+                    owner->on_events(happened);
+                }
+            });
+        });
+    }
+
+    void on_collect() noexcept override {}
+
+    boost::asio::io_context& context_;
+};
+
+io_thread::io_thread()
+    : work_(context_.get_executor()), mailbox_(new posting_mailbox(context_)),
+      scratch_(new std::byte[limits::scratch_bytes]) {}
+
+io_thread::~io_thread() {
+    join();
+}
+
+result<void> io_thread::start(const thread_settings& settings) {
+    // Signals are the application's: its threads take them, and learn of them by EINTR.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    result<void> outcome;
+    try {
+        thread_ = std::thread([this, settings] {
+            apply(settings);
+            context_.run();
+        });
+    } catch (const std::system_error& failure) {
+        outcome = static_cast<errc>(failure.code().value());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return outcome;
+}
+
+void io_thread::join() noexcept {
+    work_.reset();
+    post([this] { sweep_timer_.cancel(); });
+    if (thread_.joinable()) {
+        thread_.join();
+    } else if (!context_.stopped()) {
+        context_.run();
+    }
+}
+
+bool io_thread::runs_here() const noexcept {
+    return const_cast<boost::asio::io_context&>(context_).get_executor().running_in_this_thread();
+}
+
+void io_thread::drive(pipe::deadline until) {
+    if (until) {
+        context_.run_one_until(*until);
+    } else {
+        context_.run_one();
+    }
+}
+
+void io_thread::drive_ready(int count) {
+    while (count > 0 && context_.poll_one() != 0) {
+        --count;
+    }
+}
+
+void io_thread::add_tenant(tenant& who) {
+    who.tenant_index_ = tenants_.size();
+    tenants_.push_back(&who);
+}
+
+void io_thread::remove_tenant(tenant& who) noexcept {
+    forget(who);
+    tenants_[who.tenant_index_] = tenants_.back();
+    tenants_[who.tenant_index_]->tenant_index_ = who.tenant_index_;
+    tenants_.pop_back();
+    who.tenant_index_ = tenant::nowhere;
+}
+
+void io_thread::tell_origin_gone(std::uint64_t origin_id) noexcept {
+    // A tenant that removes itself puts the last one, which was told already, in its place.
+    for (std::size_t left = tenants_.size(); left != 0; --left) {
+        tenants_[left - 1]->on_origin_gone(origin_id);
+    }
+}
+
+void io_thread::settle_later(tenant& who) {
+    unsettled_.push_back(&who);
+    if (unsettled_.size() == 1) {
+        post([this] { settle(); });
+    }
+}
+
+void io_thread::settle() noexcept {
+    asymmetric_fence::heavy();
+    settling_.swap(unsettled_);
+    // A callback may forget another tenant, which leaves a null behind.
+    for (std::size_t index = 0; index < settling_.size(); ++index) {
+        if (tenant* const each = settling_[index]; each != nullptr) {
+            each->on_settled();
+        }
+    }
+    settling_.clear();
+}
+
+void io_thread::sweep_later(tenant& who) {
+    warm_.push_back(&who);
+    schedule_sweep();
+}
+
+void io_thread::schedule_sweep() {
+    if (sweep_scheduled_) {
+        return;
+    }
+    sweep_scheduled_ = true;
+    sweep_timer_.expires_after(sweep_interval);
+    sweep_timer_.async_wait([this](const boost::system::error_code& failure) {
+        sweep_scheduled_ = false;
+        if (!failure) {
+            sweep();
+        }
+    });
+}
+
+void io_thread::sweep() noexcept {
+    std::erase_if(warm_, [](tenant* each) { return !each->on_sweep(); });
+    if (!warm_.empty()) {
+        schedule_sweep();
+    }
+}
+
+void io_thread::forget(tenant& who) noexcept {
+    std::erase(unsettled_, &who);
+    std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
+    std::erase(warm_, &who);
+}
+
+} // namespace zlink::runtime

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+#include "pipe/mailbox.hpp"
+#include "pipe/pipe.hpp"
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace zlink::runtime {
+
+/// Something that lives on an I/O thread and is called back by it. The thread's own.
+class tenant {
+public:
+    /// The heavy fence has passed since settle_later(): marks of sleep count from now on.
+    virtual void on_settled() noexcept = 0;
+
+    /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
+    /// @return Whether to call again at the next sweep.
+    virtual bool on_sweep() noexcept = 0;
+
+    /// The bind or connect call that brought the tenant here was undone.
+    virtual void on_origin_gone(std::uint64_t origin_id) noexcept = 0;
+
+    /// Whether the thread has taken note of it.
+    bool is_resident() const noexcept { return tenant_index_ != nowhere; }
+
+protected:
+    ~tenant() = default;
+
+private:
+    friend class io_thread;
+    static constexpr std::size_t nowhere = SIZE_MAX;
+    std::size_t tenant_index_ = nowhere;
+};
+
+/// How a thread of the library is to run.
+struct thread_settings {
+    std::string name;            ///< At most 15 characters.
+    int priority = -1;           ///< -1: the default.
+    int scheduling_policy = -1;  ///< -1: the default.
+    std::vector<int> processors; ///< Empty: all.
+};
+
+/// Runs sessions: a reactor, the mailbox in which sockets report to it, and what sessions share.
+///
+/// start() gives it a thread of its own. Without that the callers of blocking functions drive it,
+/// one at a time, through drive().
+///
+/// @threads post, mailbox().deliver, load: any. Everything else: the thread that runs it.
+class io_thread {
+public:
+    io_thread();
+    ~io_thread();
+    io_thread(const io_thread&) = delete;
+    io_thread& operator=(const io_thread&) = delete;
+
+    /// @error no_memory  The system gave no thread (its errno otherwise).
+    result<void> start(const thread_settings& settings);
+
+    /// Lets the thread end when it has nothing more to do, and waits for that.
+    /// @blocks  Until every tenant is gone.
+    void join() noexcept;
+
+    /// Runs one thing that is ready, after waiting for it. For callers that drive.
+    /// @blocks  At most until `until`.
+    void drive(pipe::deadline until);
+
+    /// Runs at most `count` things that are ready. For callers that drive.
+    void drive_ready(int count);
+
+    /// Whether the calling thread is inside drive(), or is this thread.
+    bool runs_here() const noexcept;
+
+    boost::asio::io_context& context() noexcept { return context_; }
+    const pipe::mailbox_ptr& mailbox() const noexcept { return mailbox_; }
+
+    /// Calls `task` on this thread, soon and never from within post().
+    template<class Task>
+    void post(Task&& task) {
+        boost::asio::post(context_, std::forward<Task>(task));
+    }
+
+    /// Takes note of `who`, for tell_origin_gone().
+    void add_tenant(tenant& who);
+
+    /// Forgets `who`, and what settle_later and sweep_later were asked for.
+    void remove_tenant(tenant& who) noexcept;
+
+    /// Calls on_origin_gone(origin_id) of every tenant.
+    void tell_origin_gone(std::uint64_t origin_id) noexcept;
+
+    /// Calls who.on_settled() once, at the end of the present turn, after one heavy fence for all
+    /// that asked.
+    void settle_later(tenant& who);
+
+    /// Calls who.on_sweep() from time to time, as long as it says so.
+    void sweep_later(tenant& who);
+
+    /// Forgets what settle_later and sweep_later were asked for.
+    void forget(tenant& who) noexcept;
+
+    /// A large block for octets of a peer that has no segment; contents last until the next use.
+    std::span<std::byte> scratch() noexcept { return {scratch_.get(), limits::scratch_bytes}; }
+
+    /// Sessions here; new ones go where there are fewest.
+    std::atomic<std::uint32_t> load{0};
+
+private:
+    class posting_mailbox;
+
+    void settle() noexcept;
+    void schedule_sweep();
+    void sweep() noexcept;
+
+    boost::asio::io_context context_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    boost::asio::steady_timer sweep_timer_{context_};
+    pipe::mailbox_ptr mailbox_;
+    std::unique_ptr<std::byte[]> scratch_;
+    std::vector<tenant*> tenants_;
+    std::vector<tenant*> unsettled_;
+    std::vector<tenant*> settling_;
+    std::vector<tenant*> warm_;
+    bool sweep_scheduled_ = false;
+    std::thread thread_;
+};
+
+} // namespace zlink::runtime

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/inbound.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace zlink::session {
+
+using wire::zmtp::frame_head;
+using wire::zmtp::head_status;
+
+std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
+    scratch_ = scratch.data();
+    if (pending_.body != nullptr) {
+        grow_pending();
+        offered_bytes_ =
+            std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
+        parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
+        parts[1] = {scratch_, std::min(scratch.size(), limits::lookahead_bytes)};
+        return 2;
+    }
+    auto& rope = queue_.rope();
+    constexpr std::size_t nearly_max = limits::segment_bytes_max - limits::segment_bytes_max / 8;
+    if (rope.tail_capacity() >= nearly_max) {
+        if (rope.free_bytes() - raw_bytes_ < limits::segment_bytes_max / 4) {
+            rope.roll(limits::segment_bytes_max / 2 + raw_bytes_, raw_bytes_);
+        }
+        offered_bytes_ = rope.free_bytes() - raw_bytes_;
+        parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
+        return 1;
+    }
+    offered_bytes_ = rope.free_bytes() - raw_bytes_;
+    if (offered_bytes_ == 0) {
+        parts[0] = {scratch_, scratch.size()};
+        return 1;
+    }
+    parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
+    parts[1] = {scratch_, scratch.size()};
+    return 2;
+}
+
+result<void> inbound::received(std::size_t bytes) {
+    const std::size_t direct = std::min(bytes, offered_bytes_);
+    if (pending_.body != nullptr) {
+        pending_.filled += direct;
+        finish_pending_if_whole();
+    } else {
+        raw_bytes_ += direct;
+        if (const result<void> scanned = scan(); !scanned) {
+            return scanned.error();
+        }
+    }
+    return feed({scratch_, bytes - direct});
+}
+
+result<void> inbound::feed(std::span<const std::byte> octets) {
+    auto& rope = queue_.rope();
+    while (!octets.empty()) {
+        if (pending_.body != nullptr) {
+            fill_pending(octets);
+            continue;
+        }
+        const std::size_t room_needed = raw_bytes_ + octets.size();
+        if (rope.free_bytes() < room_needed) {
+            rope.roll(room_needed, raw_bytes_);
+        }
+        std::memcpy(rope.free_begin() + raw_bytes_, octets.data(), octets.size());
+        raw_bytes_ += octets.size();
+        return scan();
+    }
+    return {};
+}
+
+result<void> inbound::scan() {
+    auto& rope = queue_.rope();
+    std::byte* const begin = rope.free_begin();
+    std::size_t position = 0; // Behind the last frame that was found.
+    std::size_t boundary = 0; // Behind the last message that was found.
+    std::uint64_t count = 0;
+    std::uint64_t credit = queue_.credit();
+    bool begins_pending = false;
+    frame_head head;
+    errc failure{};
+
+    blocked_ = false;
+    while (position < raw_bytes_) {
+        if (credit == 0) {
+            blocked_ = true;
+            break;
+        }
+        const std::size_t available = raw_bytes_ - position;
+        const head_status status =
+            wire::zmtp::read_head(begin + position, available, body_bytes_max_, head);
+        if (status != head_status::complete) [[unlikely]] {
+            if (status == head_status::violation) {
+                failure = errc::protocol_violation;
+            } else if (status == head_status::too_large) {
+                failure = errc::message_too_large;
+            }
+            break;
+        }
+        const std::uint64_t frame_bytes = head.frame_bytes();
+        if (frame_bytes > available) {
+            if (head.command() && head.body_bytes > limits::handshake_command_bytes_max) {
+                failure = errc::message_too_large;
+            }
+            begins_pending = head.body_bytes >= limits::external_bytes_min && !head.command();
+            break;
+        }
+        if (head.command()) [[unlikely]] {
+            const auto verdict =
+                commands_.on_command({begin + position + head.header_bytes, head.body_bytes});
+            if (verdict == command_sink::verdict::fail) {
+                failure = errc::protocol_violation;
+                break;
+            }
+            if (verdict == command_sink::verdict::drop) {
+                std::byte* const frame = begin + position;
+                std::memmove(frame, frame + frame_bytes, available - frame_bytes);
+                raw_bytes_ -= frame_bytes;
+                continue;
+            }
+        }
+        position += frame_bytes;
+        if (!head.more()) {
+            boundary = position;
+            ++count;
+            --credit;
+        }
+    }
+
+    if (count != 0) {
+        rope.commit(boundary);
+        rope.mark();
+        rope.commit(position - boundary);
+        wake_reader_ = queue_.finish_marked(count) || wake_reader_;
+    } else {
+        rope.commit(position);
+    }
+    raw_bytes_ -= position;
+    if (failure != errc{}) {
+        return failure;
+    }
+    if (begins_pending) {
+        begin_pending(head, begin + position, raw_bytes_);
+        raw_bytes_ = 0;
+    }
+    return {};
+}
+
+void inbound::begin_pending(const frame_head& head, const std::byte* frame, std::size_t available) {
+    const std::size_t body_there = available - head.header_bytes;
+    const std::uint64_t trusted = std::max<std::uint64_t>(
+        {limits::unproven_bytes_max, body_there * limits::unproven_growth, proven_bytes_});
+    pending_.body = pipe::make_block(std::min(head.body_bytes, trusted));
+    pending_.body_bytes = head.body_bytes;
+    pending_.filled = body_there;
+    pending_.header_bytes = head.header_bytes;
+    pending_.more = head.more();
+    std::memcpy(pending_.header, frame, head.header_bytes);
+    std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
+}
+
+void inbound::fill_pending(std::span<const std::byte>& octets) {
+    grow_pending();
+    const std::uint64_t room =
+        std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
+    const std::size_t taken = std::min<std::uint64_t>(room, octets.size());
+    std::memcpy(pending_.body->data + pending_.filled, octets.data(), taken);
+    pending_.filled += taken;
+    octets = octets.subspan(taken);
+    finish_pending_if_whole();
+}
+
+void inbound::grow_pending() {
+    if (pending_.filled < pending_.body->bytes) {
+        return;
+    }
+    pipe::block* const larger =
+        pipe::make_block(std::min(pending_.body_bytes, pending_.filled * limits::unproven_growth));
+    std::memcpy(larger->data, pending_.body->data, pending_.filled);
+    pending_.body->drop();
+    pending_.body = larger;
+}
+
+void inbound::finish_pending_if_whole() {
+    if (pending_.filled != pending_.body_bytes) {
+        return;
+    }
+    auto& rope = queue_.rope();
+    rope.append_external(pending_.header, pending_.header_bytes, pending_.body,
+                         pending_.body_bytes);
+    pending_.body = nullptr;
+    proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
+    if (!pending_.more) {
+        rope.mark();
+        wake_reader_ = queue_.finish_marked(1) || wake_reader_;
+    }
+}
+
+void inbound::reset() noexcept {
+    drop_pending();
+    queue_.rollback();
+    raw_bytes_ = 0;
+    blocked_ = false;
+}
+
+void inbound::drop_pending() noexcept {
+    if (pending_.body != nullptr) {
+        pending_.body->drop();
+        pending_.body = nullptr;
+    }
+}
+
+} // namespace zlink::session

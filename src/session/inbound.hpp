@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "pipe/message_queue.hpp"
+#include "wire/zmtp/frame.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/uio.h>
+
+namespace zlink::session {
+
+/// Is given the commands that arrive between messages.
+class command_sink {
+public:
+    enum class verdict : std::uint8_t {
+        keep, ///< The socket wants it: it counts as a message.
+        drop, ///< Done with it.
+        fail, ///< It breaks the protocol.
+    };
+
+    /// @param body  Of the command frame; valid during the call.
+    virtual verdict on_command(std::span<const std::byte> body) noexcept = 0;
+
+protected:
+    ~command_sink() = default;
+};
+
+/// Fills the incoming queue of a pipe with what a peer sends: offers memory to read into, finds the
+/// frames, and publishes whole messages as far as there is credit.
+///
+/// Octets are read straight into the queue's rope. While its segments are still small, what does
+/// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
+/// block of its own, which grows no faster than octets arrive. (Invariants 1 and 2 of rope.hpp.)
+///
+/// @threads The session's.
+class inbound {
+public:
+    /// @param body_bytes_max  Largest frame body accepted, in octets.
+    inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max,
+            command_sink& commands) noexcept
+        : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max) {}
+    inbound(const inbound&) = delete;
+    inbound& operator=(const inbound&) = delete;
+    ~inbound() { drop_pending(); }
+
+    /// Describes where to read to.
+    /// @param scratch  Memory that is free until received().
+    /// @param parts    Two are enough.
+    /// @return The parts filled in.
+    /// @throws std::bad_alloc
+    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts);
+
+    /// Takes the first `bytes` octets of what prepare() offered.
+    /// @error protocol_violation  A frame or command breaks the rules.
+    /// @error message_too_large   A frame is larger than body_bytes_max.
+    /// @throws std::bad_alloc
+    result<void> received(std::size_t bytes);
+
+    /// Takes octets that came from elsewhere.
+    /// @error  As received().
+    result<void> feed(std::span<const std::byte> octets);
+
+    /// Whether frames wait for credit: call scan() when it came back, before reading on.
+    bool is_blocked() const noexcept { return blocked_; }
+
+    /// Looks on for frames in what was received already.
+    /// @error  As received().
+    result<void> scan();
+
+    /// Whether messages were published whose reader sleeps; reset by the call.
+    bool take_wake() noexcept { return std::exchange(wake_reader_, false); }
+
+    /// Drops everything that is not a whole message. The connection was lost.
+    void reset() noexcept;
+
+    /// Whether nothing is held but whole messages.
+    bool is_idle() const noexcept { return raw_bytes_ == 0 && pending_.body == nullptr; }
+
+private:
+    /// A payload that is being received into its own block.
+    struct pending_frame {
+        pipe::block* body = nullptr;
+        std::uint64_t body_bytes = 0;
+        std::uint64_t filled = 0;
+        std::byte header[wire::zmtp::header_bytes_max];
+        std::uint8_t header_bytes = 0;
+        bool more = false;
+    };
+
+    void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
+                       std::size_t available);
+    void fill_pending(std::span<const std::byte>& octets);
+    void grow_pending();
+    void finish_pending_if_whole();
+    void drop_pending() noexcept;
+
+    pipe::message_queue& queue_;
+    command_sink& commands_;
+    std::uint64_t body_bytes_max_;
+    pending_frame pending_;
+    std::byte* scratch_ = nullptr;
+    std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
+    std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
+    std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
+    bool blocked_ = false;
+    bool wake_reader_ = false;
+};
+
+} // namespace zlink::session

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/outbound.hpp"
+
+#include "base/limits.hpp"
+#include "wire/zmtp/command.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zlink::session {
+
+namespace {
+
+using rope = pipe::message_queue::rope_type;
+using chunk = pipe::message_queue::chunk;
+
+} // namespace
+
+std::size_t outbound::gather(std::span<iovec> parts) noexcept {
+    const std::uint64_t visible = queue_.rope().published();
+    rope::cursor place = sent_;
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    // An external chunk takes two parts.
+    while (place.position < visible && count + 2 <= parts.size() &&
+           bytes < limits::gather_bytes_max) {
+        rope::settle(place);
+        chunk& at = *place.at;
+        if (at.what == chunk::kind::control) {
+            break;
+        }
+        std::uint64_t rest = rope::contiguous(place, visible);
+        place.position += rest;
+        bytes += rest;
+        if (at.what == chunk::kind::external) {
+            if (place.offset < at.header_bytes) {
+                const std::uint64_t header = at.header_bytes - place.offset;
+                parts[count++] = {at.data() + place.offset, header};
+                place.offset += header;
+                rest -= header;
+            }
+            parts[count++] = {at.payload->data + (place.offset - at.header_bytes), rest};
+        } else {
+            parts[count++] = {at.data() + place.offset, rest};
+        }
+        place.offset += rest;
+    }
+    return count;
+}
+
+bool outbound::advance(std::size_t bytes) noexcept {
+    const std::uint64_t target = sent_.position + bytes;
+    rope::cursor boundary{};
+    while (sent_.position < target) {
+        rope::settle(sent_);
+        const std::uint64_t begin = sent_.offset;
+        const std::uint64_t end = begin + rope::contiguous(sent_, target);
+        const std::byte* const octets = sent_.at->data();
+        std::uint64_t offset = begin;
+        while (offset < end) {
+            if (frame_rest_ == 0) {
+                // A header is whole in its chunk even where only part of it was written.
+                const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(octets + offset);
+                frame_rest_ = head.frame_bytes();
+                more_ = head.more();
+            }
+            const std::uint64_t step = std::min(frame_rest_, end - offset);
+            offset += step;
+            frame_rest_ -= step;
+            if (frame_rest_ == 0 && !more_) {
+                ++message_count_;
+                boundary = {sent_.at, offset, sent_.position + (offset - begin)};
+            }
+        }
+        sent_.position += end - begin;
+        sent_.offset = end;
+    }
+    if (boundary.at == nullptr) {
+        return false;
+    }
+    queue_.rope().release_to(boundary);
+    return queue_.return_credit(message_count_, boundary.position);
+}
+
+pipe::block* outbound::take_control(bool& wake_writer) noexcept {
+    wake_writer = false;
+    if (is_empty()) {
+        return nullptr;
+    }
+    rope::settle(sent_);
+    if (sent_.at->what != chunk::kind::control) {
+        return nullptr;
+    }
+    pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
+    sent_.offset += 1;
+    sent_.position += 1;
+    queue_.rope().release_to(sent_);
+    wake_writer = queue_.return_credit(message_count_, sent_.position);
+    return object;
+}
+
+std::size_t outbound::copy_subscriptions_as_messages(std::vector<std::byte>& out) const {
+    namespace zmtp = wire::zmtp;
+    const std::uint64_t visible = queue_.rope().published();
+    rope::cursor place = sent_;
+    while (place.position < visible && out.size() < limits::gather_bytes_max) {
+        rope::settle(place);
+        chunk& at = *place.at;
+        if (at.what == chunk::kind::control) {
+            break;
+        }
+        const std::byte* const frame = at.data() + place.offset;
+        const zmtp::frame_head head = zmtp::read_head_trusted(frame);
+        const std::byte* const body =
+            at.what == chunk::kind::external ? at.payload->data : frame + head.header_bytes;
+        const std::span<const std::byte> octets{body, head.body_bytes};
+        const auto subscription = zmtp::decode_subscription_command(octets);
+        std::byte header[zmtp::header_bytes_max];
+        if (head.command() && subscription) {
+            const std::size_t header_bytes =
+                zmtp::write_header(header, 1 + subscription->topic.size(), 0);
+            out.insert(out.end(), header, header + header_bytes);
+            out.push_back(std::byte{subscription->subscribe});
+            out.insert(out.end(), subscription->topic.begin(), subscription->topic.end());
+        } else {
+            out.insert(out.end(), frame, frame + head.header_bytes);
+            out.insert(out.end(), octets.begin(), octets.end());
+        }
+        place.offset += head.frame_bytes();
+        place.position += head.frame_bytes();
+    }
+    return place.position - sent_.position;
+}
+
+bool outbound::discard() noexcept {
+    bool wake = false;
+    iovec parts[limits::gather_count_max];
+    for (std::size_t count = gather(parts); count != 0; count = gather(parts)) {
+        std::size_t bytes = 0;
+        for (std::size_t index = 0; index < count; ++index) {
+            bytes += parts[index].iov_len;
+        }
+        wake = advance(bytes) || wake;
+    }
+    return wake;
+}
+
+} // namespace zlink::session

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/session.hpp"
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "transport/address.hpp"
+#include "transport/descriptor_stream.hpp"
+#include "wire/zmtp/command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <new>
+#include <random>
+#include <utility>
+
+namespace zlink::session {
+
+using namespace std::chrono_literals;
+using transport::io_outcome;
+namespace zmtp = wire::zmtp;
+
+namespace {
+
+/// Answers to heartbeats that a peer may leave unread before the next ones are not answered.
+constexpr std::size_t prefix_bytes_max = 4096;
+
+std::uint64_t random_number() {
+    static thread_local std::minstd_rand source{std::random_device{}()};
+    return source();
+}
+
+pipe::queue_limits limits_of(int high_water_mark) noexcept {
+    return {.messages_max = static_cast<std::uint64_t>(high_water_mark)};
+}
+
+std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
+    return options.message_bytes_max < 0 ? zmtp::body_bytes_limit
+                                         : static_cast<std::uint64_t>(options.message_bytes_max);
+}
+
+} // namespace
+
+void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                   endpoint target, pipe::end_ptr end) {
+    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
+    made->dialer_.reset(
+        new transport::dialer(thread.context(), std::move(target), made->origin_->options));
+    thread.post([made] {
+        made->thread_.add_tenant(*made);
+        made->dial_now();
+        // The socket may have closed its end before this session could be told.
+        if (made->end_ && made->end_->peer_is_closed()) {
+            made->on_socket_closed();
+        }
+    });
+}
+
+void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                     int descriptor) {
+    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
+    thread.post([made, descriptor] {
+        made->thread_.add_tenant(*made);
+        made->start_stream(descriptor);
+    });
+}
+
+session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                 pipe::end_ptr end)
+    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
+      backoff_(milliseconds(std::max(options().reconnect_interval, 0)),
+               milliseconds(options().reconnect_interval_max)) {
+    thread_.load.fetch_add(1, std::memory_order_relaxed);
+    if (end_) {
+        end_->set_home(thread_.mailbox(), this);
+        inbound_.emplace(end_->out, body_bytes_max_of(options()),
+                         static_cast<command_sink&>(*this));
+        outbound_.emplace(end_->in);
+    }
+}
+
+session::~session() {
+    ZLINK_DEBUG_ASSERT(state_ == session_state::closed);
+}
+
+/// Runs `action`; memory that the system refuses costs this one connection.
+template<class Action>
+void session::guarded(Action&& action) noexcept {
+    const boost::intrusive_ptr<session> keep{this};
+    try {
+        action();
+    } catch (const std::bad_alloc&) {
+        lost(errc::no_memory);
+    }
+}
+
+void session::advance(session_state next) noexcept {
+    ZLINK_ASSERT(state_ != session_state::closed);
+    state_ = next;
+}
+
+// Connecting.
+
+void session::dial_now() {
+    if (state_ != session_state::connecting) {
+        return;
+    }
+    dialer_->start([self = boost::intrusive_ptr<session>(this)](result<int> connected) {
+        self->guarded([&] {
+            if (connected) {
+                self->start_stream(*connected);
+            } else {
+                self->dial_later();
+            }
+        });
+    });
+    if (options().connect_timeout > 0) {
+        start_timer(timer_, milliseconds(options().connect_timeout), &session::on_connect_timeout);
+    }
+}
+
+void session::dial_later() {
+    dialer_->stop();
+    if (options().reconnect_interval < 0) {
+        return finish();
+    }
+    start_timer(timer_, backoff_.next(random_number()), &session::on_next_attempt);
+}
+
+void session::on_next_attempt() noexcept {
+    guarded([this] { dial_now(); });
+}
+
+void session::on_connect_timeout() noexcept {
+    guarded([this] { dial_later(); });
+}
+
+void session::start_stream(int descriptor) {
+    advance(session_state::handshake);
+    stream_ = transport::make_descriptor_stream(thread_.context(), descriptor);
+    if (!stream_) {
+        return lost(errc::no_descriptors);
+    }
+    is_writable_ = true;
+    handshake_ = std::make_unique<handshake>(options());
+    handshake_->start(prefix_);
+    timer_.stop();
+    if (options().handshake_interval > 0) {
+        start_timer(timer_, milliseconds(options().handshake_interval),
+                    &session::on_handshake_deadline);
+    }
+    stream_->wait_readable(*this);
+    write_some();
+}
+
+void session::on_handshake_deadline() noexcept {
+    if (state_ == session_state::handshake) {
+        lost(errc::again);
+    }
+}
+
+// Handshake.
+
+void session::read_handshake() {
+    const auto scratch = thread_.scratch();
+    const iovec room{scratch.data(), scratch.size()};
+    const io_outcome outcome = stream_->try_read({&room, 1});
+    switch (outcome.what) {
+    case io_outcome::status::moved:
+        return continue_handshake(scratch.first(outcome.bytes));
+    case io_outcome::status::would_block:
+        return stream_->wait_readable(*this);
+    case io_outcome::status::ended:
+        return lost(errc::connection_refused);
+    case io_outcome::status::failed:
+        return lost(static_cast<errc>(outcome.error));
+    }
+}
+
+void session::continue_handshake(std::span<const std::byte> octets) {
+    if (const result<void> taken = handshake_->on_received(octets, prefix_); !taken) {
+        return lost(taken.error());
+    }
+    if (handshake_->is_complete()) {
+        return enter_traffic(octets);
+    }
+    write_some();
+    if (state_ == session_state::handshake) {
+        stream_->wait_readable(*this);
+    }
+}
+
+void session::enter_traffic(std::span<const std::byte> rest) {
+    timer_.stop();
+    backoff_.reset();
+    const bool is_reconnect = end_ && awaits_subscriptions_;
+    if (!end_) {
+        make_pipe();
+    }
+    translates_subscriptions_ = speaks_subscriptions() && !handshake_->has_subscribe_command();
+    announce_peer();
+    handshake_.reset();
+    advance(session_state::traffic);
+    if (is_reconnect) {
+        end_->other().deliver(pipe::event::restarted);
+    }
+    const result<void> fed = inbound_->feed(rest);
+    deliver_inbound();
+    if (!fed) {
+        return lost(fed.error());
+    }
+    write_some();
+    if (state_ == session_state::traffic && stream_) {
+        read_messages();
+    }
+}
+
+void session::make_pipe() {
+    const boost::intrusive_ptr<pipe::pipe> made{
+        new pipe::pipe(limits_of(options().send_hwm), limits_of(options().recv_hwm))};
+    end_ = pipe::end_ptr(made->second);
+    end_->set_home(thread_.mailbox(), this);
+    made->first.set_home(origin_->socket, nullptr);
+    made->first.origin_id = origin_->id;
+    inbound_.emplace(end_->out, body_bytes_max_of(options()), static_cast<command_sink&>(*this));
+    outbound_.emplace(end_->in);
+    made->first.deliver(pipe::event::attached);
+}
+
+void session::announce_peer() {
+    std::unique_ptr<pipe::peer_info> peer = handshake_->take_peer();
+    peer->descriptor = stream_->descriptor();
+    if (std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
+        peer->properties.emplace_back("Peer-Address", std::move(host));
+    }
+    end_->push_control(peer.get());
+    peer.release();
+}
+
+// Reading.
+
+void session::on_readable() noexcept {
+    guarded([this] {
+        if (state_ == session_state::handshake) {
+            read_handshake();
+        } else if (state_ == session_state::traffic) {
+            read_messages();
+        }
+    });
+}
+
+void session::read_messages() {
+    std::size_t turn_bytes = 0;
+    while (phase_ == phase::open && !inbound_->is_blocked()) {
+        if (turn_bytes >= limits::turn_bytes_max) {
+            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
+            return;
+        }
+        iovec parts[2];
+        const std::size_t count = inbound_->prepare(thread_.scratch(), parts);
+        const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
+        const io_outcome outcome = stream_->try_read({parts, count});
+        if (outcome.what == io_outcome::status::would_block) {
+            return stream_->wait_readable(*this);
+        }
+        if (outcome.what != io_outcome::status::moved) {
+            return lost(static_cast<errc>(outcome.error));
+        }
+        turn_bytes += outcome.bytes;
+        const result<void> taken = inbound_->received(outcome.bytes);
+        deliver_inbound();
+        if (!taken) {
+            return lost(taken.error());
+        }
+        if (outcome.bytes < offered && !inbound_->is_blocked()) {
+            return stream_->wait_readable(*this);
+        }
+    }
+    if (phase_ == phase::open && !in_is_asleep_) {
+        in_is_asleep_ = true;
+        end_->out.mark_writer_asleep();
+        thread_.settle_later(*this);
+    }
+}
+
+void session::deliver_inbound() noexcept {
+    moved_ = true;
+    if (!is_warm_) {
+        is_warm_ = true;
+        thread_.sweep_later(*this);
+    }
+    if (inbound_->take_wake()) {
+        end_->other().deliver(pipe::event::readable);
+    }
+}
+
+session::verdict session::on_command(std::span<const std::byte> body) noexcept {
+    const result<zmtp::command_view> command = zmtp::decode_command(body);
+    if (!command) {
+        return verdict::fail;
+    }
+    if (command->name == zmtp::ping_name) {
+        const result<zmtp::ping_view> ping = zmtp::decode_ping(command->data);
+        if (!ping) {
+            return verdict::fail;
+        }
+        if (prefix_.size() < prefix_bytes_max) {
+            std::array<std::byte, zmtp::heartbeat_body_bytes_max> pong;
+            const std::size_t bytes = zmtp::encode_pong(pong, ping->context);
+            prefix_.push_back(std::byte{zmtp::flag_command});
+            prefix_.push_back(static_cast<std::byte>(bytes));
+            prefix_.insert(prefix_.end(), pong.begin(), pong.begin() + bytes);
+            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+        }
+        return verdict::drop;
+    }
+    if (command->name == zmtp::pong_name) {
+        return verdict::drop;
+    }
+    if (command->name == zmtp::error_name) {
+        return verdict::fail;
+    }
+    const bool takes_subscriptions =
+        options().type == socket_type::pub || options().type == socket_type::xpub;
+    const bool is_subscription =
+        command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name;
+    return takes_subscriptions && is_subscription ? verdict::keep : verdict::drop;
+}
+
+// Writing.
+
+void session::on_writable() noexcept {
+    guarded([this] { write_some(); });
+}
+
+void session::write_some() {
+    if (!stream_ || !is_writable_) {
+        return;
+    }
+    std::size_t turns = 0;
+    while (write_prefix() && state_ == session_state::traffic && write_rope()) {
+        if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
+            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+            return;
+        }
+    }
+}
+
+/// @return Whether the rope may be written: nothing of ours precedes it.
+bool session::write_prefix() {
+    if (prefix_.empty()) {
+        return true;
+    }
+    // What was begun, a frame or the prefix itself, is finished first.
+    const bool inside_frame = translated_sent_bytes_ != 0 ||
+                              (state_ == session_state::traffic && !outbound_->at_frame_boundary());
+    if (prefix_sent_bytes_ == 0 && inside_frame) {
+        return true;
+    }
+    const iovec part{prefix_.data() + prefix_sent_bytes_, prefix_.size() - prefix_sent_bytes_};
+    const io_outcome outcome = stream_->try_write({&part, 1});
+    if (outcome.what == io_outcome::status::failed) {
+        is_writable_ = false; // Reading finds out why, and what else the peer has sent.
+        return false;
+    }
+    prefix_sent_bytes_ += outcome.bytes;
+    if (prefix_sent_bytes_ < prefix_.size()) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    prefix_.clear();
+    prefix_sent_bytes_ = 0;
+    return true;
+}
+
+/// @return Whether to go on.
+bool session::write_rope() {
+    if (awaits_subscriptions_ && !skip_stale_subscriptions()) {
+        sleep_outbound();
+        return false;
+    }
+    if (translates_subscriptions_) {
+        return write_translated();
+    }
+    std::array<iovec, limits::gather_count_max> parts;
+    std::size_t count = outbound_->gather(parts);
+    if (count == 0) {
+        if (!outbound_->is_empty()) {
+            skip_stale_subscriptions();
+            return true;
+        }
+        sleep_outbound();
+        finish_if_drained();
+        return false;
+    }
+    if (!prefix_.empty() && !outbound_->at_frame_boundary()) {
+        // Only to the end of the frame: then the prefix has its turn.
+        std::uint64_t rest = outbound_->frame_rest();
+        for (std::size_t index = 0; index < count; ++index) {
+            parts[index].iov_len = std::min<std::uint64_t>(parts[index].iov_len, rest);
+            rest -= parts[index].iov_len;
+        }
+    }
+    const io_outcome outcome = stream_->try_write({parts.data(), count});
+    if (outcome.what == io_outcome::status::would_block) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    if (outcome.what == io_outcome::status::failed) {
+        is_writable_ = false;
+        if (phase_ == phase::closing) {
+            lost(static_cast<errc>(outcome.error));
+        }
+        return false;
+    }
+    if (outbound_->advance(outcome.bytes)) {
+        wake_writer();
+    }
+    return true;
+}
+
+bool session::write_translated() {
+    if (translated_.empty()) {
+        translated_source_bytes_ = outbound_->copy_subscriptions_as_messages(translated_);
+        if (translated_.empty()) {
+            if (!outbound_->is_empty()) {
+                skip_stale_subscriptions();
+                return true;
+            }
+            sleep_outbound();
+            finish_if_drained();
+            return false;
+        }
+    }
+    const iovec part{translated_.data() + translated_sent_bytes_,
+                     translated_.size() - translated_sent_bytes_};
+    const io_outcome outcome = stream_->try_write({&part, 1});
+    if (outcome.what == io_outcome::status::failed) {
+        is_writable_ = false;
+        return false;
+    }
+    translated_sent_bytes_ += outcome.bytes;
+    if (translated_sent_bytes_ < translated_.size()) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    translated_.clear();
+    translated_sent_bytes_ = 0;
+    if (outbound_->advance(translated_source_bytes_)) {
+        wake_writer();
+    }
+    return true;
+}
+
+/// Takes the socket's restart mark out of the rope, and what precedes it where that is stale.
+/// @return Whether the mark was there.
+bool session::skip_stale_subscriptions() {
+    if (awaits_subscriptions_ && outbound_->discard()) {
+        wake_writer();
+    }
+    bool wake = false;
+    pipe::block* const mark = outbound_->take_control(wake);
+    if (wake) {
+        wake_writer();
+    }
+    if (mark == nullptr) {
+        return false;
+    }
+    mark->drop();
+    awaits_subscriptions_ = false;
+    return true;
+}
+
+void session::wake_writer() noexcept {
+    end_->other().deliver(pipe::event::writable);
+}
+
+void session::sleep_outbound() {
+    if (!out_is_asleep_) {
+        out_is_asleep_ = true;
+        end_->in.mark_reader_asleep();
+        thread_.settle_later(*this);
+    }
+}
+
+void session::on_settled() noexcept {
+    guarded([this] {
+        if (out_is_asleep_ && !outbound_->is_empty() && end_->in.unmark_reader()) {
+            out_is_asleep_ = false;
+            write_some();
+        }
+        if (in_is_asleep_ && end_ && end_->out.credit() != 0 && end_->out.unmark_writer()) {
+            on_events(pipe::event::writable);
+        }
+    });
+}
+
+// The socket's side.
+
+void session::on_events(std::uint32_t happened) noexcept {
+    if (!is_resident()) {
+        return; // Not started yet, or over: dial() looks whether the socket is gone.
+    }
+    guarded([&] {
+        if ((happened & pipe::event::readable) != 0) {
+            out_is_asleep_ = false;
+            write_some();
+        }
+        if ((happened & pipe::event::writable) != 0 && end_) {
+            in_is_asleep_ = false;
+            if (state_ == session_state::traffic) {
+                const result<void> scanned = inbound_->scan();
+                deliver_inbound();
+                if (!scanned) {
+                    lost(scanned.error());
+                } else {
+                    // Before waiting for readiness: what the kernel holds already tells nobody.
+                    read_messages();
+                }
+            }
+        }
+        if ((happened & pipe::event::closed) != 0) {
+            on_socket_closed();
+        }
+    });
+}
+
+void session::on_socket_closed() {
+    if (state_ == session_state::closed || phase_ == phase::closing) {
+        return;
+    }
+    phase_ = phase::closing;
+    const auto linger = end_->whole().linger;
+    if (linger && *linger <= 0ms) {
+        return finish();
+    }
+    if (linger) {
+        start_timer(linger_timer_, *linger, &session::on_linger_over);
+    }
+    finish_if_drained();
+}
+
+void session::on_linger_over() noexcept {
+    finish();
+}
+
+bool session::has_unsent() const noexcept {
+    return !outbound_->is_empty() || !prefix_.empty() || !translated_.empty();
+}
+
+void session::finish_if_drained() {
+    if (phase_ == phase::closing && (!has_unsent() || awaits_subscriptions_)) {
+        finish();
+    }
+}
+
+void session::on_origin_gone(std::uint64_t origin_id) noexcept {
+    if (origin_->id == origin_id && !end_ && state_ != session_state::closed) {
+        finish();
+    }
+}
+
+bool session::on_sweep() noexcept {
+    if (std::exchange(moved_, false)) {
+        return true;
+    }
+    is_warm_ = false;
+    if (end_ && inbound_->is_idle() && end_->out.trim()) {
+        end_->other().deliver(pipe::event::readable);
+    }
+    return false;
+}
+
+// Endings.
+
+void session::lost(errc reason) noexcept {
+    (void)reason;
+    if (state_ == session_state::closed || state_ == session_state::connecting) {
+        return;
+    }
+    if (stream_) {
+        stream_->close();
+        stream_.reset();
+    }
+    handshake_.reset();
+    prefix_.clear();
+    prefix_sent_bytes_ = 0;
+    translated_.clear();
+    translated_sent_bytes_ = 0;
+    const bool was_in_traffic = state_ == session_state::traffic;
+    if (!dialer_ || options().reconnect_interval < 0) {
+        return finish();
+    }
+    if (end_ && phase_ == phase::open && options().immediate) {
+        end_.reset();
+        inbound_.reset();
+        outbound_.reset();
+        in_is_asleep_ = out_is_asleep_ = false;
+        thread_.forget(*this);
+        is_warm_ = false;
+    }
+    if (end_) {
+        inbound_->reset();
+        outbound_->rewind();
+        awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
+    }
+    advance(session_state::connecting);
+    try {
+        dial_later();
+        if (end_) {
+            finish_if_drained();
+        }
+    } catch (const std::bad_alloc&) {
+        finish();
+    }
+}
+
+void session::finish() noexcept {
+    if (state_ == session_state::closed) {
+        return;
+    }
+    const boost::intrusive_ptr<session> keep{this};
+    advance(session_state::closed);
+    if (dialer_) {
+        dialer_->stop();
+    }
+    timer_.stop();
+    linger_timer_.stop();
+    if (stream_) {
+        stream_->close();
+        stream_.reset();
+    }
+    if (inbound_) {
+        inbound_->reset();
+    }
+    end_.reset();
+    thread_.remove_tenant(*this);
+    thread_.load.fetch_sub(1, std::memory_order_relaxed);
+    origin_->host->on_session_gone();
+}
+
+void session::start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
+                          void (session::*expired)() noexcept) {
+    timer.start(thread_.context(), after, boost::intrusive_ptr<session>(this), expired);
+}
+
+} // namespace zlink::session

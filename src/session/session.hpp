@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/endpoint.hpp"
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+#include "pipe/pipe.hpp"
+#include "runtime/backoff.hpp"
+#include "runtime/io_thread.hpp"
+#include "runtime/one_shot.hpp"
+#include "session/handshake.hpp"
+#include "session/inbound.hpp"
+#include "session/outbound.hpp"
+#include "transport/dialer.hpp"
+#include "transport/stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace zlink::session {
+
+/// Where a session stands. It is in exactly one state and leaves it only through advance().
+///
+///   connecting ──▶ handshake ──▶ traffic ──▶ closed
+///        ▲              │           │           ▲
+///        └──────────────┴───────────┘ lost      │   from every state
+///        └──────────────────────────────────────┘
+enum class session_state : std::uint8_t {
+    connecting, ///< There is no connection; the dialer works or waits.
+    handshake,  ///< Greetings and mechanism; no message may pass.
+    traffic,    ///< Messages pass both ways.
+    closed,     ///< Nothing is pending; only late events still hold the session.
+};
+
+/// What sessions need of whoever made them; outlives them.
+class session_host {
+public:
+    /// A session ended. @threads any
+    virtual void on_session_gone() noexcept = 0;
+
+protected:
+    ~session_host() = default;
+};
+
+/// What bound or connected a session's socket: one bind or one connect call.
+struct session_origin {
+    session_host* host = nullptr;
+    pipe::mailbox_ptr socket;                      ///< Where new pipes are delivered.
+    std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
+    std::uint64_t id = 0;                          ///< Differs for each bind or connect.
+};
+
+/// One peer: a stream, ZMTP, and the session's end of a pipe. A session that dials outlives its
+/// connections: the pipe stays, the message that was cut off is sent again from its start, what was
+/// half received is dropped.
+///
+/// @threads The I/O thread that it lives on, but dial() and accept(): any.
+class session final : public transport::stream_user,
+                      public runtime::tenant,
+                      public pipe::event_sink,
+                      private command_sink {
+public:
+    /// Starts a session that reaches its peer at `target`.
+    /// @param end  The session's end of its pipe; none if the pipe is to be made when the peer is
+    ///             reached (ZMQ_IMMEDIATE).
+    static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                     endpoint target, pipe::end_ptr end);
+
+    /// Starts a session over a connection that came in.
+    static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                       int descriptor);
+
+    session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+            pipe::end_ptr end);
+    ~session() override;
+
+    void on_readable() noexcept override;
+    void on_writable() noexcept override;
+    void on_settled() noexcept override;
+    bool on_sweep() noexcept override;
+    void on_origin_gone(std::uint64_t origin_id) noexcept override;
+    void on_events(std::uint32_t happened) noexcept override;
+
+private:
+    verdict on_command(std::span<const std::byte> body) noexcept override;
+
+    template<class Action>
+    void guarded(Action&& action) noexcept;
+
+    void advance(session_state next) noexcept;
+    void dial_now();
+    void dial_later();
+    void start_stream(int descriptor);
+    void continue_handshake(std::span<const std::byte> octets);
+    void enter_traffic(std::span<const std::byte> rest);
+    void make_pipe();
+    void announce_peer();
+    void read_handshake();
+    void read_messages();
+    void deliver_inbound() noexcept;
+    void write_some();
+    bool write_prefix();
+    bool write_rope();
+    bool write_translated();
+    bool skip_stale_subscriptions();
+    void sleep_outbound();
+    void wake_writer() noexcept;
+    void on_socket_closed();
+    void finish_if_drained();
+    void lost(errc reason) noexcept;
+    void finish() noexcept;
+    void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
+                     void (session::*expired)() noexcept);
+    void on_next_attempt() noexcept;
+    void on_connect_timeout() noexcept;
+    void on_handshake_deadline() noexcept;
+    void on_linger_over() noexcept;
+
+    bool speaks_subscriptions() const noexcept {
+        return options().type == socket_type::sub || options().type == socket_type::xsub;
+    }
+    bool has_unsent() const noexcept;
+    const socket_options& options() const noexcept { return *origin_->options; }
+
+    runtime::io_thread& thread_;
+    std::shared_ptr<const session_origin> origin_;
+    pipe::end_ptr end_;
+    std::optional<inbound> inbound_;
+    std::optional<outbound> outbound_;
+    transport::stream_ptr stream_;
+    std::unique_ptr<handshake> handshake_;
+    boost::intrusive_ptr<transport::dialer> dialer_; ///< Null if the connection came in.
+    runtime::backoff backoff_;
+    runtime::one_shot timer_;        ///< Handshake, connect timeout or next attempt.
+    runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
+
+    std::vector<std::byte> prefix_; ///< To be written before the next frame.
+    std::size_t prefix_sent_bytes_ = 0;
+    std::vector<std::byte> translated_; ///< Frames in the form of a 3.0 peer, being written.
+    std::size_t translated_sent_bytes_ = 0;
+    std::size_t translated_source_bytes_ = 0;
+
+    session_state state_ = session_state::connecting;
+    enum class phase : std::uint8_t { open, closing } phase_ = phase::open;
+    bool is_writable_ = true;           ///< No write has failed on this connection.
+    bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
+    bool translates_subscriptions_ = false;
+    bool moved_ = false;   ///< Something passed since the last sweep.
+    bool is_warm_ = false; ///< The sweep knows of us.
+    bool out_is_asleep_ = false;
+    bool in_is_asleep_ = false;
+};
+
+} // namespace zlink::session

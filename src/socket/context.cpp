@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/context.hpp"
+
+#include "socket/socket.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace zlink::socket {
+
+namespace {
+
+/// How much is done for a caller that does not want to wait.
+constexpr int tasks_per_poll = 64;
+
+} // namespace
+
+context::context() : endings_(new pipe::waiting_mailbox) {}
+
+context::~context() {
+    tag_ = 0;
+    for (const auto& each : threads_) {
+        each->join();
+    }
+}
+
+context_options context::options() const {
+    const std::lock_guard lock{mutex_};
+    return options_;
+}
+
+result<void> context::start_threads() {
+    is_caller_driven_ = options_.io_threads == 0;
+    const int count = std::max(options_.io_threads, 1);
+    for (int index = 0; index < count; ++index) {
+        auto made = std::make_unique<runtime::io_thread>();
+        if (!is_caller_driven_) {
+            const std::string prefix = options_.thread_name_prefix == 0
+                                           ? std::string{}
+                                           : std::to_string(options_.thread_name_prefix) + "/";
+            const result<void> started =
+                made->start({.name = prefix + "zlink/io/" + std::to_string(index),
+                             .priority = options_.thread_priority,
+                             .scheduling_policy = options_.thread_scheduling_policy,
+                             .processors = options_.thread_processors});
+            if (!started) {
+                threads_.clear();
+                return started.error();
+            }
+        }
+        threads_.push_back(std::move(made));
+    }
+    return {};
+}
+
+result<socket*> context::open_socket(socket_type type) {
+    const std::lock_guard lock{mutex_};
+    if (is_shut_down_) {
+        return errc::terminated;
+    }
+    if (sockets_.size() >= static_cast<std::size_t>(options_.sockets_max)) {
+        return errc::no_descriptors;
+    }
+    if (threads_.empty()) {
+        if (const result<void> started = start_threads(); !started) {
+            return started.error();
+        }
+    }
+    socket_options chosen;
+    chosen.type = type;
+    chosen.ipv6 = options_.ipv6;
+    const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
+    chosen.linger = options_.blocky && !subscribes ? -1 : 0;
+    auto made = std::make_unique<socket>(*this, chosen);
+    sockets_.push_back(made.get());
+    socket_count_.store(sockets_.size(), std::memory_order_relaxed);
+    return made.release();
+}
+
+void context::forget_socket(socket& closed) noexcept {
+    {
+        const std::lock_guard lock{mutex_};
+        std::erase(sockets_, &closed);
+        delete &closed;
+        socket_count_.store(sockets_.size(), std::memory_order_release);
+        if (is_terminating_) {
+            endings_->nudge();
+        }
+    }
+}
+
+void context::on_session_gone() noexcept {
+    // endings_ is held: once the count is zero, terminate() may destroy this context.
+    const boost::intrusive_ptr<pipe::waiting_mailbox> endings = endings_;
+    if (dependants_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        endings->nudge();
+    }
+}
+
+void context::shut_down() noexcept {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(is_shut_down_, true)) {
+        return;
+    }
+    for (socket* const each : sockets_) {
+        each->tell_shut_down();
+    }
+}
+
+bool context::may_end() const noexcept {
+    return socket_count_.load(std::memory_order_acquire) == 0 &&
+           dependants_.load(std::memory_order_acquire) == 0;
+}
+
+result<void> context::terminate() {
+    is_terminating_ = true;
+    shut_down();
+    while (!may_end()) {
+        if (is_caller_driven_ && socket_count_.load(std::memory_order_acquire) == 0) {
+            const std::lock_guard driving{driving_mutex_};
+            threads_.front()->drive({});
+            continue;
+        }
+        if (const result<void> waited = endings_->wait({}); !waited) {
+            return waited.error();
+        }
+    }
+    // Whoever closed the last socket may still hold the lock.
+    const std::lock_guard lock{mutex_};
+    return {};
+}
+
+runtime::io_thread& context::choose_thread(std::uint64_t affinity) noexcept {
+    runtime::io_thread* chosen = nullptr;
+    std::uint32_t least = UINT32_MAX;
+    for (std::size_t index = 0; index < threads_.size(); ++index) {
+        const bool allowed = affinity == 0 || index >= 64 || ((affinity >> index) & 1) != 0;
+        const std::uint32_t load = threads_[index]->load.load(std::memory_order_relaxed);
+        if (allowed && load < least) {
+            least = load;
+            chosen = threads_[index].get();
+        }
+    }
+    return chosen != nullptr ? *chosen : *threads_.front();
+}
+
+// Driving.
+
+result<void> context::wait(socket_mailbox& awaited, pipe::deadline until) {
+    if (!is_caller_driven_) {
+        return awaited.wait(until);
+    }
+    // Registered first, so that a driver that stops finds us.
+    {
+        const std::lock_guard lock{drivers_mutex_};
+        would_drive_.push_back(&awaited);
+    }
+    result<void> outcome;
+    while (!awaited.has_mail()) {
+        if (until && pipe::clock::now() >= *until) {
+            outcome = errc::again;
+            break;
+        }
+        if (std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+            runtime::io_thread& reactor = *threads_.front();
+            awaited.set_driven(&reactor);
+            while (!awaited.has_mail_ordered() && !(until && pipe::clock::now() >= *until)) {
+                reactor.drive(until);
+            }
+            awaited.set_driven(nullptr);
+        } else if (outcome = awaited.wait(until); !outcome) {
+            break;
+        }
+    }
+    {
+        const std::lock_guard lock{drivers_mutex_};
+        std::erase(would_drive_, &awaited);
+    }
+    hand_over_driving();
+    return outcome;
+}
+
+result<void> context::drive_until(std::span<socket_mailbox* const> awaited,
+                                  const std::function<bool()>& done, pipe::deadline until) {
+    result<void> outcome;
+    {
+        const std::lock_guard driving{driving_mutex_};
+        const auto has_mail = [](const socket_mailbox* each) { return each->has_mail_ordered(); };
+        for (socket_mailbox* const each : awaited) {
+            each->set_driven(&reactor());
+        }
+        while (!done() && std::none_of(awaited.begin(), awaited.end(), has_mail)) {
+            if (until && pipe::clock::now() >= *until) {
+                outcome = errc::again;
+                break;
+            }
+            reactor().drive(until);
+        }
+        for (socket_mailbox* const each : awaited) {
+            each->set_driven(nullptr);
+        }
+    }
+    hand_over_driving();
+    return outcome;
+}
+
+/// Lets one of those that wait try to drive.
+void context::hand_over_driving() noexcept {
+    const std::lock_guard lock{drivers_mutex_};
+    if (!would_drive_.empty()) {
+        would_drive_.front()->nudge();
+    }
+}
+
+void context::poll() {
+    if (!is_caller_driven_) {
+        return;
+    }
+    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+        threads_.front()->drive_ready(tasks_per_poll);
+    }
+}
+
+// Inproc.
+
+/// Hands the second end of a pipe to the socket whose name its first end connected to.
+void context::join(socket& binder, pipe::pipe_end& end) {
+    const socket_options& options = binder.options();
+    end.out.set_limits({.messages_max = static_cast<std::uint64_t>(options.send_hwm)});
+    end.in.add_reader_limit(static_cast<std::uint64_t>(options.recv_hwm));
+    end.set_home(binder.shared_mailbox(), nullptr);
+    end.deliver(pipe::event::attached);
+}
+
+result<void> context::bind_inproc(const std::string& name, socket& binder) {
+    const std::lock_guard lock{inproc_mutex_};
+    if (!inproc_names_.try_emplace(name, &binder).second) {
+        return errc::address_in_use;
+    }
+    const auto [first, last] = inproc_waiting_.equal_range(name);
+    for (auto each = first; each != last; ++each) {
+        join(binder, each->second->second);
+    }
+    inproc_waiting_.erase(first, last);
+    return {};
+}
+
+void context::unbind_inproc(const std::string& name, const socket& binder) noexcept {
+    const std::lock_guard lock{inproc_mutex_};
+    const auto found = inproc_names_.find(name);
+    if (found != inproc_names_.end() && found->second == &binder) {
+        inproc_names_.erase(found);
+    }
+}
+
+void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {
+    const std::lock_guard lock{inproc_mutex_};
+    const auto found = inproc_names_.find(name);
+    if (found != inproc_names_.end()) {
+        join(*found->second, joined->second);
+    } else {
+        inproc_waiting_.emplace(name, std::move(joined));
+    }
+}
+
+void context::disconnect_inproc(const std::string& name, const pipe::pipe& joined) noexcept {
+    const std::lock_guard lock{inproc_mutex_};
+    const auto [first, last] = inproc_waiting_.equal_range(name);
+    const auto found = std::find_if(
+        first, last, [&](const auto& waiting) { return waiting.second.get() == &joined; });
+    if (found != last) {
+        inproc_waiting_.erase(found);
+    }
+}
+
+} // namespace zlink::socket

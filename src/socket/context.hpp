@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+#include "pipe/mailbox.hpp"
+#include "pipe/pipe.hpp"
+#include "runtime/io_thread.hpp"
+#include "session/session.hpp"
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace zlink::socket {
+
+class socket;
+class socket_mailbox;
+
+/// What an application may set on a context. The names and meanings are those of zmq_ctx_set(3).
+struct context_options {
+    int io_threads = 1; ///< 0: the callers of blocking functions drive the I/O.
+    int sockets_max = 1023;
+    int message_bytes_max = INT_MAX;
+    bool ipv6 = false;
+    bool blocky = true; ///< Sockets linger for ever by default; false: not at all.
+    int thread_priority = -1;
+    int thread_scheduling_policy = -1;
+    int thread_name_prefix = 0; ///< 0: none.
+    std::vector<int> thread_processors;
+};
+
+/// Owns the I/O threads, and knows the sockets and the names that inproc peers meet under.
+///
+/// @threads Any, but for terminate(): one.
+class context final : public session::session_host {
+public:
+    context();
+    ~context();
+
+    /// Whether `handle` is a context that was not terminated.
+    static context* from_handle(void* handle) noexcept {
+        auto* const asked = static_cast<context*>(handle);
+        return asked != nullptr && asked->tag_ == live_tag ? asked : nullptr;
+    }
+
+    context_options options() const;
+    /// Changes the options; those that concern threads count until the first socket is opened.
+    template<class Change>
+    void change_options(Change&& change) {
+        const std::lock_guard lock{mutex_};
+        change(options_);
+    }
+
+    /// @error no_descriptors    sockets_max sockets are open.
+    /// @error terminated        shut_down() or terminate() was called.
+    /// @error invalid_argument  There is no such type.
+    result<socket*> open_socket(socket_type type);
+
+    /// Takes a socket off the list. Its memory goes back before this returns.
+    void forget_socket(socket& closed) noexcept;
+
+    /// Makes every blocking call of every socket, now and later, fail with `terminated`.
+    void shut_down() noexcept;
+
+    /// As shut_down(), then waits until all sockets are closed and have sent what they linger for.
+    /// @blocks  Without limit.
+    /// @error interrupted  A signal handler ran; call again.
+    result<void> terminate();
+
+    /// The least busy of the I/O threads that `affinity` allows.
+    runtime::io_thread& choose_thread(std::uint64_t affinity) noexcept;
+
+    /// Calls task(io_thread&) for every I/O thread.
+    template<class Task>
+    void for_each_thread(Task&& task) {
+        for (const auto& each : threads_) {
+            task(*each);
+        }
+    }
+
+    bool is_caller_driven() const noexcept { return is_caller_driven_; }
+
+    /// Waits for something in `awaited`, and meanwhile drives the I/O where that is our callers'
+    /// work.
+    /// @error again        `until` has passed.
+    /// @error interrupted  A signal handler ran.
+    result<void> wait(socket_mailbox& awaited, pipe::deadline until);
+
+    /// Drives the I/O until something lies in one of `awaited` or `done()` is true. Only where that
+    /// is our callers' work; while another thread does it, waits for that one to stop.
+    /// @error again  `until` has passed.
+    result<void> drive_until(std::span<socket_mailbox* const> awaited,
+                             const std::function<bool()>& done, pipe::deadline until);
+
+    /// The reactor that callers drive.
+    runtime::io_thread& reactor() noexcept { return *threads_.front(); }
+
+    /// Lets I/O that is ready happen, where that is our callers' work. Never waits.
+    void poll();
+
+    // Inproc.
+
+    /// @error address_in_use  The name is taken.
+    result<void> bind_inproc(const std::string& name, socket& binder);
+    void unbind_inproc(const std::string& name, const socket& binder) noexcept;
+    /// Joins `connecting`, the second end of a pipe, to the socket bound to `name`, now or when
+    /// there is one.
+    void connect_inproc(const std::string& name, pipe::pipe_ptr joined);
+    /// Forgets a pipe that waits for its name to be bound.
+    void disconnect_inproc(const std::string& name, const pipe::pipe& joined) noexcept;
+
+    std::uint64_t next_origin_id() noexcept {
+        return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+
+    /// Counts something that terminate() waits for, besides sockets: a session or a listener.
+    void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
+    void on_session_gone() noexcept override;
+
+private:
+    result<void> start_threads();
+    void join(socket& binder, pipe::pipe_end& end);
+    bool may_end() const noexcept;
+    void hand_over_driving() noexcept;
+
+    static constexpr std::uint32_t live_tag = 0x7a6c6378;
+
+    std::uint32_t tag_ = live_tag;
+    mutable std::mutex mutex_;
+    context_options options_;
+    std::vector<std::unique_ptr<runtime::io_thread>> threads_;
+    std::atomic<bool> is_caller_driven_{false};
+    std::vector<socket*> sockets_;
+    bool is_shut_down_ = false;
+    std::atomic<bool> is_terminating_{false};
+    std::atomic<std::size_t> socket_count_{0};
+    std::atomic<std::size_t> dependants_{0};
+    std::atomic<std::uint64_t> origin_count_{0};
+    boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
+
+    std::mutex inproc_mutex_;
+    std::unordered_map<std::string, socket*> inproc_names_;
+    std::unordered_multimap<std::string, pipe::pipe_ptr> inproc_waiting_;
+
+    std::mutex driving_mutex_; ///< Held by the thread that drives.
+    std::mutex drivers_mutex_;
+    std::vector<socket_mailbox*> would_drive_; ///< Whose owners wait while another drives.
+};
+
+} // namespace zlink::socket

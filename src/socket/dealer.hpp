@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/load_balancer.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink::socket {
+
+/// Sends to its peers in turn and receives from all of them, fairly (28/REQREP).
+class dealer final : public pattern {
+public:
+    explicit dealer(const socket_options& options) noexcept : options_(options) {}
+
+    void on_attached(peer& added) override {
+        if (options_.probe_router) {
+            added.push_octets(nullptr, 0, 0);
+            added.finish_message();
+        }
+        queue_.attach(added);
+        balancer_.attach(added);
+    }
+    void on_detached(peer& removed) override {
+        queue_.detach(removed);
+        balancer_.detach(removed);
+    }
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer& woken) override { balancer_.activate(woken); }
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override { return balancer_.send(source); }
+    result<void> recv(incoming& target) override {
+        pipe::frame front;
+        peer* const from = queue_.next(front);
+        if (from == nullptr) {
+            return errc::again;
+        }
+        from->take(front, target);
+        queue_.took(*from, target.more);
+        return {};
+    }
+    bool can_send() override { return balancer_.can_send(); }
+    bool can_recv() override {
+        pipe::frame front;
+        return queue_.next(front) != nullptr;
+    }
+
+private:
+    const socket_options& options_;
+    fair_queue queue_;
+    load_balancer balancer_;
+};
+
+} // namespace zlink::socket

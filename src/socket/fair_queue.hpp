@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/fence.hpp"
+#include "base/limits.hpp"
+#include "socket/peer.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace zlink::socket {
+
+/// Peers of which some are active: those first, in an order that changes. `Index` is the peer's
+/// member that says where it stands.
+template<std::uint32_t peer::*Index>
+class active_peers {
+public:
+    void attach(peer& added) {
+        added.*Index = static_cast<std::uint32_t>(peers_.size());
+        peers_.push_back(&added);
+        activate(added);
+    }
+
+    void detach(peer& removed) noexcept {
+        if (removed.*Index == peer::nowhere) {
+            return;
+        }
+        deactivate(removed);
+        swap(removed.*Index, peers_.size() - 1);
+        peers_.pop_back();
+        removed.*Index = peer::nowhere;
+    }
+
+    bool holds(const peer& asked) const noexcept { return asked.*Index != peer::nowhere; }
+    bool is_active(const peer& asked) const noexcept { return asked.*Index < active_count_; }
+
+    void activate(peer& woken) noexcept {
+        if (!is_active(woken) && holds(woken)) {
+            swap(woken.*Index, active_count_++);
+        }
+    }
+
+    void deactivate(peer& tired) noexcept {
+        if (is_active(tired)) {
+            swap(tired.*Index, --active_count_);
+            if (current_ == active_count_) {
+                current_ = 0;
+            }
+        }
+    }
+
+    bool any_active() const noexcept { return active_count_ != 0; }
+    peer& current() const noexcept { return *peers_[current_]; }
+    void advance() noexcept {
+        if (++current_ >= active_count_) {
+            current_ = 0;
+        }
+    }
+
+    const std::vector<peer*>& all() const noexcept { return peers_; }
+
+private:
+    void swap(std::size_t one, std::size_t other) noexcept {
+        std::swap(peers_[one], peers_[other]);
+        peers_[one]->*Index = static_cast<std::uint32_t>(one);
+        peers_[other]->*Index = static_cast<std::uint32_t>(other);
+    }
+
+    std::vector<peer*> peers_;
+    std::size_t active_count_ = 0;
+    std::size_t current_ = 0;
+};
+
+/// Receives from all peers in turn, one message each.
+///
+/// A peer that is found empty is put to rest: it is marked asleep at once, but the fence that makes
+/// the mark count is paid once for all of them, in settle().
+///
+/// @threads The socket's.
+class fair_queue {
+public:
+    void attach(peer& added) { peers_.attach(added); }
+
+    void detach(peer& removed) noexcept {
+        if (receiving_ == &removed) {
+            receiving_ = nullptr;
+        }
+        std::erase(unsettled_, &removed);
+        peers_.detach(removed);
+    }
+
+    void activate(peer& woken) noexcept { peers_.activate(woken); }
+
+    /// Finds the peer whose turn it is and the frame at its front.
+    /// @return Null if there is nothing to receive, also not after settle().
+    peer* next(pipe::frame& front) {
+        if (receiving_ != nullptr) {
+            receiving_->peek(front); // Messages are published whole.
+            return receiving_;
+        }
+        if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) [[unlikely]] {
+            settle();
+        }
+        do {
+            while (peers_.any_active()) {
+                peer& candidate = peers_.current();
+                if (candidate.peek(front)) [[likely]] {
+                    return &candidate;
+                }
+                put_to_rest(candidate);
+            }
+        } while (settle());
+        return nullptr;
+    }
+
+    /// Notes that the frame that next() gave was taken.
+    void took(peer& from, bool more) noexcept {
+        if (more) {
+            receiving_ = &from;
+            return;
+        }
+        receiving_ = nullptr;
+        peers_.advance();
+    }
+
+    /// The peer in the middle of whose message we are, or null.
+    peer* receiving() const noexcept { return receiving_; }
+
+    const std::vector<peer*>& all() const noexcept { return peers_.all(); }
+
+private:
+    void put_to_rest(peer& tired) {
+        peers_.deactivate(tired);
+        if (tired.is_closed_by_peer()) {
+            tired.report_drained();
+            return;
+        }
+        tired.mark_reader_asleep();
+        unsettled_.push_back(&tired);
+    }
+
+    /// @return Whether a peer turned out to have something after all.
+    bool settle() noexcept {
+        unsettled_count_ = 0;
+        if (unsettled_.empty()) {
+            return false;
+        }
+        asymmetric_fence::heavy();
+        for (peer* const each : unsettled_) {
+            if (each->look_again_to_read()) {
+                peers_.activate(*each);
+            }
+        }
+        unsettled_.clear();
+        return peers_.any_active();
+    }
+
+    active_peers<&peer::recv_index> peers_;
+    std::vector<peer*> unsettled_;
+    unsigned unsettled_count_ = 0;
+    peer* receiving_ = nullptr;
+};
+
+} // namespace zlink::socket

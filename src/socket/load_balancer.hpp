@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+
+#include <vector>
+
+namespace zlink::socket {
+
+/// Sends each message to one of the peers that have room, in turn.
+///
+/// @threads The socket's.
+class load_balancer {
+public:
+    void attach(peer& added) { peers_.attach(added); }
+
+    /// @note Of a message that is being sent to `removed` the rest is dropped.
+    void detach(peer& removed) noexcept {
+        if (sending_ == &removed) {
+            sending_ = nullptr;
+            is_dropping_ = true;
+        }
+        std::erase(unsettled_, &removed);
+        peers_.detach(removed);
+    }
+
+    void activate(peer& woken) noexcept { peers_.activate(woken); }
+
+    /// @error again  No peer has room for another message.
+    result<void> send(outgoing& source) {
+        if (is_dropping_) [[unlikely]] {
+            is_dropping_ = source.more();
+            return {};
+        }
+        if (sending_ == nullptr) {
+            sending_ = choose();
+            if (sending_ == nullptr) {
+                return errc::again;
+            }
+        }
+        sending_->push(source);
+        finish_frame(source.more());
+        return {};
+    }
+
+    /// The peer that the next message goes to, which stays the same until finish_frame(false); null
+    /// if no peer has room.
+    peer* choose() {
+        do {
+            while (peers_.any_active()) {
+                peer& candidate = peers_.current();
+                if (candidate.has_credit()) [[likely]] {
+                    return &candidate;
+                }
+                peers_.deactivate(candidate);
+                candidate.mark_writer_asleep();
+                unsettled_.push_back(&candidate);
+            }
+        } while (settle());
+        return nullptr;
+    }
+
+    /// Begins a message to `target`, which choose() gave.
+    void begin(peer& target) noexcept { sending_ = &target; }
+
+    void finish_frame(bool more) noexcept {
+        if (!more) {
+            sending_->finish_message();
+            sending_ = nullptr;
+            peers_.advance();
+        }
+    }
+
+    /// The peer in the middle of whose message we are, or null.
+    peer* sending() const noexcept { return sending_; }
+    bool is_inside_message() const noexcept { return sending_ != nullptr || is_dropping_; }
+
+    bool can_send() { return is_inside_message() || choose() != nullptr; }
+
+    const std::vector<peer*>& all() const noexcept { return peers_.all(); }
+
+private:
+    bool settle() noexcept {
+        if (unsettled_.empty()) {
+            return false;
+        }
+        asymmetric_fence::heavy();
+        for (peer* const each : unsettled_) {
+            if (each->look_again_to_write()) {
+                peers_.activate(*each);
+            }
+        }
+        unsettled_.clear();
+        return peers_.any_active();
+    }
+
+    active_peers<&peer::send_index> peers_;
+    std::vector<peer*> unsettled_;
+    peer* sending_ = nullptr;
+    bool is_dropping_ = false;
+};
+
+} // namespace zlink::socket

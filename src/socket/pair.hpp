@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/load_balancer.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink::socket {
+
+/// Talks to exactly one peer (31/EXPAIR). Pipes that come while there is one are left alone, and
+/// closed with the socket.
+class pair final : public pattern {
+public:
+    void on_attached(peer& added) override {
+        if (only_ == nullptr) {
+            only_ = &added;
+            queue_.attach(added);
+            balancer_.attach(added);
+        } else {
+            refused_.push_back(&added);
+        }
+    }
+    void on_detached(peer& removed) override {
+        if (only_ == &removed) {
+            only_ = nullptr;
+            queue_.detach(removed);
+            balancer_.detach(removed);
+        } else {
+            std::erase(refused_, &removed);
+        }
+    }
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer& woken) override { balancer_.activate(woken); }
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override { return balancer_.send(source); }
+    result<void> recv(incoming& target) override {
+        pipe::frame front;
+        peer* const from = queue_.next(front);
+        if (from == nullptr) {
+            return errc::again;
+        }
+        from->take(front, target);
+        queue_.took(*from, target.more);
+        return {};
+    }
+    bool can_send() override { return balancer_.can_send(); }
+    bool can_recv() override {
+        pipe::frame front;
+        return queue_.next(front) != nullptr;
+    }
+
+private:
+    peer* only_ = nullptr;
+    std::vector<peer*> refused_;
+    fair_queue queue_;
+    load_balancer balancer_;
+};
+
+} // namespace zlink::socket

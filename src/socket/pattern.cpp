@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/pattern.hpp"
+
+#include "socket/dealer.hpp"
+#include "socket/pair.hpp"
+#include "socket/pull.hpp"
+#include "socket/push.hpp"
+#include "socket/rep.hpp"
+#include "socket/req.hpp"
+#include "socket/router.hpp"
+#include "socket/xpub.hpp"
+#include "socket/xsub.hpp"
+
+namespace zlink::socket {
+
+void pattern::on_peer_info(peer&) {}
+
+void pattern::on_restarted(peer&) {}
+
+result<void> pattern::change_subscription(std::span<const std::byte>, bool) {
+    return errc::invalid_argument;
+}
+
+std::unique_ptr<pattern> make_pattern(const socket_options& options) {
+    switch (options.type) {
+    case socket_type::pair:
+        return std::make_unique<pair>();
+    case socket_type::pub:
+    case socket_type::xpub:
+        return std::make_unique<xpub>(options);
+    case socket_type::sub:
+    case socket_type::xsub:
+        return std::make_unique<xsub>(options);
+    case socket_type::req:
+        return std::make_unique<req>(options);
+    case socket_type::rep:
+        return std::make_unique<rep>();
+    case socket_type::dealer:
+        return std::make_unique<dealer>(options);
+    case socket_type::router:
+        return std::make_unique<router>(options);
+    case socket_type::pull:
+        return std::make_unique<pull>();
+    case socket_type::push:
+        return std::make_unique<push>();
+    case socket_type::stream:
+        break;
+    }
+    return nullptr;
+}
+
+} // namespace zlink::socket

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+#include "socket/peer.hpp"
+
+#include <memory>
+#include <span>
+
+namespace zlink::socket {
+
+/// What makes a socket a PUSH, a ROUTER, ...: to which peers messages go, and from which they come.
+/// The contract of the files of this folder that bear a pattern's name. Nothing here waits.
+///
+/// @threads The socket's.
+class pattern {
+public:
+    virtual ~pattern() = default;
+
+    /// A pipe was added.
+    virtual void on_attached(peer& added) = 0;
+    /// A pipe is about to be destroyed: it must not be touched again.
+    virtual void on_detached(peer& removed) = 0;
+    /// What `about` is became known.
+    virtual void on_peer_info(peer& about);
+    /// A pipe that was found empty has something to read, or was closed by its other side.
+    virtual void on_readable(peer& woken) = 0;
+    /// A pipe that was found full has room.
+    virtual void on_writable(peer& woken) = 0;
+    /// The peer is a new connection that knows nothing of what the one before was told.
+    virtual void on_restarted(peer& about);
+
+    /// Whether what a peer sent before it went is still of interest.
+    virtual bool reads_after_close() const noexcept = 0;
+
+    /// Sends one frame.
+    /// @error again          It would have to wait.
+    /// @error not_supported  This pattern does not send.
+    /// @error wrong_state    Not now, in this pattern's order of things.
+    /// @error host_unreachable  No such peer.
+    /// @throws std::bad_alloc
+    virtual result<void> send(outgoing& source) = 0;
+
+    /// Receives one frame.
+    /// @error  As send().
+    virtual result<void> recv(incoming& target) = 0;
+
+    /// Whether send() and recv() would not give `again`.
+    virtual bool can_send() = 0;
+    virtual bool can_recv() = 0;
+
+    /// Subscribes or unsubscribes; only SUB.
+    /// @error invalid_argument  This pattern has no subscriptions.
+    virtual result<void> change_subscription(std::span<const std::byte> topic, bool subscribe);
+};
+
+/// Makes the pattern of `options.type`, which looks at `options` as they change.
+/// @return Null if there is no such type here.
+std::unique_ptr<pattern> make_pattern(const socket_options& options);
+
+} // namespace zlink::socket

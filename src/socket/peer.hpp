@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+#include "pipe/message.hpp"
+#include "pipe/peer_info.hpp"
+#include "pipe/pipe.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace zlink::socket {
+
+class peer;
+
+/// A frame on its way from the application to one or more pipes.
+///
+/// @owns  The block that it made for a large payload, until it is destroyed.
+class outgoing {
+public:
+    outgoing(const std::byte* data, std::size_t bytes, bool more) noexcept
+        : data_(data), bytes_(bytes), more_(more) {}
+    /// A view of `source`, which keeps what it holds.
+    outgoing(pipe::message& source, bool more) noexcept
+        : data_(source.data()), bytes_(source.bytes()), more_(more), block_(source.payload()) {}
+    outgoing(const outgoing&) = delete;
+    outgoing& operator=(const outgoing&) = delete;
+    ~outgoing() {
+        if (owns_block_) {
+            block_->drop();
+        }
+    }
+
+    const std::byte* data() const noexcept { return data_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    bool more() const noexcept { return more_; }
+    std::uint8_t flags() const noexcept { return more_ ? wire::zmtp::flag_more : 0; }
+
+    /// The payload as a block, with one reference more.
+    /// @throws std::bad_alloc
+    pipe::block* share() {
+        if (block_ == nullptr) {
+            block_ = pipe::make_block(bytes_);
+            owns_block_ = true;
+            std::memcpy(block_->data, data_, bytes_);
+        }
+        block_->add_reference();
+        return block_;
+    }
+
+private:
+    const std::byte* data_;
+    std::size_t bytes_;
+    bool more_;
+    bool owns_block_ = false;
+    pipe::block* block_ = nullptr;
+};
+
+/// Where a frame goes that the application receives: a message, or a buffer.
+struct incoming {
+    pipe::message* into = nullptr; ///< Initialised. If null: `buffer`.
+    void* buffer = nullptr;
+    std::size_t capacity = 0; ///< Of `buffer`; what does not fit is cut off.
+
+    std::size_t bytes = 0; ///< Set: the frame's true size.
+    bool more = false;     ///< Set: another frame of the same message follows.
+
+    /// Takes octets by copying them.
+    /// @throws std::bad_alloc  Nothing changed.
+    void take_copy(const std::byte* data, std::size_t data_bytes, bool more_follow) {
+        if (into != nullptr) {
+            pipe::message fresh;
+            fresh.init_copy(data, data_bytes);
+            into->close();
+            into->take(fresh);
+            into->mark_more(more_follow);
+        } else if (data_bytes != 0 && capacity != 0) {
+            std::memcpy(buffer, data, std::min(data_bytes, capacity));
+        }
+        bytes = data_bytes;
+        more = more_follow;
+    }
+};
+
+/// Is told by peers what happens to them; the socket.
+class peer_owner {
+public:
+    virtual void on_peer_events(peer& about, std::uint32_t happened) = 0;
+    /// What the connection behind `about` is became known, or changed.
+    virtual void on_peer_info(peer& about) = 0;
+    /// `about` was closed by the other side, and everything that it sent has been read.
+    virtual void on_peer_drained(peer& about) = 0;
+
+protected:
+    ~peer_owner() = default;
+};
+
+/// One pipe, as a socket sees it.
+///
+/// @threads The socket's.
+class peer final : public pipe::event_sink {
+public:
+    static constexpr std::uint32_t nowhere = UINT32_MAX;
+
+    peer(peer_owner& owner, pipe::end_ptr end) noexcept : owner_(owner), end_(std::move(end)) {
+        end_->set_owner(this);
+    }
+    peer(const peer&) = delete;
+    peer& operator=(const peer&) = delete;
+    ~peer() {
+        if (info_ != nullptr) {
+            info_->drop();
+        }
+    }
+
+    void on_events(std::uint32_t happened) noexcept override {
+        owner_.on_peer_events(*this, happened);
+    }
+
+    // Receiving.
+
+    /// Looks at the frame at the front, if there is one.
+    bool peek(pipe::frame& front) {
+        while (end_->in.has_frame()) {
+            front = end_->in.front();
+            if (!front.control) [[likely]] {
+                return true;
+            }
+            adopt(front);
+        }
+        return false;
+    }
+
+    /// Gives the frame at the front to the application and removes it.
+    /// @throws std::bad_alloc  Nothing changed.
+    void take(const pipe::frame& front, incoming& target) {
+        if (target.into != nullptr) {
+            take_message(front, *target.into);
+        } else if (front.body_bytes != 0 && target.capacity != 0) {
+            std::memcpy(target.buffer, front.body,
+                        std::min<std::size_t>(front.body_bytes, target.capacity));
+        }
+        target.bytes = front.body_bytes;
+        target.more = front.more();
+        end_->pop(front);
+    }
+
+    void drop(const pipe::frame& front) noexcept { end_->pop(front); }
+
+    /// Gives the application octets that are not on the wire, as if they came from this peer.
+    /// @throws std::bad_alloc  Nothing changed.
+    void take_octets(std::span<const std::byte> octets, bool more, incoming& target) {
+        target.take_copy(octets.data(), octets.size(), more);
+        if (target.into != nullptr) {
+            attach_info(*target.into);
+        }
+    }
+
+    void mark_reader_asleep() noexcept { end_->in.mark_reader_asleep(); }
+
+    /// After the heavy fence: whether there is something after all. If so the peer is awake.
+    bool look_again_to_read() noexcept {
+        return end_->in.missed_something() && end_->in.unmark_reader();
+    }
+
+    // Sending.
+
+    bool has_credit() noexcept { return end_->out.has_credit(); }
+
+    /// Appends a frame to the message that is being written.
+    /// @throws std::bad_alloc  Nothing changed.
+    void push(outgoing& source) {
+        if (source.bytes() < limits::external_bytes_min) [[likely]] {
+            end_->out.push_copy(source.data(), source.bytes(), source.flags());
+        } else {
+            push_shared(source);
+        }
+    }
+
+    void push_octets(const std::byte* body, std::size_t bytes, unsigned flags) {
+        end_->out.push_copy(body, bytes, static_cast<std::uint8_t>(flags));
+    }
+
+    /// Shows the message to the other side.
+    void finish_message() noexcept { end_->finish_message(); }
+
+    void rollback() noexcept { end_->out.rollback(); }
+
+    void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
+
+    /// After the heavy fence: whether there is credit after all. If so the peer is awake.
+    bool look_again_to_write() noexcept {
+        return end_->out.has_credit() && end_->out.unmark_writer();
+    }
+
+    pipe::pipe_end& end() noexcept { return *end_; }
+
+    /// What is known of the connection; null before the first one.
+    const pipe::peer_info* info() const noexcept { return info_; }
+
+    bool is_closed_by_peer() const noexcept { return closed_by_peer_; }
+    void mark_closed_by_peer() noexcept { closed_by_peer_ = true; }
+
+    void report_drained() { owner_.on_peer_drained(*this); }
+
+    // Places in the parts that the socket's pattern is made of; kept by those.
+    std::uint32_t recv_index = nowhere;
+    std::uint32_t send_index = nowhere;
+    std::uint32_t owner_index = nowhere;
+    std::uint64_t match_serial = 0;
+    std::uint64_t dropped_count = 0; ///< Messages not sent because there was no credit.
+
+    std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
+    bool departing = false; ///< On the socket's list of peers to be destroyed.
+
+private:
+    void adopt(const pipe::frame& control) {
+        auto* const info = static_cast<pipe::peer_info*>(control.take_reference());
+        end_->pop(control);
+        if (info_ != nullptr) {
+            info_->drop();
+        }
+        info_ = info;
+        owner_.on_peer_info(*this);
+    }
+
+    void take_message(const pipe::frame& front, pipe::message& into) {
+        if (front.reference != nullptr) {
+            into.close();
+            into.init_block(front.take_reference(), front.body_bytes);
+        } else if (front.body_bytes <= pipe::message::inline_bytes_max) {
+            into.close();
+            into.init_copy(front.body, front.body_bytes);
+        } else {
+            pipe::block* const copy = pipe::make_block(front.body_bytes);
+            std::memcpy(copy->data, front.body, front.body_bytes);
+            into.close();
+            into.init_block(copy, front.body_bytes);
+        }
+        into.mark_more(front.more());
+        attach_info(into);
+    }
+
+    void attach_info(pipe::message& into) noexcept {
+        if (info_ != nullptr) {
+            info_->add_reference();
+            into.attach_peer(info_);
+        }
+    }
+
+    void push_shared(outgoing& source) {
+        pipe::block* const shared = source.share();
+        try {
+            end_->out.push_reference(shared, source.bytes(), source.flags());
+        } catch (...) {
+            shared->drop();
+            throw;
+        }
+    }
+
+    peer_owner& owner_;
+    pipe::end_ptr end_;
+    pipe::peer_info* info_ = nullptr;
+    bool closed_by_peer_ = false;
+};
+
+} // namespace zlink::socket

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/poller.hpp"
+
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+
+#include <algorithm>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <climits>
+#include <list>
+#include <memory>
+#include <poll.h>
+#include <vector>
+
+namespace zlink::socket {
+
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+
+int milliseconds_until(pipe::deadline until) noexcept {
+    if (!until) {
+        return -1;
+    }
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(*until - pipe::clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, INT_MAX));
+}
+
+/// The descriptors that poll(2) is asked about: those of the items, and the sockets' own.
+class descriptor_set {
+public:
+    result<void> add(const poll_item& item) {
+        pollfd added{item.descriptor, item.wanted, 0};
+        if (item.asked != nullptr) {
+            const result<int> own = item.asked->descriptor();
+            if (!own) {
+                return own.error();
+            }
+            added = {*own, POLLIN, 0};
+        }
+        descriptors_.push_back(added);
+        return {};
+    }
+
+    result<void> wait(int timeout) {
+        if (::poll(descriptors_.data(), descriptors_.size(), timeout) < 0) {
+            return static_cast<errc>(errno);
+        }
+        return {};
+    }
+
+    short found(std::size_t index) const noexcept { return descriptors_[index].revents; }
+
+private:
+    std::vector<pollfd> descriptors_;
+};
+
+/// Looks at every socket, without waiting.
+result<int> look_at_sockets(std::span<poll_item> items) {
+    int count = 0;
+    for (poll_item& each : items) {
+        each.found = 0;
+        if (each.asked == nullptr) {
+            continue;
+        }
+        const auto now = each.asked->ready();
+        if (!now) {
+            return now.error();
+        }
+        if (now->can_recv) {
+            each.found = static_cast<short>(each.found | (each.wanted & POLLIN));
+        }
+        if (now->can_send) {
+            each.found = static_cast<short>(each.found | (each.wanted & POLLOUT));
+        }
+        count += each.found != 0;
+    }
+    return count;
+}
+
+/// Looks at the descriptors among the items, and waits for them and the sockets' mailboxes.
+result<int> look_at_descriptors(std::span<poll_item> items, int timeout) {
+    descriptor_set all;
+    for (const poll_item& each : items) {
+        if (const result<void> added = all.add(each); !added) {
+            return added.error();
+        }
+    }
+    // The sockets' descriptors tell what comes after this look.
+    const result<int> ready_sockets = look_at_sockets(items);
+    if (!ready_sockets) {
+        return ready_sockets.error();
+    }
+    if (const result<void> waited = all.wait(*ready_sockets != 0 ? 0 : timeout); !waited) {
+        return waited.error();
+    }
+    int count = *ready_sockets;
+    for (std::size_t index = 0; index < items.size(); ++index) {
+        if (items[index].asked == nullptr) {
+            // As in libzmq, whatever is neither readable nor writable is an error.
+            const short found = all.found(index);
+            short told = static_cast<short>(found & (POLLIN | POLLOUT | POLLPRI));
+            if ((found & ~(POLLIN | POLLOUT | POLLPRI)) != 0) {
+                told = static_cast<short>(told | POLLERR);
+            }
+            items[index].found = told;
+            count += told != 0;
+        }
+    }
+    return count;
+}
+
+/// Runs the I/O of the callers' context until an item may be ready.
+result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline until) {
+    std::vector<socket_mailbox*> mailboxes;
+    std::list<stream_descriptor> watched;
+    // Shared with the waits, which may end after this call.
+    const auto is_ready = std::make_shared<bool>(false);
+    for (const poll_item& each : items) {
+        if (each.asked != nullptr) {
+            mailboxes.push_back(&each.asked->mailbox());
+            continue;
+        }
+        stream_descriptor& added = watched.emplace_back(driven.reactor().context());
+        boost::system::error_code refused;
+        added.assign(each.descriptor, refused);
+        if (refused) {
+            *is_ready = true; // What cannot be waited for, as a file, is always ready.
+            watched.pop_back();
+            continue;
+        }
+        const auto on_ready = [is_ready](const boost::system::error_code& cancelled) {
+            *is_ready = *is_ready || !cancelled;
+        };
+        if ((each.wanted & POLLIN) != 0) {
+            added.async_wait(stream_descriptor::wait_read, on_ready);
+        }
+        if ((each.wanted & POLLOUT) != 0) {
+            added.async_wait(stream_descriptor::wait_write, on_ready);
+        }
+    }
+    const result<void> driven_until = driven.drive_until(
+        mailboxes, [&] { return *is_ready; }, until);
+    for (stream_descriptor& each : watched) {
+        each.release(); // The descriptor stays the application's.
+    }
+    return driven_until;
+}
+
+} // namespace
+
+result<int> poll(std::span<poll_item> items, pipe::deadline until) {
+    socket* first = nullptr;
+    std::size_t socket_count = 0;
+    for (const poll_item& each : items) {
+        if (each.asked != nullptr) {
+            first = first == nullptr ? each.asked : first;
+            ++socket_count;
+        }
+    }
+    const bool only_sockets = socket_count == items.size();
+    while (true) {
+        const bool expired = until && pipe::clock::now() >= *until;
+        const bool waits_elsewhere = expired ||
+                                     (first != nullptr && first->owner().is_caller_driven()) ||
+                                     (only_sockets && items.size() == 1);
+        const result<int> ready =
+            only_sockets && waits_elsewhere
+                ? look_at_sockets(items)
+                : look_at_descriptors(items, waits_elsewhere ? 0 : milliseconds_until(until));
+        if (!ready || *ready != 0 || expired) {
+            return ready;
+        }
+        if (!waits_elsewhere) {
+            continue;
+        }
+        const result<void> waited = first->owner().is_caller_driven() && (items.size() > 1)
+                                        ? drive(items, first->owner(), until)
+                                        : first->owner().wait(first->mailbox(), until);
+        if (!waited && waited.error() != errc::again) {
+            return waited.error();
+        }
+    }
+}
+
+} // namespace zlink::socket

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "pipe/mailbox.hpp"
+
+#include <span>
+
+namespace zlink::socket {
+
+class socket;
+
+/// A socket or a descriptor, and what about it is of interest.
+struct poll_item {
+    socket* asked = nullptr; ///< If null: `descriptor`.
+    int descriptor = -1;
+    short wanted = 0; ///< POLLIN, POLLOUT, POLLERR, POLLPRI, as poll(2) has them.
+    short found = 0;  ///< Set.
+};
+
+/// Waits until one of `items` is ready.
+///
+/// @blocks  At most until `until`.
+/// @return  How many items are ready; 0 if `until` has passed.
+/// @error terminated   The context of one of the sockets was shut down.
+/// @error interrupted  A signal handler ran.
+result<int> poll(std::span<poll_item> items, pipe::deadline until);
+
+} // namespace zlink::socket

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/proxy.hpp"
+
+#include "pipe/message.hpp"
+#include "socket/poller.hpp"
+#include "socket/socket.hpp"
+
+#include <array>
+#include <cstdint>
+#include <poll.h>
+#include <string_view>
+
+namespace zlink::socket {
+
+namespace {
+
+/// Messages passed in one direction before the other has its turn.
+constexpr int burst_messages_max = 1000;
+
+/// A message that is closed when it goes out of scope.
+struct scoped_message : pipe::message {
+    scoped_message() noexcept { init_empty(); }
+    ~scoped_message() { close(); }
+};
+
+/// What passed a socket in one direction.
+struct traffic {
+    std::uint64_t message_count = 0;
+    std::uint64_t bytes = 0;
+};
+
+enum class order : std::uint8_t { none, pause, resume, terminate };
+
+struct side {
+    socket& at;
+    traffic received;
+    traffic sent;
+};
+
+result<void> send_frame(socket& to, pipe::message& frame, bool more) {
+    outgoing source{frame, more};
+    return to.send(source, false);
+}
+
+/// Passes one message on.
+/// @error again  There was none.
+result<void> pass_message(side& from, side& to, socket* capture) {
+    scoped_message frame;
+    bool more = true;
+    for (bool is_first = true; more; is_first = false) {
+        incoming target{.into = &frame};
+        if (const result<void> got = from.at.recv(target, is_first); !got) {
+            return got;
+        }
+        more = target.more;
+        from.received.bytes += target.bytes;
+        to.sent.bytes += target.bytes;
+        if (capture != nullptr) {
+            if (const result<void> captured = send_frame(*capture, frame, more); !captured) {
+                return captured;
+            }
+        }
+        if (const result<void> sent = send_frame(to.at, frame, more); !sent) {
+            return sent;
+        }
+    }
+    ++from.received.message_count;
+    ++to.sent.message_count;
+    return {};
+}
+
+result<void> pass_burst(side& from, side& to, socket* capture) {
+    for (int count = 0; count < burst_messages_max; ++count) {
+        const result<void> passed = pass_message(from, to, capture);
+        if (!passed && passed.error() == errc::again) {
+            return {};
+        }
+        if (!passed) {
+            return passed;
+        }
+        // As soon as the other side is full, the other direction has its turn.
+        const auto room = to.at.ready();
+        if (!room) {
+            return room.error();
+        }
+        if (!room->can_send) {
+            return {};
+        }
+    }
+    return {};
+}
+
+/// Passes a burst on if `from` has something and `to` has room; what is left is found again.
+result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
+    if (!has) {
+        return {};
+    }
+    const auto room = to.at.ready();
+    if (!room) {
+        return room.error();
+    }
+    if (!room->can_send) {
+        return {};
+    }
+    has = false;
+    return pass_burst(from, to, capture);
+}
+
+result<void> send_number(socket& to, std::uint64_t number, bool more) {
+    outgoing source{reinterpret_cast<const std::byte*>(&number), sizeof number, more};
+    return to.send(source, false);
+}
+
+result<void> send_statistics(socket& control, const side& frontend, const side& backend) {
+    const std::array numbers{frontend.received.message_count, frontend.received.bytes,
+                             frontend.sent.message_count,     frontend.sent.bytes,
+                             backend.received.message_count,  backend.received.bytes,
+                             backend.sent.message_count,      backend.sent.bytes};
+    for (std::size_t index = 0; index < numbers.size(); ++index) {
+        const bool more = index + 1 < numbers.size();
+        if (const result<void> sent = send_number(control, numbers[index], more); !sent) {
+            return sent;
+        }
+    }
+    return {};
+}
+
+result<order> take_order(socket& control, const side& frontend, const side& backend) {
+    scoped_message frame;
+    incoming target{.into = &frame};
+    if (const result<void> got = control.recv(target, true); !got) {
+        return got.error() == errc::again ? result<order>{order::none} : got.error();
+    }
+    const std::string_view text{reinterpret_cast<const char*>(frame.data()), frame.bytes()};
+    order given = order::none;
+    if (text == "PAUSE") {
+        given = order::pause;
+    } else if (text == "RESUME") {
+        given = order::resume;
+    } else if (text == "TERMINATE") {
+        given = order::terminate;
+    } else if (text == "STATISTICS") {
+        const result<void> sent = send_statistics(control, frontend, backend);
+        return sent ? result<order>{order::none} : sent.error();
+    }
+    // A REP must answer before it takes the next order.
+    if (control.options().type == socket_type::rep) {
+        outgoing empty{nullptr, 0, false};
+        if (const result<void> sent = control.send(empty, false); !sent) {
+            return sent.error();
+        }
+    }
+    return given;
+}
+
+} // namespace
+
+result<void> proxy(socket& frontend, socket& backend, socket* capture, socket* control) {
+    side front{frontend, {}, {}};
+    side back{backend, {}, {}};
+    const bool is_loop = &frontend == &backend;
+    const std::size_t item_count = control != nullptr ? 3 : 2;
+    bool is_paused = false;
+    bool front_has = false;
+    bool back_has = false;
+    while (true) {
+        // Of a side that has something the other's room is awaited; both directions at once, or a
+        // full backend whose replies nobody takes would never have room again.
+        const auto wanted = [&](bool has, bool other_has) {
+            const int events = is_paused ? 0 : (has ? 0 : POLLIN) | (other_has ? POLLOUT : 0);
+            return static_cast<short>(events);
+        };
+        std::array<poll_item, 3> items{poll_item{&frontend, -1, wanted(front_has, back_has)},
+                                       poll_item{&backend, -1, wanted(back_has, front_has)},
+                                       poll_item{control, -1, POLLIN}};
+        const result<int> ready = poll(std::span{items}.first(item_count), {});
+        if (!ready) {
+            return ready.error();
+        }
+        if (control != nullptr && items[2].found != 0) {
+            const result<order> given = take_order(*control, front, back);
+            if (!given) {
+                return given.error();
+            }
+            if (*given == order::terminate) {
+                return {};
+            }
+            if (*given != order::none) {
+                is_paused = *given == order::pause;
+            }
+        }
+        if (is_paused) {
+            continue;
+        }
+        front_has = front_has || (items[0].found & POLLIN) != 0;
+        back_has = !is_loop && (back_has || (items[1].found & POLLIN) != 0);
+        if (const result<void> passed = pass_if_room(front, back, capture, front_has); !passed) {
+            return passed;
+        }
+        if (const result<void> passed = pass_if_room(back, front, capture, back_has); !passed) {
+            return passed;
+        }
+    }
+}
+
+} // namespace zlink::socket

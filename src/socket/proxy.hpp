@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+
+namespace zlink::socket {
+
+class socket;
+
+/// Passes messages between `frontend` and `backend`, both ways, until the context is shut down.
+///
+/// @param capture  Gets a copy of every message; may be null.
+/// @param control  Takes orders, "PAUSE", "RESUME", "TERMINATE" and "STATISTICS"; may be null.
+/// @blocks  Until the context is shut down, or "TERMINATE" comes.
+/// @return  After "TERMINATE".
+/// @error terminated  The context was shut down.
+/// @error interrupted A signal handler ran.
+result<void> proxy(socket& frontend, socket& backend, socket* capture, socket* control);
+
+} // namespace zlink::socket

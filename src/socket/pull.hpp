@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink::socket {
+
+/// Receives from all its peers, fairly (30/PIPELINE).
+class pull final : public pattern {
+public:
+    void on_attached(peer& added) override { queue_.attach(added); }
+    void on_detached(peer& removed) override { queue_.detach(removed); }
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer&) override {}
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing&) override { return errc::not_supported; }
+    result<void> recv(incoming& target) override {
+        pipe::frame front;
+        peer* const from = queue_.next(front);
+        if (from == nullptr) {
+            return errc::again;
+        }
+        from->take(front, target);
+        queue_.took(*from, target.more);
+        return {};
+    }
+    bool can_send() override { return false; }
+    bool can_recv() override {
+        pipe::frame front;
+        return queue_.next(front) != nullptr;
+    }
+
+private:
+    fair_queue queue_;
+};
+
+} // namespace zlink::socket

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/load_balancer.hpp"
+#include "socket/pattern.hpp"
+
+namespace zlink::socket {
+
+/// Sends each message to one of its peers, in turn (30/PIPELINE).
+class push final : public pattern {
+public:
+    void on_attached(peer& added) override { balancer_.attach(added); }
+    void on_detached(peer& removed) override { balancer_.detach(removed); }
+    void on_readable(peer&) override {}
+    void on_writable(peer& woken) override { balancer_.activate(woken); }
+    bool reads_after_close() const noexcept override { return false; }
+
+    result<void> send(outgoing& source) override { return balancer_.send(source); }
+    result<void> recv(incoming&) override { return errc::not_supported; }
+    bool can_send() override { return balancer_.can_send(); }
+    bool can_recv() override { return false; }
+
+private:
+    load_balancer balancer_;
+};
+
+} // namespace zlink::socket

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace zlink::socket {
+
+/// Receives a request from any peer, fairly, and sends the reply back to where it came from, in
+/// turn (28/REQREP).
+///
+/// A request begins with the route that it took, frames that end with an empty one. The route is
+/// kept here and put before the reply.
+class rep final : public pattern {
+public:
+    void on_attached(peer& added) override { queue_.attach(added); }
+    void on_detached(peer& removed) override;
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer&) override {}
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool can_send() override { return state_ == state::reply_begin || state_ == state::reply; }
+    bool can_recv() override;
+
+private:
+    enum class state : std::uint8_t { idle, request, reply_begin, reply };
+
+    bool read_route();
+
+    fair_queue queue_;
+    state state_ = state::idle;
+    peer* from_ = nullptr;                      ///< Null inside a reply whose requester is gone.
+    std::vector<std::vector<std::byte>> route_; ///< Without the empty frame.
+    bool has_route_ = false;                    ///< Of the request that is next.
+};
+
+} // namespace zlink::socket

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/load_balancer.hpp"
+#include "socket/pattern.hpp"
+
+#include <cstdint>
+
+namespace zlink::socket {
+
+/// Sends a request to one of its peers, in turn, then receives that peer's reply (28/REQREP).
+/// Messages that are no reply to the last request are dropped.
+class req final : public pattern {
+public:
+    explicit req(const socket_options& options);
+
+    void on_attached(peer& added) override;
+    void on_detached(peer& removed) override;
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer& woken) override { balancer_.activate(woken); }
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool can_send() override;
+    bool can_recv() override;
+
+private:
+    enum class state : std::uint8_t { idle, request, reply_begin, reply };
+
+    bool find_reply();
+    bool skip_envelope(peer& from, pipe::frame& front);
+
+    const socket_options& options_;
+    fair_queue queue_;
+    load_balancer balancer_;
+    state state_ = state::idle;
+    peer* asked_ = nullptr; ///< Whose reply counts; null: nobody's, it is gone.
+    std::uint32_t request_id_;
+    bool has_reply_ = false;  ///< The envelope of the reply was taken off.
+    bool skips_rest_ = false; ///< What remains of the message at the front is to be dropped.
+};
+
+} // namespace zlink::socket

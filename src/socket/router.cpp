@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/router.hpp"
+
+#include <random>
+
+namespace zlink::socket {
+
+namespace {
+
+std::string_view text_of(const outgoing& frame) noexcept {
+    return {reinterpret_cast<const char*>(frame.data()), frame.bytes()};
+}
+
+std::span<const std::byte> octets_of(const std::string& text) noexcept {
+    return std::as_bytes(std::span{text});
+}
+
+} // namespace
+
+router::router(const socket_options& options)
+    : options_(options), next_id_(std::random_device{}()) {}
+
+void router::on_attached(peer& added) {
+    if (options_.probe_router) {
+        added.push_octets(nullptr, 0, 0);
+        added.finish_message();
+    }
+    queue_.attach(added);
+    // A connection that stands has announced itself already.
+    pipe::frame front;
+    added.peek(front);
+    if (!added.routing_id.empty() && added.info() == nullptr) {
+        identify(added); // ZMQ_CONNECT_ROUTING_ID
+    }
+}
+
+void router::on_detached(peer& removed) {
+    queue_.detach(removed);
+    if (receiving_ == &removed) {
+        receiving_ = nullptr;
+    }
+    if (sending_ == &removed) {
+        sending_ = nullptr;
+    }
+    const auto found = peers_by_id_.find(removed.routing_id);
+    if (found != peers_by_id_.end() && found->second == &removed) {
+        peers_by_id_.erase(found);
+    }
+}
+
+void router::on_peer_info(peer& about) {
+    if (about.routing_id.empty()) {
+        identify(about);
+    }
+}
+
+std::string router::make_routing_id() {
+    // The leading zero tells it from the ids that applications may choose.
+    const std::uint32_t number = next_id_++;
+    std::string id(5, '\0');
+    std::memcpy(id.data() + 1, &number, sizeof number);
+    return id;
+}
+
+void router::identify(peer& added) {
+    std::string id = !added.routing_id.empty() ? added.routing_id
+                     : added.info() != nullptr ? added.info()->routing_id
+                                               : std::string{};
+    if (id.empty()) {
+        do {
+            id = make_routing_id();
+        } while (peers_by_id_.contains(id));
+    }
+    const auto [place, is_new] = peers_by_id_.try_emplace(id, &added);
+    if (!is_new && place->second != &added) {
+        if (!options_.router_handover) {
+            // The name is taken. As in libzmq the newcomer is neither read nor written to.
+            queue_.detach(added);
+            return;
+        }
+        peer& before = *place->second;
+        before.routing_id = make_routing_id();
+        peers_by_id_.emplace(before.routing_id, &before);
+        if (sending_ == &before) {
+            sending_ = nullptr;
+        }
+        place->second = &added;
+    }
+    added.routing_id = std::move(id);
+}
+
+void router::on_readable(peer& woken) {
+    // What was announced must be known before anything is sent to that peer.
+    pipe::frame front;
+    woken.peek(front);
+    queue_.activate(woken);
+}
+
+result<void> router::send(outgoing& source) {
+    if (!is_sending_) {
+        if (const result<void> chosen = choose(source); !chosen) {
+            return chosen.error();
+        }
+        is_sending_ = source.more();
+        return {};
+    }
+    if (sending_ != nullptr) {
+        sending_->push(source);
+        if (!source.more()) {
+            sending_->finish_message();
+        }
+    }
+    if (!source.more()) {
+        is_sending_ = false;
+        sending_ = nullptr;
+    }
+    return {};
+}
+
+/// Finds the peer that `routing_id` names. Without ZMQ_ROUTER_MANDATORY a message that nobody can
+/// take is dropped.
+result<void> router::choose(const outgoing& routing_id) {
+    if (!routing_id.more()) {
+        return {}; // A message without content goes nowhere.
+    }
+    const auto found = peers_by_id_.find(text_of(routing_id));
+    if (found == peers_by_id_.end() || found->second->is_closed_by_peer()) {
+        return options_.router_mandatory ? result<void>{errc::host_unreachable} : result<void>{};
+    }
+    peer& target = *found->second;
+    if (!target.has_credit()) {
+        if (options_.router_mandatory) {
+            target.mark_writer_asleep();
+            asymmetric_fence::heavy();
+            if (!target.look_again_to_write()) {
+                return errc::again;
+            }
+        } else {
+            ++target.dropped_count;
+            return {};
+        }
+    }
+    sending_ = &target;
+    return {};
+}
+
+result<void> router::recv(incoming& target) {
+    pipe::frame front;
+    if (receiving_ != nullptr) {
+        peer& from = *receiving_;
+        from.peek(front);
+        from.take(front, target);
+        queue_.took(from, target.more);
+        if (!target.more) {
+            receiving_ = nullptr;
+        }
+        return {};
+    }
+    peer* const from = queue_.next(front);
+    if (from == nullptr) {
+        return errc::again;
+    }
+    from->take_octets(octets_of(from->routing_id), true, target);
+    queue_.took(*from, true);
+    receiving_ = from;
+    return {};
+}
+
+bool router::can_send() {
+    // A ROUTER never waits to send, unless an unknown or full peer is to be an error.
+    if (is_sending_ || !options_.router_mandatory) {
+        return true;
+    }
+    for (const auto& [id, each] : peers_by_id_) {
+        if (each->has_credit()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool router::can_recv() {
+    pipe::frame front;
+    return receiving_ != nullptr || queue_.next(front) != nullptr;
+}
+
+} // namespace zlink::socket

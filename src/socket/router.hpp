@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zlink::socket {
+
+/// Receives from all its peers, fairly, each message preceded by its sender's routing id, and sends
+/// to the peer that the first frame names (28/REQREP).
+class router final : public pattern {
+public:
+    explicit router(const socket_options& options);
+
+    void on_attached(peer& added) override;
+    void on_detached(peer& removed) override;
+    void on_peer_info(peer& about) override;
+    void on_readable(peer& woken) override;
+    void on_writable(peer&) override {}
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool can_send() override;
+    bool can_recv() override;
+
+    // For REP, which answers where the request came from.
+
+    /// The peer whose message is next, and its first frame; null if there is none.
+    peer* next(pipe::frame& front) { return queue_.next(front); }
+    void took(peer& from, bool more) noexcept { queue_.took(from, more); }
+
+private:
+    struct text_hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept {
+            return std::hash<std::string_view>{}(text);
+        }
+    };
+
+    void identify(peer& added);
+    std::string make_routing_id();
+    result<void> choose(const outgoing& routing_id);
+
+    const socket_options& options_;
+    fair_queue queue_;
+    std::unordered_map<std::string, peer*, text_hash, std::equal_to<>> peers_by_id_;
+    std::uint32_t next_id_;
+    peer* receiving_ = nullptr; ///< Its routing id was received, its message was not.
+    peer* sending_ = nullptr;   ///< Null inside a message: it is dropped.
+    bool is_sending_ = false;   ///< A routing id was sent, the end of the message was not.
+};
+
+} // namespace zlink::socket

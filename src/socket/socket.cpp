@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/socket.hpp"
+
+#include "session/session.hpp"
+#include "socket/context.hpp"
+#include "transport/address.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zlink::socket {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::uint64_t queue_max(int high_water_mark) noexcept {
+    return static_cast<std::uint64_t>(high_water_mark);
+}
+
+} // namespace
+
+void socket_mailbox::on_first_letter() noexcept {
+    waiting_mailbox::on_first_letter();
+    if (runtime::io_thread* const driven = driven_.load(std::memory_order_seq_cst);
+        driven != nullptr && !driven->runs_here()) {
+        driven->post([] {}); // Ends its wait.
+    }
+}
+
+socket::socket(context& owner, const socket_options& options)
+    : context_(owner), options_(options), mailbox_(new socket_mailbox),
+      pattern_(make_pattern(options_)) {}
+
+socket::~socket() {
+    tag_ = 0;
+}
+
+void socket::tell_shut_down() noexcept {
+    mailbox_->deliver(*this, pipe::event::stopped);
+}
+
+// Sending and receiving.
+
+template<class Attempt>
+result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) {
+    if (mailbox_->has_mail()) [[unlikely]] {
+        if (const result<void> processed = process_mail(); !processed) {
+            return processed.error();
+        }
+    }
+    if (is_terminated_) [[unlikely]] {
+        return errc::terminated;
+    }
+    result<void> outcome = attempt();
+    if (outcome || outcome.error() != errc::again) [[likely]] {
+        return outcome;
+    }
+    if (dont_wait || timeout == 0) {
+        context_.poll();
+        if (!mailbox_->has_mail()) {
+            return errc::again;
+        }
+        if (const result<void> processed = process_mail(); !processed) {
+            return processed.error();
+        }
+        return attempt();
+    }
+    const pipe::deadline until =
+        timeout < 0 ? pipe::deadline{} : pipe::clock::now() + milliseconds(timeout);
+    while (true) {
+        if (const result<void> waited = context_.wait(*mailbox_, until); !waited) {
+            return waited.error();
+        }
+        if (const result<void> processed = process_mail(); !processed) {
+            return processed.error();
+        }
+        outcome = attempt();
+        if (outcome || outcome.error() != errc::again) {
+            return outcome;
+        }
+    }
+}
+
+result<void> socket::send(outgoing& source, bool dont_wait) {
+    return until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+}
+
+result<void> socket::recv(incoming& target, bool dont_wait) {
+    const result<void> outcome =
+        until_done([&] { return pattern_->recv(target); }, options_.recv_timeout, dont_wait);
+    if (outcome) [[likely]] {
+        receives_more_ = target.more;
+    }
+    if (!departed_.empty()) [[unlikely]] {
+        destroy_departed();
+    }
+    return outcome;
+}
+
+result<socket::readiness> socket::ready() {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    readiness now{pattern_->can_recv(), pattern_->can_send()};
+    if (context_.is_caller_driven() && !now.can_recv && !now.can_send) {
+        context_.poll();
+        if (const result<void> processed = process_mail(); !processed) {
+            return processed.error();
+        }
+        now = {pattern_->can_recv(), pattern_->can_send()};
+    }
+    destroy_departed();
+    return now;
+}
+
+result<int> socket::descriptor() {
+    return mailbox_->descriptor();
+}
+
+// Peers.
+
+result<void> socket::process_mail() {
+    mailbox_->collect([this](pipe::letter& about, std::uint32_t happened) {
+        if (&about == this) {
+            is_terminated_ = true;
+            return;
+        }
+        auto& end = static_cast<pipe::pipe_end&>(about);
+        if ((happened & pipe::event::attached) != 0) {
+            attach(end);
+        }
+        if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
+            owner->on_events(happened);
+        }
+    });
+    destroy_departed();
+    return is_terminated_ ? result<void>{errc::terminated} : result<void>{};
+}
+
+peer& socket::attach(pipe::pipe_end& end) {
+    peers_.push_back(std::make_unique<peer>(*this, pipe::end_ptr(end)));
+    peer& added = *peers_.back();
+    added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
+    if (!options_.connect_routing_id.empty() && options_.type == socket_type::router) {
+        added.routing_id = std::exchange(options_.connect_routing_id, {});
+    }
+    if (&end == &end.whole().second && end.whole().is_inproc) {
+        // The first end's socket announced itself when it connected; now it is our turn.
+        end.push_control(make_own_info());
+    }
+    pattern_->on_attached(added);
+    return added;
+}
+
+void socket::on_peer_events(peer& about, std::uint32_t happened) {
+    if ((happened & pipe::event::readable) != 0) {
+        pattern_->on_readable(about);
+    }
+    if ((happened & pipe::event::writable) != 0) {
+        pattern_->on_writable(about);
+    }
+    if ((happened & pipe::event::restarted) != 0) {
+        pattern_->on_restarted(about);
+    }
+    if ((happened & pipe::event::closed) != 0) {
+        about.mark_closed_by_peer();
+        pipe::frame front;
+        if (pattern_->reads_after_close() && about.peek(front)) {
+            // It goes once everything that it sent was received.
+            about.end().in.unmark_reader();
+            pattern_->on_readable(about);
+        } else {
+            on_peer_drained(about);
+        }
+    }
+}
+
+void socket::on_peer_info(peer& about) {
+    pattern_->on_peer_info(about);
+}
+
+void socket::on_peer_drained(peer& about) {
+    if (!about.departing) {
+        about.departing = true;
+        departed_.push_back(&about);
+    }
+}
+
+void socket::destroy_departed() noexcept {
+    while (!departed_.empty()) {
+        peer* const each = departed_.back();
+        departed_.pop_back();
+        destroy(*each);
+    }
+}
+
+void socket::destroy(peer& departed) noexcept {
+    pattern_->on_detached(departed);
+    const std::size_t index = departed.owner_index;
+    peers_[index].swap(peers_.back());
+    peers_[index]->owner_index = static_cast<std::uint32_t>(index);
+    peers_.pop_back();
+}
+
+pipe::block* socket::make_own_info() const {
+    auto* const info = new pipe::peer_info;
+    info->routing_id = options_.routing_id;
+    return info;
+}
+
+// Endpoints.
+
+result<void> socket::bind(std::string_view address) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
+    if (!where) {
+        return where.error();
+    }
+    if (where->via != scheme::inproc) {
+        return bind_network(*where, address);
+    }
+    if (const result<void> bound = context_.bind_inproc(where->path, *this); !bound) {
+        return bound.error();
+    }
+    last_endpoint_ = std::string(address);
+    bindings_.push_back(
+        {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}});
+    // Those that waited for the name are here by now.
+    return process_mail();
+}
+
+result<void> socket::bind_network(const endpoint& where, std::string_view) {
+    result<transport::listening> opened = transport::open_listening(where, options_);
+    if (!opened) {
+        return opened.error();
+    }
+    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
+    auto origin = std::make_shared<session::session_origin>();
+    origin->host = &context_;
+    origin->socket = mailbox_;
+    origin->options = std::make_shared<const socket_options>(options_);
+    origin->id = context_.next_origin_id();
+    last_endpoint_ = opened->endpoint_text;
+    const boost::intrusive_ptr<transport::listener> listener{
+        new transport::listener(thread.context(), std::move(*opened), origin->options)};
+    context_.add_dependant();
+    thread.post([listener, origin, &owner = context_] {
+        listener->start([origin, &owner](int descriptor) {
+            owner.add_dependant();
+            session::session::accept(owner.choose_thread(origin->options->affinity), origin,
+                                     descriptor);
+        });
+    });
+    bindings_.push_back({last_endpoint_, origin->id, where.via, true, listener, &thread, {}});
+    return {};
+}
+
+result<void> socket::connect(std::string_view address) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const result<endpoint> where = decode_endpoint(address, endpoint_use::dial);
+    if (!where) {
+        return where.error();
+    }
+    return where->via == scheme::inproc ? connect_inproc(*where, address)
+                                        : connect_network(*where, address);
+}
+
+result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {
+    const std::uint64_t sends_max = queue_max(options_.send_hwm);
+    const std::uint64_t recvs_max = queue_max(options_.recv_hwm);
+    // The binder adds its own limits when it is known.
+    const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = sends_max}, {})};
+    joined->is_inproc = true;
+    joined->first.in.add_reader_limit(recvs_max);
+    joined->first.origin_id = context_.next_origin_id();
+    joined->first.set_home(mailbox_, nullptr);
+    joined->first.push_control(make_own_info());
+    last_endpoint_ = std::string(address);
+    bindings_.push_back(
+        {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined});
+    attach(joined->first);
+    context_.connect_inproc(where.path, joined);
+    return {};
+}
+
+result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
+    auto origin = std::make_shared<session::session_origin>();
+    origin->host = &context_;
+    origin->socket = mailbox_;
+    origin->options = std::make_shared<const socket_options>(options_);
+    origin->id = context_.next_origin_id();
+    pipe::end_ptr sessions_end;
+    if (!options_.immediate) {
+        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
+                                                 {.messages_max = queue_max(options_.recv_hwm)})};
+        sessions_end = pipe::end_ptr(made->second);
+        made->first.origin_id = origin->id;
+        made->first.set_home(mailbox_, nullptr);
+        made->second.set_home(thread.mailbox(), nullptr);
+        attach(made->first);
+    }
+    last_endpoint_ = std::string(address);
+    bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}});
+    context_.add_dependant();
+    session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
+    return {};
+}
+
+result<void> socket::unbind(std::string_view address) {
+    return undo(address, true);
+}
+
+result<void> socket::disconnect(std::string_view address) {
+    return undo(address, false);
+}
+
+result<void> socket::undo(std::string_view address, bool listens) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const endpoint_use use = listens ? endpoint_use::listen : endpoint_use::dial;
+    if (const result<endpoint> where = decode_endpoint(address, use); !where) {
+        return where.error();
+    }
+    const auto found = std::find_if(bindings_.begin(), bindings_.end(),
+                                    [&](const binding& each) { return each.address == address; });
+    if (found == bindings_.end()) {
+        return errc::no_such_endpoint;
+    }
+    release_binding(*found);
+    bindings_.erase(found);
+    return {};
+}
+
+/// Tells the session how long it may take after we let go.
+void socket::set_linger(pipe::pipe_end& end) const noexcept {
+    if (!end.whole().is_inproc && options_.linger >= 0) {
+        end.whole().linger = milliseconds(options_.linger);
+    }
+}
+
+/// Ends what a bind or connect call began, with all its connections.
+void socket::release_binding(binding& undone) noexcept {
+    if (undone.via == scheme::inproc) {
+        if (undone.listens) {
+            context_.unbind_inproc(undone.address.substr(sizeof "inproc://" - 1), *this);
+        } else {
+            context_.disconnect_inproc(undone.address.substr(sizeof "inproc://" - 1),
+                                       *undone.joined);
+        }
+    }
+    if (undone.listener) {
+        undone.thread->post([listener = undone.listener, &owner = context_] {
+            listener->stop();
+            owner.on_session_gone();
+        });
+    }
+    for (const auto& each : peers_) {
+        if (each->end().origin_id == undone.origin_id && !each->departing) {
+            set_linger(each->end());
+            on_peer_drained(*each);
+        }
+    }
+    destroy_departed();
+    // Sessions that have no pipe yet learn of it on their own threads.
+    if (undone.via != scheme::inproc) {
+        context_.for_each_thread([id = undone.origin_id](runtime::io_thread& each) {
+            each.post([&each, id] { each.tell_origin_gone(id); });
+        });
+    }
+}
+
+void socket::close() noexcept {
+    for (binding& each : bindings_) {
+        release_binding(each);
+    }
+    mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
+        if (&about != this && (happened & pipe::event::attached) != 0) {
+            // Released through its holder, as attach() would have it.
+            auto& end = static_cast<pipe::pipe_end&>(about);
+            const pipe::end_ptr holder{end};
+            set_linger(end);
+        }
+    });
+    for (const auto& each : peers_) {
+        set_linger(each->end());
+        pattern_->on_detached(*each);
+    }
+    peers_.clear();
+    context_.forget_socket(*this);
+}
+
+} // namespace zlink::socket

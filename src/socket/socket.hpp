@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/endpoint.hpp"
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+#include "pipe/mailbox.hpp"
+#include "pipe/pipe.hpp"
+#include "runtime/io_thread.hpp"
+#include "socket/pattern.hpp"
+#include "socket/peer.hpp"
+#include "transport/listener.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zlink::socket {
+
+class context;
+
+/// The mailbox of a socket, whose owner may be driving the I/O when something is delivered.
+class socket_mailbox final : public pipe::waiting_mailbox {
+public:
+    /// Says that the owner runs `driven` now, or nothing any more.
+    void set_driven(runtime::io_thread* driven) noexcept {
+        driven_.store(driven, std::memory_order_seq_cst);
+    }
+
+private:
+    void on_first_letter() noexcept override;
+
+    std::atomic<runtime::io_thread*> driven_{nullptr};
+};
+
+/// One endpoint of messages: the socket of zmq_socket(3).
+///
+/// @threads One thread at a time, with a full fence between two of them.
+class socket final : public peer_owner, public pipe::letter {
+public:
+    socket(context& owner, const socket_options& options);
+    ~socket();
+
+    /// Whether `handle` is an open socket.
+    static socket* from_handle(void* handle) noexcept {
+        auto* const asked = static_cast<socket*>(handle);
+        return asked != nullptr && asked->tag_ == live_tag ? asked : nullptr;
+    }
+
+    /// Sends one frame.
+    /// @blocks  Until a peer can take it, at most options().send_timeout, unless `dont_wait`.
+    /// @error again, terminated, interrupted, and what pattern::send() gives.
+    result<void> send(outgoing& source, bool dont_wait);
+
+    /// Receives one frame.
+    /// @blocks  Until there is one, at most options().recv_timeout, unless `dont_wait`.
+    /// @error   As send().
+    result<void> recv(incoming& target, bool dont_wait);
+
+    result<void> bind(std::string_view address);
+    result<void> connect(std::string_view address);
+    result<void> unbind(std::string_view address);
+    result<void> disconnect(std::string_view address);
+
+    /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
+    /// long as options().linger allows.
+    void close() noexcept;
+
+    /// What would not wait now.
+    struct readiness {
+        bool can_recv = false;
+        bool can_send = false;
+    };
+    /// @error terminated
+    result<readiness> ready();
+
+    /// A descriptor that is readable when ready() may have changed. See zmq_getsockopt(3), ZMQ_FD.
+    result<int> descriptor();
+
+    /// Looks into the mailbox.
+    /// @error terminated
+    result<void> process_mail();
+
+    socket_options& options() noexcept { return options_; }
+    const std::string& last_endpoint() const noexcept { return last_endpoint_; }
+    bool receives_more() const noexcept { return receives_more_; }
+    pattern& rules() noexcept { return *pattern_; }
+    socket_mailbox& mailbox() noexcept { return *mailbox_; }
+    const boost::intrusive_ptr<socket_mailbox>& shared_mailbox() const noexcept { return mailbox_; }
+    context& owner() noexcept { return context_; }
+
+    void on_peer_events(peer& about, std::uint32_t happened) override;
+    void on_peer_info(peer& about) override;
+    void on_peer_drained(peer& about) override;
+    void retain() noexcept override {}
+    void release() noexcept override {}
+
+    /// Puts the news that the context shuts down into the mailbox. @threads any
+    void tell_shut_down() noexcept;
+
+private:
+    static constexpr std::uint32_t live_tag = 0x7a6c736b;
+
+    /// One successful bind or connect call.
+    struct binding {
+        std::string address; ///< As it must be given to unbind or disconnect.
+        std::uint64_t origin_id;
+        scheme via;
+        bool listens;
+        boost::intrusive_ptr<transport::listener> listener; ///< tcp and ipc, bound.
+        runtime::io_thread* thread = nullptr;               ///< Where `listener` lives.
+        pipe::pipe_ptr joined;                              ///< inproc, connected.
+    };
+
+    peer& attach(pipe::pipe_end& end);
+    void destroy(peer& departed) noexcept;
+    void destroy_departed() noexcept;
+    void set_linger(pipe::pipe_end& end) const noexcept;
+    void release_binding(binding& undone) noexcept;
+    result<void> undo(std::string_view address, bool listens);
+    result<void> bind_network(const endpoint& where, std::string_view address);
+    result<void> connect_network(const endpoint& where, std::string_view address);
+    result<void> connect_inproc(const endpoint& where, std::string_view address);
+    pipe::block* make_own_info() const;
+
+    template<class Attempt>
+    result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
+
+    std::uint32_t tag_ = live_tag;
+    bool is_terminated_ = false;
+    bool receives_more_ = false;
+    context& context_;
+    socket_options options_;
+    boost::intrusive_ptr<socket_mailbox> mailbox_;
+    std::unique_ptr<pattern> pattern_;
+    std::vector<std::unique_ptr<peer>> peers_;
+    std::vector<peer*> departed_;
+    std::vector<binding> bindings_;
+    std::string last_endpoint_;
+};
+
+} // namespace zlink::socket

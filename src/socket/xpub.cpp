@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/xpub.hpp"
+
+#include "wire/zmtp/command.hpp"
+
+#include <algorithm>
+
+namespace zlink::socket {
+
+namespace zmtp = wire::zmtp;
+
+void xpub::on_attached(peer& added) {
+    peers_.push_back(&added);
+    if (!options_.xpub_welcome.empty()) {
+        added.push_octets(reinterpret_cast<const std::byte*>(options_.xpub_welcome.data()),
+                          options_.xpub_welcome.size(), 0);
+        added.finish_message();
+    }
+    read(added);
+}
+
+void xpub::on_detached(peer& removed) {
+    std::erase(peers_, &removed);
+    std::erase(matched_, &removed);
+    subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
+        if (is_last || options_.xpub_verboser) {
+            notify(false, topic);
+        }
+    });
+}
+
+void xpub::on_readable(peer& woken) {
+    read(woken);
+}
+
+void xpub::read(peer& from) {
+    pipe::frame front;
+    bool looked_again = false;
+    while (true) {
+        while (from.peek(front)) {
+            looked_again = false;
+            const std::span<const std::byte> body{front.body, front.body_bytes};
+            const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
+                                                      : zmtp::decode_subscription_message(body);
+            if (subscription) {
+                change(from, subscription->subscribe, subscription->topic);
+            } else if (!is_pub() && !front.command()) {
+                pending_.push_back({{body.begin(), body.end()}, front.more()});
+            }
+            from.drop(front);
+        }
+        if (looked_again) {
+            return;
+        }
+        from.mark_reader_asleep();
+        asymmetric_fence::heavy();
+        if (!from.look_again_to_read()) {
+            return;
+        }
+        looked_again = true;
+    }
+}
+
+void xpub::change(peer& from, bool subscribe, topic_view topic) {
+    if (subscribe) {
+        const auto added = subscribers_.add(topic, &from);
+        if (added == topic_subscribers::addition::refused) {
+            return;
+        }
+        if (added == topic_subscribers::addition::first || options_.xpub_verbose ||
+            options_.xpub_verboser) {
+            notify(true, topic);
+        }
+        return;
+    }
+    const auto removed = subscribers_.remove(topic, &from);
+    if (removed == topic_subscribers::removal::last || options_.xpub_verboser) {
+        notify(false, topic);
+    }
+}
+
+void xpub::notify(bool subscribe, topic_view topic) {
+    if (is_pub()) {
+        return;
+    }
+    pending_frame made{{}, false};
+    made.body.reserve(1 + topic.size());
+    made.body.push_back(std::byte{subscribe});
+    made.body.insert(made.body.end(), topic.begin(), topic.end());
+    pending_.push_back(std::move(made));
+}
+
+/// Finds who gets the message that begins with `first`.
+result<void> xpub::choose(const outgoing& first) {
+    matched_.clear();
+    ++match_serial_;
+    const std::span<const std::byte> octets{first.data(), first.bytes()};
+    if (options_.invert_matching) {
+        subscribers_.match(
+            octets, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
+        std::copy_if(peers_.begin(), peers_.end(), std::back_inserter(matched_),
+                     [&](const peer* each) { return each->match_serial != match_serial_; });
+    } else {
+        subscribers_.match(octets, [&](void* each) {
+            peer& subscriber = *static_cast<peer*>(each);
+            if (subscriber.match_serial != match_serial_) {
+                subscriber.match_serial = match_serial_;
+                matched_.push_back(&subscriber);
+            }
+        });
+    }
+    if (!options_.xpub_no_drop) {
+        std::erase_if(matched_, [](peer* each) {
+            const bool drops = !each->has_credit();
+            each->dropped_count += drops;
+            return drops;
+        });
+        return {};
+    }
+    for (peer* const each : matched_) {
+        if (!each->has_credit()) {
+            each->mark_writer_asleep();
+            asymmetric_fence::heavy();
+            if (!each->look_again_to_write()) {
+                return errc::again;
+            }
+        }
+    }
+    return {};
+}
+
+result<void> xpub::send(outgoing& source) {
+    if (!is_sending_) {
+        if (const result<void> chosen = choose(source); !chosen) {
+            return chosen.error();
+        }
+    }
+    is_sending_ = source.more();
+    for (peer* const each : matched_) {
+        each->push(source);
+    }
+    if (!source.more()) {
+        for (peer* const each : matched_) {
+            each->finish_message();
+        }
+    }
+    return {};
+}
+
+result<void> xpub::recv(incoming& target) {
+    if (is_pub()) {
+        return errc::not_supported;
+    }
+    if (pending_.empty()) {
+        return errc::again;
+    }
+    const pending_frame& front = pending_.front();
+    target.take_copy(front.body.data(), front.body.size(), front.more);
+    pending_.pop_front();
+    return {};
+}
+
+} // namespace zlink::socket

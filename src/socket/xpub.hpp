@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+#include "socket/topic_trie.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace zlink::socket {
+
+/// Sends each message to all peers that subscribed to how it begins (29/PUBSUB). XPUB also hands
+/// the subscriptions to the application; PUB keeps them to itself.
+///
+/// A subscriber that has no room misses the message, which is counted; nobody waits for it unless
+/// ZMQ_XPUB_NODROP says so.
+class xpub final : public pattern {
+public:
+    explicit xpub(const socket_options& options) noexcept : options_(options) {}
+
+    void on_attached(peer& added) override;
+    void on_detached(peer& removed) override;
+    void on_readable(peer& woken) override;
+    void on_writable(peer&) override {}
+    bool reads_after_close() const noexcept override { return !is_pub(); }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool can_send() override { return true; }
+    bool can_recv() override { return !pending_.empty(); }
+
+private:
+    /// A frame for the application: a subscription, or what a peer sent upstream.
+    struct pending_frame {
+        std::vector<std::byte> body;
+        bool more;
+    };
+
+    bool is_pub() const noexcept { return options_.type == socket_type::pub; }
+    void read(peer& from);
+    void change(peer& from, bool subscribe, topic_view topic);
+    void notify(bool subscribe, topic_view topic);
+    result<void> choose(const outgoing& first);
+
+    const socket_options& options_;
+    topic_subscribers subscribers_;
+    std::vector<peer*> peers_;
+    std::vector<peer*> matched_; ///< Who gets the message that is being sent.
+    std::uint64_t match_serial_ = 0;
+    bool is_sending_ = false; ///< Inside a message.
+    std::deque<pending_frame> pending_;
+};
+
+} // namespace zlink::socket

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/xsub.hpp"
+
+#include "wire/zmtp/command.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace zlink::socket {
+
+namespace zmtp = wire::zmtp;
+
+namespace {
+
+/// Tells a session where the subscriptions of a new connection begin.
+pipe::block* make_restart_mark() {
+    auto* const made = new pipe::block;
+    made->kind = pipe::block::origin::object;
+    made->destroy = [](pipe::block* self) { delete self; };
+    return made;
+}
+
+void write_command(std::vector<std::byte>& out, topic_view topic, bool subscribe) {
+    const std::string_view prefix = subscribe ? zmtp::subscribe_prefix : zmtp::cancel_prefix;
+    const auto octets = std::as_bytes(std::span{prefix});
+    out.assign(octets.begin(), octets.end());
+    out.insert(out.end(), topic.begin(), topic.end());
+}
+
+} // namespace
+
+void xsub::on_attached(peer& added) {
+    queue_.attach(added);
+    send_all_subscriptions(added);
+}
+
+void xsub::on_detached(peer& removed) {
+    if (queue_.receiving() == &removed) {
+        skips_rest_ = false;
+    }
+    std::erase(upstream_, &removed);
+    queue_.detach(removed);
+}
+
+void xsub::on_restarted(peer& about) {
+    about.end().push_control(make_restart_mark());
+    send_all_subscriptions(about);
+}
+
+void xsub::send_all_subscriptions(peer& to) {
+    // Subscriptions are not subject to the high-water mark: they may not get lost.
+    topics_.for_each([&](topic_view topic) {
+        write_command(command_, topic, true);
+        to.push_octets(command_.data(), command_.size(), zmtp::flag_command);
+        to.finish_message();
+    });
+}
+
+void xsub::change(topic_view topic, bool subscribe) {
+    if (subscribe ? !topics_.add(topic) : topics_.remove(topic) != topic_counts::removal::last) {
+        return;
+    }
+    write_command(command_, topic, subscribe);
+    for (peer* const each : queue_.all()) {
+        each->push_octets(command_.data(), command_.size(), zmtp::flag_command);
+        each->finish_message();
+    }
+}
+
+result<void> xsub::change_subscription(std::span<const std::byte> topic, bool subscribe) {
+    if (!is_sub()) {
+        return errc::invalid_argument;
+    }
+    change(topic, subscribe);
+    return {};
+}
+
+result<void> xsub::send(outgoing& source) {
+    if (is_sub()) {
+        return errc::not_supported;
+    }
+    if (!is_sending_) {
+        const auto subscription =
+            zmtp::decode_subscription_message({source.data(), source.bytes()});
+        if (subscription) {
+            change(subscription->topic, subscription->subscribe);
+            return {};
+        }
+        upstream_.clear();
+        std::copy_if(queue_.all().begin(), queue_.all().end(), std::back_inserter(upstream_),
+                     [](peer* each) {
+                         const bool drops = !each->has_credit();
+                         each->dropped_count += drops;
+                         return !drops;
+                     });
+    }
+    is_sending_ = source.more();
+    for (peer* const each : upstream_) {
+        each->push(source);
+        if (!source.more()) {
+            each->finish_message();
+        }
+    }
+    return {};
+}
+
+/// The next frame of a message that was subscribed to; others are dropped.
+peer* xsub::next_matching(pipe::frame& front) {
+    while (true) {
+        peer* const from = queue_.next(front);
+        if (from == nullptr) {
+            return nullptr;
+        }
+        const bool is_first = queue_.receiving() == nullptr;
+        const bool passes = !skips_rest_ && (!is_first || !is_sub() ||
+                                             topics_.matches({front.body, front.body_bytes}) !=
+                                                 options_.invert_matching);
+        if (passes) {
+            return from;
+        }
+        skips_rest_ = front.more();
+        from->drop(front);
+        queue_.took(*from, front.more());
+    }
+}
+
+result<void> xsub::recv(incoming& target) {
+    pipe::frame front;
+    peer* const from = next_matching(front);
+    if (from == nullptr) {
+        return errc::again;
+    }
+    from->take(front, target);
+    queue_.took(*from, target.more);
+    return {};
+}
+
+bool xsub::can_recv() {
+    pipe::frame front;
+    return next_matching(front) != nullptr;
+}
+
+} // namespace zlink::socket

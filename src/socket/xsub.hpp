@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+#include "socket/topic_trie.hpp"
+
+#include <vector>
+
+namespace zlink::socket {
+
+/// Receives from all its peers, fairly, what begins as it subscribed to (29/PUBSUB). SUB subscribes
+/// by an option, XSUB by sending, and XSUB may send other messages upstream, too.
+class xsub final : public pattern {
+public:
+    explicit xsub(const socket_options& options) noexcept : options_(options) {}
+
+    void on_attached(peer& added) override;
+    void on_detached(peer& removed) override;
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer&) override {}
+    void on_restarted(peer& about) override;
+    bool reads_after_close() const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool can_send() override { return !is_sub(); }
+    bool can_recv() override;
+    result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
+
+private:
+    bool is_sub() const noexcept { return options_.type == socket_type::sub; }
+    void change(topic_view topic, bool subscribe);
+    void send_all_subscriptions(peer& to);
+    peer* next_matching(pipe::frame& front);
+
+    const socket_options& options_;
+    topic_counts topics_;
+    fair_queue queue_;
+    std::vector<std::byte> command_;
+    std::vector<peer*> upstream_; ///< Who gets the message that is being sent.
+    bool is_sending_ = false;     ///< Inside a message that is no subscription.
+    bool skips_rest_ = false;     ///< Of the message at the front, which nobody subscribed to.
+};
+
+} // namespace zlink::socket

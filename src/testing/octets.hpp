@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace zlink::testing {
+
+/// Spells octets for a test: hexadecimal pairs, text in single quotes, and either of them
+/// repeated with `*count`. Spaces separate and mean nothing: "ff 00*8 7f 'NULL' 'ab'*3".
+inline std::vector<std::byte> octets(std::string_view spelled) {
+    const auto hex = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
+    std::vector<std::byte> all;
+    std::vector<std::byte> unit;
+    std::size_t at = 0;
+    while (at < spelled.size()) {
+        if (spelled[at] == ' ') {
+            ++at;
+            continue;
+        }
+        unit.clear();
+        if (spelled[at] == '\'') {
+            for (++at; spelled.at(at) != '\''; ++at) {
+                unit.push_back(static_cast<std::byte>(spelled[at]));
+            }
+            ++at;
+        } else {
+            unit.push_back(static_cast<std::byte>(hex(spelled[at]) << 4 | hex(spelled.at(at + 1))));
+            at += 2;
+        }
+        std::size_t count = 1;
+        if (at < spelled.size() && spelled[at] == '*') {
+            count = 0;
+            for (++at; at < spelled.size() && spelled[at] != ' '; ++at) {
+                count = count * 10 + static_cast<std::size_t>(spelled[at] - '0');
+            }
+        }
+        for (; count > 0; --count) {
+            all.insert(all.end(), unit.begin(), unit.end());
+        }
+    }
+    return all;
+}
+
+/// Views octets as text, to compare them with text that is written out.
+inline std::string_view text(std::span<const std::byte> octets) {
+    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+}
+
+/// Views text as octets.
+inline std::span<const std::byte> octets_of(std::string_view text) {
+    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+} // namespace zlink::testing

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/address.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace zlink::transport {
+
+namespace {
+
+socket_address from_v4(in_addr host, std::uint16_t port) noexcept {
+    socket_address made;
+    auto& v4 = reinterpret_cast<sockaddr_in&>(made.storage);
+    v4.sin_family = AF_INET;
+    v4.sin_addr = host;
+    v4.sin_port = htons(port);
+    made.bytes = sizeof v4;
+    return made;
+}
+
+socket_address from_v6(const in6_addr& host, std::uint32_t scope, std::uint16_t port) noexcept {
+    socket_address made;
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(made.storage);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_addr = host;
+    v6.sin6_scope_id = scope;
+    v6.sin6_port = htons(port);
+    made.bytes = sizeof v6;
+    return made;
+}
+
+std::uint32_t scope_number(const std::string& scope) noexcept {
+    if (scope.empty()) {
+        return 0;
+    }
+    const unsigned index = if_nametoindex(scope.c_str());
+    return index != 0 ? index
+                      : static_cast<std::uint32_t>(std::strtoul(scope.c_str(), nullptr, 10));
+}
+
+std::optional<socket_address> interface_address(const std::string& name, std::uint16_t port,
+                                                bool ipv6) {
+    ifaddrs* all = nullptr;
+    if (getifaddrs(&all) != 0) {
+        return std::nullopt;
+    }
+    std::optional<socket_address> found;
+    for (const ifaddrs* each = all; each != nullptr && !found; each = each->ifa_next) {
+        if (each->ifa_addr == nullptr || name != each->ifa_name) {
+            continue;
+        }
+        if (!ipv6 && each->ifa_addr->sa_family == AF_INET) {
+            found = from_v4(reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr, port);
+        } else if (ipv6 && each->ifa_addr->sa_family == AF_INET6) {
+            const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(each->ifa_addr);
+            found = from_v6(v6.sin6_addr, v6.sin6_scope_id, port);
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+std::string host_text(const sockaddr_storage& storage) {
+    char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "";
+    if (storage.ss_family == AF_INET) {
+        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, text,
+                  sizeof text);
+        return text;
+    }
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+    std::string host = text;
+    char name[IF_NAMESIZE];
+    if (v6.sin6_scope_id != 0 && if_indextoname(v6.sin6_scope_id, name) != nullptr) {
+        host.append("%").append(name);
+    }
+    return host;
+}
+
+std::string endpoint_text(const sockaddr_storage& storage, socklen_t bytes) {
+    switch (storage.ss_family) {
+    case AF_INET:
+        return "tcp://" + host_text(storage) + ":" +
+               std::to_string(ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port));
+    case AF_INET6:
+        return "tcp://[" + host_text(storage) + "]:" +
+               std::to_string(ntohs(reinterpret_cast<const sockaddr_in6&>(storage).sin6_port));
+    case AF_UNIX: {
+        const auto& local = reinterpret_cast<const sockaddr_un&>(storage);
+        const std::size_t path_bytes = bytes - offsetof(sockaddr_un, sun_path);
+        if (path_bytes == 0) {
+            return "ipc://";
+        }
+        if (local.sun_path[0] == '\0') {
+            return "ipc://@" + std::string(local.sun_path + 1, path_bytes - 1);
+        }
+        return "ipc://" + std::string(local.sun_path, strnlen(local.sun_path, path_bytes));
+    }
+    default:
+        return {};
+    }
+}
+
+void set(int descriptor, int level, int option, int value) noexcept {
+    ::setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+} // namespace
+
+std::optional<socket_address> local_address(const host_address& from, bool ipv6) {
+    if (from.host == "*") {
+        return ipv6 ? from_v6(in6addr_any, 0, from.port) : from_v4({INADDR_ANY}, from.port);
+    }
+    in_addr v4;
+    if (inet_pton(AF_INET, from.host.c_str(), &v4) == 1) {
+        return from_v4(v4, from.port);
+    }
+    in6_addr v6;
+    if (inet_pton(AF_INET6, from.host.c_str(), &v6) == 1) {
+        return from_v6(v6, scope_number(from.scope), from.port);
+    }
+    return interface_address(from.host, from.port, ipv6);
+}
+
+result<socket_address> unix_address(const std::string& path) {
+    socket_address made;
+    auto& local = reinterpret_cast<sockaddr_un&>(made.storage);
+    if (path.empty() || path.size() >= sizeof local.sun_path) {
+        return path_too_long;
+    }
+    local.sun_family = AF_UNIX;
+    std::memcpy(local.sun_path, path.data(), path.size());
+    made.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+    if (path[0] == '@') {
+        local.sun_path[0] = '\0';
+    } else {
+        ++made.bytes;
+    }
+    return made;
+}
+
+std::string local_endpoint_text(int descriptor) {
+    sockaddr_storage storage{};
+    socklen_t bytes = sizeof storage;
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
+        return {};
+    }
+    return endpoint_text(storage, bytes);
+}
+
+std::string peer_endpoint_text(int descriptor) {
+    sockaddr_storage storage{};
+    socklen_t bytes = sizeof storage;
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
+        return {};
+    }
+    return endpoint_text(storage, bytes);
+}
+
+std::string peer_host(int descriptor) {
+    sockaddr_storage storage{};
+    socklen_t bytes = sizeof storage;
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0 ||
+        (storage.ss_family != AF_INET && storage.ss_family != AF_INET6)) {
+        return {};
+    }
+    return host_text(storage);
+}
+
+result<int> open_socket(int family, const socket_options& options) noexcept {
+    const int descriptor = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) {
+        return static_cast<errc>(errno);
+    }
+    if (family == AF_INET6) {
+        set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    }
+    if (options.send_buffer_bytes >= 0) {
+        set(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
+    }
+    if (options.recv_buffer_bytes >= 0) {
+        set(descriptor, SOL_SOCKET, SO_RCVBUF, options.recv_buffer_bytes);
+    }
+    if (!options.device.empty() &&
+        ::setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options.device.c_str(),
+                     static_cast<socklen_t>(options.device.size())) != 0) {
+        const int error = errno;
+        ::close(descriptor);
+        return static_cast<errc>(error);
+    }
+    return descriptor;
+}
+
+void tune_connection(int descriptor, const socket_options& options) noexcept {
+    sockaddr_storage storage{};
+    socklen_t bytes = sizeof storage;
+    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0 ||
+        storage.ss_family == AF_UNIX) {
+        return;
+    }
+    set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (options.keepalive >= 0) {
+        set(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keepalive);
+    }
+    if (options.keepalive > 0) {
+        if (options.keepalive_count > 0) {
+            set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
+        }
+        if (options.keepalive_idle > 0) {
+            set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle);
+        }
+        if (options.keepalive_interval > 0) {
+            set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval);
+        }
+    }
+    if (options.tcp_retransmit_max > 0) {
+        set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_retransmit_max);
+    }
+    if (options.type_of_service != 0) {
+        set(descriptor, IPPROTO_IP, IP_TOS, options.type_of_service);
+        set(descriptor, IPPROTO_IPV6, IPV6_TCLASS, options.type_of_service);
+    }
+    if (options.priority != 0) {
+        set(descriptor, SOL_SOCKET, SO_PRIORITY, options.priority);
+    }
+}
+
+} // namespace zlink::transport

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/endpoint.hpp"
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+
+#include <optional>
+#include <string>
+#include <sys/socket.h>
+
+namespace zlink::transport {
+
+/// An address as the kernel takes it.
+struct socket_address {
+    sockaddr_storage storage{};
+    socklen_t bytes = 0;
+
+    int family() const noexcept { return storage.ss_family; }
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+    sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+/// The address of `from` if it can be told without asking a name server: a number, "*", or the name
+/// of an interface. Nothing if it is a name.
+std::optional<socket_address> local_address(const host_address& from, bool ipv6);
+
+/// @error path_too_long  It does not fit.
+result<socket_address> unix_address(const std::string& path);
+
+/// Where `descriptor` is bound, or is connected to, as an endpoint: "tcp://127.0.0.1:5555".
+std::string local_endpoint_text(int descriptor);
+std::string peer_endpoint_text(int descriptor);
+
+/// The peer's address without port, as ZMTP's Peer-Address has it; empty for ipc.
+std::string peer_host(int descriptor);
+
+/// A socket that does not block, with the options applied that must precede connecting.
+/// @error  The system's.
+result<int> open_socket(int family, const socket_options& options) noexcept;
+
+/// Applies the options of a connected socket. What the kernel refuses is left at its default.
+void tune_connection(int descriptor, const socket_options& options) noexcept;
+
+} // namespace zlink::transport

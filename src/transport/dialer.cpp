@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/dialer.hpp"
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+#include <utility>
+
+namespace zlink::transport {
+
+using boost::asio::ip::tcp;
+using boost::asio::posix::stream_descriptor;
+
+dialer::dialer(boost::asio::io_context& reactor, endpoint target,
+               std::shared_ptr<const socket_options> options)
+    : reactor_(reactor), target_(std::move(target)), options_(std::move(options)),
+      connecting_(reactor) {}
+
+void dialer::start(outcome_handler handler) {
+    handler_ = std::move(handler);
+    ++attempt_count_;
+    boost::asio::post(
+        reactor_, [self = boost::intrusive_ptr<dialer>(this), attempt = attempt_count_] {
+            if (!self->handler_ || attempt != self->attempt_count_) {
+                return;
+            }
+            if (self->target_.via == scheme::ipc) {
+                const result<socket_address> address = unix_address(self->target_.path);
+                return address ? self->connect(*address) : self->finish(address.error());
+            }
+            if (const auto address = local_address(self->target_.address, self->options_->ipv6)) {
+                return self->connect(*address);
+            }
+            self->resolve();
+        });
+}
+
+void dialer::stop() noexcept {
+    handler_ = nullptr;
+    boost::system::error_code ignored;
+    connecting_.close(ignored);
+    if (resolver_) {
+        resolver_->cancel();
+    }
+}
+
+void dialer::resolve() {
+    if (!resolver_) {
+        resolver_ = std::make_unique<tcp::resolver>(reactor_);
+    }
+    const auto on_resolved = [self = boost::intrusive_ptr<dialer>(this),
+                              attempt = attempt_count_](const boost::system::error_code& failure,
+                                                        const tcp::resolver::results_type& found) {
+        if (!self->handler_ || attempt != self->attempt_count_) {
+            return;
+        }
+        if (failure || found.empty()) {
+            return self->finish(static_cast<errc>(EHOSTUNREACH));
+        }
+        const tcp::endpoint first = found.begin()->endpoint();
+        socket_address address;
+        std::memcpy(&address.storage, first.data(), first.size());
+        address.bytes = static_cast<socklen_t>(first.size());
+        self->connect(address);
+    };
+    const std::string service = std::to_string(target_.address.port);
+    if (options_->ipv6) {
+        resolver_->async_resolve(target_.address.host, service, on_resolved);
+    } else {
+        resolver_->async_resolve(tcp::v4(), target_.address.host, service, on_resolved);
+    }
+}
+
+result<void> dialer::bind_source(int descriptor, int family) {
+    if (!target_.source) {
+        return {};
+    }
+    const auto source = local_address(*target_.source, family == AF_INET6);
+    if (!source || source->family() != family) {
+        return errc::invalid_argument;
+    }
+    const int on = 1;
+    ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (::bind(descriptor, source->get(), source->bytes) != 0) {
+        return static_cast<errc>(errno);
+    }
+    return {};
+}
+
+void dialer::connect(const socket_address& address) {
+    const result<int> opened = open_socket(address.family(), *options_);
+    if (!opened) {
+        return finish(opened.error());
+    }
+    const int descriptor = *opened;
+    if (const result<void> bound = bind_source(descriptor, address.family()); !bound) {
+        ::close(descriptor);
+        return finish(bound.error());
+    }
+    if (::connect(descriptor, address.get(), address.bytes) == 0) {
+        tune_connection(descriptor, *options_);
+        return finish(descriptor);
+    }
+    boost::system::error_code refused;
+    if (errno == EINPROGRESS) {
+        connecting_.assign(descriptor, refused);
+        errno = refused.value();
+    }
+    if (errno != 0) {
+        const int error = errno;
+        ::close(descriptor);
+        return finish(static_cast<errc>(error));
+    }
+    connecting_.async_wait(
+        stream_descriptor::wait_write,
+        [self = boost::intrusive_ptr<dialer>(this),
+         attempt = attempt_count_](const boost::system::error_code& cancelled) {
+            if (cancelled || !self->handler_ || attempt != self->attempt_count_) {
+                return;
+            }
+            const int connected = self->connecting_.release();
+            int error = 0;
+            socklen_t error_bytes = sizeof error;
+            if (::getsockopt(connected, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) {
+                error = errno;
+            }
+            if (error != 0) {
+                ::close(connected);
+                return self->finish(static_cast<errc>(error));
+            }
+            tune_connection(connected, *self->options_);
+            self->finish(connected);
+        });
+}
+
+void dialer::finish(result<int> outcome) {
+    const outcome_handler handler = std::exchange(handler_, nullptr);
+    handler(outcome);
+}
+
+} // namespace zlink::transport

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/listener.hpp"
+
+#include "base/limits.hpp"
+#include "transport/address.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace zlink::transport {
+
+using boost::asio::posix::stream_descriptor;
+
+namespace {
+
+constexpr std::chrono::milliseconds out_of_descriptors_pause{100};
+
+errc last_error() noexcept {
+    return static_cast<errc>(errno);
+}
+
+result<listening> listen_at(const socket_address& address, const socket_options& options) {
+    const result<int> opened = open_socket(address.family(), options);
+    if (!opened) {
+        return opened.error();
+    }
+    const int descriptor = *opened;
+    if (address.family() != AF_UNIX) {
+        const int on = 1;
+        ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    if (::bind(descriptor, address.get(), address.bytes) != 0 ||
+        ::listen(descriptor, options.backlog) != 0) {
+        const errc error = last_error();
+        ::close(descriptor);
+        return error;
+    }
+    return listening{descriptor, local_endpoint_text(descriptor), {}, {}};
+}
+
+/// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
+result<listening> listen_at_path(const std::string& path, const socket_options& options) {
+    const result<socket_address> address = unix_address(path);
+    if (!address) {
+        return address.error();
+    }
+    if (path[0] != '@') {
+        struct stat found;
+        if (::lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) {
+            ::unlink(path.c_str());
+        }
+    }
+    result<listening> opened = listen_at(*address, options);
+    if (opened && path[0] != '@') {
+        opened->unlink_path = path;
+    }
+    return opened;
+}
+
+result<listening> listen_at_chosen_path(const socket_options& options) {
+    const char* const temporary = std::getenv("TMPDIR");
+    std::string folder =
+        (temporary != nullptr ? std::string{temporary} : std::string{"/tmp"}) + "/zlinkXXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) {
+        return last_error();
+    }
+    result<listening> opened = listen_at_path(folder + "/socket", options);
+    if (opened) {
+        opened->unlink_folder = folder;
+    } else {
+        ::rmdir(folder.c_str());
+    }
+    return opened;
+}
+
+} // namespace
+
+result<listening> open_listening(const endpoint& where, const socket_options& options) {
+    if (where.via == scheme::ipc) {
+        return where.path == "*" ? listen_at_chosen_path(options)
+                                 : listen_at_path(where.path, options);
+    }
+    const auto address = local_address(where.address, options.ipv6);
+    if (!address) {
+        return static_cast<errc>(ENODEV);
+    }
+    result<listening> opened = listen_at(*address, options);
+    if (!opened && opened.error() == static_cast<errc>(EAFNOSUPPORT) && options.ipv6 &&
+        where.address.host == "*") {
+        // A system without IPv6 still has its IPv4 wildcard.
+        return listen_at(*local_address(where.address, false), options);
+    }
+    return opened;
+}
+
+listener::listener(boost::asio::io_context& reactor, listening opened,
+                   std::shared_ptr<const socket_options> options)
+    : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)), socket_(reactor),
+      pause_timer_(reactor) {}
+
+listener::~listener() {
+    stop();
+}
+
+void listener::start(accept_handler handler) {
+    handler_ = std::move(handler);
+    boost::system::error_code refused;
+    socket_.assign(opened_.descriptor, refused);
+    if (!refused) {
+        wait();
+    }
+}
+
+void listener::stop() noexcept {
+    const int descriptor = std::exchange(opened_.descriptor, -1);
+    if (descriptor < 0) {
+        return;
+    }
+    if (!opened_.unlink_path.empty()) {
+        ::unlink(opened_.unlink_path.c_str());
+    }
+    if (!opened_.unlink_folder.empty()) {
+        ::rmdir(opened_.unlink_folder.c_str());
+    }
+    boost::system::error_code ignored;
+    if (socket_.is_open()) {
+        socket_.close(ignored);
+    } else {
+        ::close(descriptor);
+    }
+    pause_timer_.cancel();
+    handler_ = nullptr;
+}
+
+void listener::wait() {
+    socket_.async_wait(stream_descriptor::wait_read, [self = boost::intrusive_ptr<listener>(this)](
+                                                         const boost::system::error_code&) {
+        if (self->handler_) {
+            self->accept_some();
+        }
+    });
+}
+
+void listener::accept_some() {
+    for (int count = 0; count < limits::accepts_per_turn && handler_; ++count) {
+        const int accepted =
+            ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            tune_connection(accepted, *options_);
+            handler_(accepted);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            return pause();
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            break;
+        }
+        // Anything else is the end of that one connection (accept(2), "Error handling").
+    }
+    if (handler_) {
+        wait();
+    }
+}
+
+void listener::pause() {
+    pause_timer_.expires_after(out_of_descriptors_pause);
+    pause_timer_.async_wait(
+        [self = boost::intrusive_ptr<listener>(this)](const boost::system::error_code& cancelled) {
+            if (!cancelled && self->handler_) {
+                self->accept_some();
+            }
+        });
+}
+
+} // namespace zlink::transport

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/endpoint.hpp"
+#include "base/ref_counted.hpp"
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace zlink::transport {
+
+/// A descriptor that listens, and what must be removed when it stops.
+struct listening {
+    int descriptor = -1;
+    std::string endpoint_text; ///< With the port or path that was chosen.
+    std::string unlink_path;   ///< A file to remove when listening ends; may be empty.
+    std::string unlink_folder; ///< A folder to remove after it; may be empty.
+};
+
+/// Starts to listen at `where`.
+/// @error address_in_use    Somebody listens there.
+/// @error invalid_argument  There is no such host or interface (ENODEV, as libzmq says it).
+/// @error                   Else what the system says.
+result<listening> open_listening(const endpoint& where, const socket_options& options);
+
+/// Takes connections from a listening descriptor. When descriptors run out it pauses and goes on
+/// later.
+///
+/// @threads The I/O thread that it lives on, but the constructor: any.
+class listener final : public ref_counted<listener> {
+public:
+    /// Gets each connection's descriptor, which it owns from then on.
+    using accept_handler = std::function<void(int descriptor)>;
+
+    listener(boost::asio::io_context& reactor, listening opened,
+             std::shared_ptr<const socket_options> options);
+    ~listener();
+
+    /// Starts to take connections.
+    void start(accept_handler handler);
+
+    /// Stops listening and removes an ipc listener's file. No connection is handed over any more.
+    void stop() noexcept;
+
+private:
+    void wait();
+    void accept_some();
+    void pause();
+
+    boost::asio::io_context& reactor_;
+    listening opened_;
+    std::shared_ptr<const socket_options> options_;
+    accept_handler handler_;
+    boost::asio::posix::stream_descriptor socket_;
+    boost::asio::steady_timer pause_timer_;
+};
+
+} // namespace zlink::transport

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/ref_counted.hpp"
+
+#include <cstddef>
+#include <span>
+#include <sys/uio.h>
+
+namespace zlink::transport {
+
+/// What an attempt to move octets came to.
+struct io_outcome {
+    enum class status : unsigned char {
+        moved,       ///< `bytes` octets, more than none.
+        would_block, ///< None now; wait for readiness.
+        ended,       ///< Reading: the peer sends no more.
+        failed,      ///< The connection is gone; `error` says why.
+    };
+
+    status what;
+    std::size_t bytes = 0;
+    int error = 0; ///< errno.
+};
+
+/// Is told when a stream may be read or written. Kept alive by the stream while it waits.
+class stream_user : public ref_counted<stream_user> {
+public:
+    virtual ~stream_user() = default;
+
+    virtual void on_readable() noexcept = 0;
+    virtual void on_writable() noexcept = 0;
+};
+
+/// Ordered octets to and from one peer; the contract of every transport but inproc.
+///
+/// Reading and writing never wait. Readiness is told once for each wait that was asked for, on the
+/// I/O thread, and not after close().
+///
+/// @threads The I/O thread that it lives on.
+class stream : public ref_counted<stream> {
+public:
+    virtual ~stream() = default;
+
+    /// Reads what is there into `room`, in order.
+    virtual io_outcome try_read(std::span<const iovec> room) noexcept = 0;
+
+    /// Writes what fits, in order.
+    virtual io_outcome try_write(std::span<const iovec> octets) noexcept = 0;
+
+    /// Calls user.on_readable() when reading would not block. Does nothing while it waits already.
+    virtual void wait_readable(stream_user& user) = 0;
+
+    /// Calls user.on_writable() when writing would not block. Does nothing while it waits already.
+    virtual void wait_writable(stream_user& user) = 0;
+
+    /// Ends the connection. Octets that the kernel has taken are still sent.
+    virtual void close() noexcept = 0;
+
+    /// The descriptor, or -1.
+    virtual int descriptor() const noexcept = 0;
+};
+
+using stream_ptr = boost::intrusive_ptr<stream>;
+
+} // namespace zlink::transport

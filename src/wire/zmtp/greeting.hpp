@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace zlink::wire::zmtp {
+
+inline constexpr std::size_t signature_bytes = 10;
+inline constexpr std::size_t greeting_bytes = 64;
+inline constexpr std::size_t mechanism_bytes_max = 20;
+
+/// How far the exchange of greetings has come.
+///
+///   signature ──▶ version ──▶ rest ──▶ complete
+///       └────────────┴──────────┴────▶ older_peer, mechanism_mismatch
+enum class greeting_state : std::uint8_t {
+    signature,          ///< Waiting for the peer's first 10 octets.
+    version,            ///< It has a signature: waiting for its version.
+    rest,               ///< It speaks 3.0 or later: waiting for the other 53 octets.
+    complete,           ///< peer() holds what it said. The handshake may begin.
+    older_peer,         ///< It speaks ZMTP 1.0 or 2.0: peer().version says which.
+    mechanism_mismatch, ///< It wants another mechanism than ours: close the connection.
+};
+
+/// The protocol that a peer speaks.
+enum class peer_version : std::uint8_t {
+    v1, ///< 13/ZMTP 1.0: no greeting, its first frame is its identity.
+    v2, ///< 15/ZMTP 2.0: signature, revision, socket type, identity frame; no commands.
+    v3, ///< 23/ZMTP 3.0, 37/ZMTP 3.1, or later.
+};
+
+/// What a peer's greeting says.
+struct peer_greeting {
+    peer_version version = peer_version::v3;
+    std::uint8_t major = 0;
+    std::uint8_t minor = 0;
+    bool as_server = false; ///< To look at, not to rely on: libzmq always says false.
+
+    /// Without the padding. A view into the greeting_exchange.
+    std::string_view mechanism;
+
+    /// Whether subscriptions and heartbeats are commands (3.1) or messages (3.0).
+    bool has_subscribe_command() const noexcept { return major > 3 || minor >= 1; }
+};
+
+/// Exchanges greetings with a peer, step by step as libzmq does: our signature at once, our
+/// version when the peer's signature has shown that it is not of version 1.0, the rest when its
+/// version is known. Older peers and programs with a raw socket rely on that order.
+///
+///   +----+----------------+----+-------+-------+----------------+-----------+--------------+
+///   | ff | padding (8)    | 7f | major | minor | mechanism (20) | as-server | zeros (31)   |
+///   +----+----------------+----+-------+-------+----------------+-----------+--------------+
+///   0    1                9    10      11      12               32          33            64
+///   (37/ZMTP, "Greeting")
+///
+/// What the peer puts into padding, as-server and filler is not checked. Does no I/O and
+/// allocates nothing.
+class greeting_exchange {
+public:
+    /// @param mechanism         Our mechanism, 1 to 20 characters, e.g. "NULL".
+    /// @param routing_id_bytes  Size of our routing id: a peer of version 1.0 reads our
+    ///                          signature as the header of the frame that brings it.
+    greeting_exchange(std::string_view mechanism, std::size_t routing_id_bytes) noexcept;
+
+    greeting_exchange(const greeting_exchange&) = delete;
+    greeting_exchange& operator=(const greeting_exchange&) = delete;
+
+    /// Takes octets off the front of `input`, until the greeting ends or `input` is empty.
+    ///
+    /// Takes no octet that may belong to what follows the greeting: from a 3.x peer at most 64.
+    /// From an older peer it stops behind the octet that gave it away; received() has them all.
+    /// @return The state, from which further calls take nothing once it is one of the last three.
+    greeting_state on_received(std::span<const std::byte>& input) noexcept;
+
+    /// The octets to send next; may grow with each on_received.
+    /// @return A view that is valid until the next on_received.
+    std::span<const std::byte> outgoing() const noexcept {
+        return {own_.data() + sent_bytes_, staged_bytes_ - sent_bytes_};
+    }
+
+    /// Drops the first `count` octets, at most all, of outgoing(): they were sent.
+    void on_sent(std::size_t count) noexcept { sent_bytes_ += count; }
+
+    greeting_state state() const noexcept { return state_; }
+
+    /// @return Whole in the state complete and mechanism_mismatch; in older_peer only `version`,
+    ///         and `major` where the peer sent one.
+    const peer_greeting& peer() const noexcept { return peer_; }
+
+    /// The octets that were taken. Those of an older peer belong to its first frame (1.0), or are
+    /// signature and revision (2.0, and 1.0 from 11 octets on).
+    std::span<const std::byte> received() const noexcept {
+        return {theirs_.data(), received_bytes_};
+    }
+
+private:
+    std::size_t wanted_bytes() const noexcept;
+    greeting_state advance() noexcept;
+    greeting_state on_version() noexcept;
+    greeting_state on_rest() noexcept;
+
+    std::array<std::byte, greeting_bytes> own_{};
+    std::array<std::byte, greeting_bytes> theirs_{};
+    std::size_t staged_bytes_ = signature_bytes; ///< How much of own_ the peer may see by now.
+    std::size_t sent_bytes_ = 0;
+    std::size_t received_bytes_ = 0;
+    std::size_t mechanism_bytes_;
+    greeting_state state_ = greeting_state::signature;
+    peer_greeting peer_;
+};
+
+} // namespace zlink::wire::zmtp

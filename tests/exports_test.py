@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MPL-2.0
+"""Checks that a library exports what src/api/functions.def lists, under one prefix, and no more.
+
+    exports_test.py FUNCTIONS.DEF LIBRARY PREFIX
+
+Prints each symbol that is missing, superfluous or carries a version.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def main(table, library, prefix):
+    listed = re.findall(r"^ZLINK_FUNCTION\((\w+)\)$", pathlib.Path(table).read_text(), re.M)
+    wanted = {prefix + name for name in listed}
+    lines = subprocess.run(["nm", "-D", "--defined-only", library],
+                           check=True, capture_output=True, text=True).stdout.splitlines()
+    exported = {line.split()[-1] for line in lines}
+
+    for symbol in sorted(wanted - exported):
+        print(f"{library}: lacks {symbol}")
+    for symbol in sorted(exported - wanted):
+        print(f"{library}: should not export {symbol}")
+    return 0 if listed and exported == wanted else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))

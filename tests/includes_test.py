@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MPL-2.0
+"""Checks that includes in src/ point down the layers only, as docs/design.md lists them.
+
+    includes_test.py SRC
+
+Prints each line that includes a folder above its own, or a folder that is no layer.
+"""
+import pathlib
+import re
+import sys
+
+# From the bottom up. Folders on one line are one layer, and may not include each other. A pipe's
+# octets are laid out as a wire's frames, so pipe stands on wire, which knows nothing of queues.
+LAYERS = [
+    {"base"},
+    {"wire"},
+    {"pipe"},
+    {"runtime"},
+    {"transport"},
+    {"session"},
+    {"socket"},
+    {"api"},
+]
+HEIGHTS = {folder: height for height, layer in enumerate(LAYERS) for folder in layer}
+
+# Tests, and what they are made with, see everything.
+ANYWHERE = {"testing"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def is_unrestricted(path):
+    return path.parts[0] in ANYWHERE or path.stem.endswith("_test")
+
+
+def complaint(src, path, target):
+    """What is wrong with the file `path`, below `src`, including `target`; None if nothing is."""
+    if (src.parent / "include" / target).is_file():
+        return None
+    if not (src / target).is_file():
+        return "no such file in src/ or include/"
+    folder, included = path.parts[0], pathlib.PurePath(target).parts[0]
+    if included in ANYWHERE:
+        return "only tests may include it"
+    if included not in HEIGHTS:
+        return f"{included}/ is no layer"
+    if folder != included and HEIGHTS[folder] <= HEIGHTS[included]:
+        return f"{included}/ is not below {folder}/"
+    return None
+
+
+def main(src):
+    src = pathlib.Path(src).resolve()
+    found = checked = 0
+    for file in sorted(src.rglob("*.?pp")):
+        path = file.relative_to(src)
+        if is_unrestricted(path):
+            continue
+        if path.parts[0] not in HEIGHTS:
+            print(f"src/{path}: {path.parts[0]}/ is no layer")
+            found += 1
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            checked += 1
+            wrong = complaint(src, path, match[1])
+            if wrong:
+                print(f'src/{path}:{number}: "{match[1]}": {wrong}')
+                found += 1
+    print(f"{checked} includes, {found} violations")
+    return 0 if checked and not found else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))

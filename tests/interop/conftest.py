@@ -1,0 +1,112 @@
+"""Environments and processes for the interop tests.
+
+`stock` is pyzmq's wheel with the libzmq that it carries, `zlink` the same wheel with our libzmq.so.5 in its
+place. ZLINK_LIBRARY names another file to test in zlink's stead; to check the tests themselves, name
+Debian's libzmq.so.5.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+import pytest
+
+from driver import Peer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make_venv(name, *arguments):
+    folder = ROOT / ".venv" / name
+    subprocess.run([ROOT / "scripts" / "make_venv", folder, *arguments], check=True)
+    return str(folder / "bin" / "python")
+
+
+def sanitizer_of(library):
+    """The sanitizer runtime that has to be loaded before everything else, or None."""
+    for line in subprocess.run(["ldd", library], capture_output=True, text=True).stdout.splitlines():
+        if "libasan" in line or "libtsan" in line:
+            return line.split()[2]
+    return None
+
+
+@pytest.fixture(scope="session")
+def candidate_library():
+    chosen = os.environ.get("ZLINK_LIBRARY")
+    library = Path(chosen) if chosen else ROOT / "build" / "release" / "libzmq.so.5"
+    if not library.exists():
+        pytest.exit(f"{library} is not there: build it first, or name another in ZLINK_LIBRARY", 2)
+    return library.absolute()
+
+
+@pytest.fixture(scope="session")
+def environments(candidate_library):
+    """Interpreter and extra environment variables of both kinds of peer."""
+    name = "zlink"
+    if "ZLINK_LIBRARY" in os.environ:
+        name = f"candidate-{zlib.crc32(bytes(candidate_library)):08x}"
+    extra = {}
+    runtime = sanitizer_of(candidate_library)
+    if runtime:
+        # The interpreter's own allocations at exit are none of our leaks.
+        extra = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
+    return {
+        "stock": (make_venv("stock", "stock"), {}),
+        "zlink": (make_venv(name, "zlink", str(candidate_library)), extra),
+    }
+
+
+class Peers:
+    """Starts peers for one test and ends them after it."""
+
+    def __init__(self, environments):
+        self._environments = environments
+        self._running = []
+
+    def __call__(self, kind):
+        """A new peer of the kind `stock` or `zlink`."""
+        python, extra = self._environments[kind]
+        peer = Peer(python, kind, extra)
+        self._running.append(peer)
+        return peer
+
+    def close(self):
+        failures = []
+        for peer in self._running:
+            try:
+                peer.close()
+            except AssertionError as failure:
+                failures.append(str(failure))
+        assert not failures, "\n".join(failures)
+
+
+@pytest.fixture
+def peers(environments):
+    running = Peers(environments)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def ipc_folder():
+    """A folder with a short name, because a socket's path has 107 octets."""
+    folder = tempfile.mkdtemp(prefix="zl-")
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def wildcard(ipc_folder):
+    """Gives an endpoint to bind to for a transport's name."""
+
+    def endpoint(transport):
+        return {
+            "tcp": "tcp://127.0.0.1:*",
+            "ipc": f"ipc://{ipc_folder}/socket",
+            "inproc": "inproc://interop",
+        }[transport]
+
+    return endpoint
