@@ -47,7 +47,7 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
     made->dialer_.reset(
         new transport::dialer(thread.context(), std::move(target), made->origin_->options));
     thread.post([made] {
-        made->thread_.add_tenant(*made);
+        made->become_resident();
         made->dial_now();
         // The socket may have closed its end before this session could be told.
         if (made->end_ && made->end_->peer_is_closed()) {
@@ -60,7 +60,7 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
                      int descriptor) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, descriptor] {
-        made->thread_.add_tenant(*made);
+        made->become_resident();
         made->start_stream(descriptor);
     });
 }
@@ -81,6 +81,11 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
 
 session::~session() {
     ZLINK_DEBUG_ASSERT(state_ == session_state::closed);
+}
+
+void session::become_resident() {
+    thread_.add_tenant(*this);
+    self_.reset(this);
 }
 
 /// Runs `action`; memory that the system refuses costs this one connection.
@@ -635,6 +640,7 @@ void session::finish() noexcept {
     }
     end_.reset();
     thread_.remove_tenant(*this);
+    self_.reset();
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();
 }

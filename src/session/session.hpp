@@ -90,6 +90,7 @@ private:
     template<class Action>
     void guarded(Action&& action) noexcept;
 
+    void become_resident();
     void advance(session_state next) noexcept;
     void dial_now();
     void dial_later();
@@ -126,6 +127,7 @@ private:
     const socket_options& options() const noexcept { return *origin_->options; }
 
     runtime::io_thread& thread_;
+    boost::intrusive_ptr<session> self_; ///< From start to finish(): it may wait for nothing.
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
     std::optional<inbound> inbound_;
