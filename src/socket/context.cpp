@@ -19,7 +19,6 @@ constexpr int tasks_per_poll = 64;
 context::context() : endings_(new pipe::waiting_mailbox) {}
 
 context::~context() {
-    tag_ = 0;
     for (const auto& each : threads_) {
         each->join();
     }

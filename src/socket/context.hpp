@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "base/stable_storage.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
@@ -40,16 +41,10 @@ struct context_options {
 /// Owns the I/O threads, and knows the sockets and the names that inproc peers meet under.
 ///
 /// @threads Any, but for terminate(): one.
-class context final : public session::session_host {
+class context final : public session::session_host, public stable_storage<context> {
 public:
     context();
     ~context();
-
-    /// Whether `handle` is a context that was not terminated.
-    static context* from_handle(void* handle) noexcept {
-        auto* const asked = static_cast<context*>(handle);
-        return asked != nullptr && asked->tag_ == live_tag ? asked : nullptr;
-    }
 
     context_options options() const;
     /// Changes the options; those that concern threads count until the first socket is opened.
@@ -131,9 +126,6 @@ private:
     bool may_end() const noexcept;
     void hand_over_driving() noexcept;
 
-    static constexpr std::uint32_t live_tag = 0x7a6c6378;
-
-    std::uint32_t tag_ = live_tag;
     mutable std::mutex mutex_;
     context_options options_;
     std::vector<std::unique_ptr<runtime::io_thread>> threads_;

@@ -92,6 +92,19 @@ public:
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
+    /// Looks at what is at the front of `about` now rather than when its turn comes. If that is
+    /// nothing, we will be told when there is something.
+    void look_at(peer& about) {
+        pipe::frame front;
+        while (!about.peek(front)) {
+            put_to_rest(about);
+            if (!settle() || !peers_.is_active(about)) {
+                return;
+            }
+        }
+        activate(about);
+    }
+
     /// Finds the peer whose turn it is and the frame at its front.
     /// @return Null if there is nothing to receive, also not after settle().
     peer* next(pipe::frame& front) {

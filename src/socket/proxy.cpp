@@ -95,12 +95,15 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
     if (!has) {
         return {};
     }
-    const auto room = to.at.ready();
-    if (!room) {
-        return room.error();
-    }
-    if (!room->can_send) {
-        return {};
+    // A socket that is both sides, as a REP, may send only after it has received.
+    if (&from.at != &to.at) {
+        const auto room = to.at.ready();
+        if (!room) {
+            return room.error();
+        }
+        if (!room->can_send) {
+            return {};
+        }
     }
     has = false;
     return pass_burst(from, to, capture);

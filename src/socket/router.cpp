@@ -26,12 +26,10 @@ void router::on_attached(peer& added) {
         added.finish_message();
     }
     queue_.attach(added);
-    // A connection that stands has announced itself already.
-    pipe::frame front;
-    added.peek(front);
-    if (!added.routing_id.empty() && added.info() == nullptr) {
+    if (!added.routing_id.empty()) {
         identify(added); // ZMQ_CONNECT_ROUTING_ID
     }
+    queue_.look_at(added);
 }
 
 void router::on_detached(peer& removed) {
@@ -91,9 +89,8 @@ void router::identify(peer& added) {
 
 void router::on_readable(peer& woken) {
     // What was announced must be known before anything is sent to that peer.
-    pipe::frame front;
-    woken.peek(front);
     queue_.activate(woken);
+    queue_.look_at(woken);
 }
 
 result<void> router::send(outgoing& source) {

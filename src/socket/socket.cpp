@@ -32,9 +32,7 @@ socket::socket(context& owner, const socket_options& options)
     : context_(owner), options_(options), mailbox_(new socket_mailbox),
       pattern_(make_pattern(options_)) {}
 
-socket::~socket() {
-    tag_ = 0;
-}
+socket::~socket() = default;
 
 void socket::tell_shut_down() noexcept {
     mailbox_->deliver(*this, pipe::event::stopped);

@@ -4,6 +4,7 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "base/stable_storage.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
@@ -39,16 +40,10 @@ private:
 /// One endpoint of messages: the socket of zmq_socket(3).
 ///
 /// @threads One thread at a time, with a full fence between two of them.
-class socket final : public peer_owner, public pipe::letter {
+class socket final : public peer_owner, public pipe::letter, public stable_storage<socket> {
 public:
     socket(context& owner, const socket_options& options);
     ~socket();
-
-    /// Whether `handle` is an open socket.
-    static socket* from_handle(void* handle) noexcept {
-        auto* const asked = static_cast<socket*>(handle);
-        return asked != nullptr && asked->tag_ == live_tag ? asked : nullptr;
-    }
 
     /// Sends one frame.
     /// @blocks  Until a peer can take it, at most options().send_timeout, unless `dont_wait`.
@@ -102,8 +97,6 @@ public:
     void tell_shut_down() noexcept;
 
 private:
-    static constexpr std::uint32_t live_tag = 0x7a6c736b;
-
     /// One successful bind or connect call.
     struct binding {
         std::string address; ///< As it must be given to unbind or disconnect.
@@ -129,7 +122,6 @@ private:
     template<class Attempt>
     result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
 
-    std::uint32_t tag_ = live_tag;
     bool is_terminated_ = false;
     bool receives_more_ = false;
     context& context_;

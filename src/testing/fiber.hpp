@@ -25,7 +25,7 @@ namespace zlink::testing {
 /// @threads One.
 class fiber {
 public:
-    static constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
+    static constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
 
     /// Stands for the stack that the caller is on.
     fiber() noexcept = default;

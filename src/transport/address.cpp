@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/un.h>
@@ -128,6 +129,22 @@ std::optional<socket_address> local_address(const host_address& from, bool ipv6)
         return from_v6(v6, scope_number(from.scope), from.port);
     }
     return interface_address(from.host, from.port, ipv6);
+}
+
+std::optional<socket_address> named_address(const host_address& from, bool ipv6) {
+    addrinfo wanted{};
+    wanted.ai_family = ipv6 ? AF_UNSPEC : AF_INET;
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const std::string service = std::to_string(from.port);
+    if (::getaddrinfo(from.host.c_str(), service.c_str(), &wanted, &found) != 0) {
+        return std::nullopt;
+    }
+    socket_address first;
+    std::memcpy(&first.storage, found->ai_addr, found->ai_addrlen);
+    first.bytes = found->ai_addrlen;
+    ::freeaddrinfo(found);
+    return first;
 }
 
 result<socket_address> unix_address(const std::string& path) {

@@ -25,6 +25,10 @@ struct socket_address {
 /// of an interface. Nothing if it is a name.
 std::optional<socket_address> local_address(const host_address& from, bool ipv6);
 
+/// The address of `from` as the system's resolver knows it; nothing if it does not.
+/// @blocks  As long as the resolver does.
+std::optional<socket_address> named_address(const host_address& from, bool ipv6);
+
 /// @error path_too_long  It does not fit.
 result<socket_address> unix_address(const std::string& path);
 

@@ -84,7 +84,10 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
         return where.path == "*" ? listen_at_chosen_path(options)
                                  : listen_at_path(where.path, options);
     }
-    const auto address = local_address(where.address, options.ipv6);
+    auto address = local_address(where.address, options.ipv6);
+    if (!address) {
+        address = named_address(where.address, options.ipv6);
+    }
     if (!address) {
         return static_cast<errc>(ENODEV);
     }
