@@ -4,6 +4,7 @@
 #include "pipe/block.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,5 +36,13 @@ struct peer_info final : block {
         return nullptr;
     }
 };
+
+/// What a peer in the same process is known by.
+/// @throws std::bad_alloc
+inline peer_info* make_peer_info(const std::string& routing_id) {
+    auto made = std::make_unique<peer_info>();
+    made->routing_id = routing_id;
+    return made.release();
+}
 
 } // namespace zlink::pipe

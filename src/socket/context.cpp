@@ -223,23 +223,28 @@ void context::poll() {
 
 // Inproc.
 
-/// Hands the second end of a pipe to the socket whose name its first end connected to.
-void context::join(socket& binder, pipe::pipe_end& end) {
-    const socket_options& options = binder.options();
-    end.out.set_limits({.messages_max = static_cast<std::uint64_t>(options.send_hwm)});
-    end.in.add_reader_limit(static_cast<std::uint64_t>(options.recv_hwm));
-    end.set_home(binder.shared_mailbox(), nullptr);
+/// Hands the second end of a pipe to the socket whose name its first end connected to. Until it
+/// finds the end in its mailbox, the binder's side of the pipe is ours.
+void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
+    end.out.set_limits({.messages_max = static_cast<std::uint64_t>(bound.send_hwm)});
+    end.in.add_reader_limit(static_cast<std::uint64_t>(bound.recv_hwm));
+    end.set_home(bound.mailbox, nullptr);
+    end.push_control(pipe::make_peer_info(bound.routing_id));
     end.deliver(pipe::event::attached);
 }
 
 result<void> context::bind_inproc(const std::string& name, socket& binder) {
+    const socket_options& options = binder.options();
     const std::lock_guard lock{inproc_mutex_};
-    if (!inproc_names_.try_emplace(name, &binder).second) {
+    const auto [place, is_new] = inproc_names_.try_emplace(
+        name, inproc_binding{&binder, binder.shared_mailbox(), options.send_hwm, options.recv_hwm,
+                             options.routing_id});
+    if (!is_new) {
         return errc::address_in_use;
     }
     const auto [first, last] = inproc_waiting_.equal_range(name);
     for (auto each = first; each != last; ++each) {
-        join(binder, each->second->second);
+        join(place->second, each->second->second);
     }
     inproc_waiting_.erase(first, last);
     return {};
@@ -248,7 +253,7 @@ result<void> context::bind_inproc(const std::string& name, socket& binder) {
 void context::unbind_inproc(const std::string& name, const socket& binder) noexcept {
     const std::lock_guard lock{inproc_mutex_};
     const auto found = inproc_names_.find(name);
-    if (found != inproc_names_.end() && found->second == &binder) {
+    if (found != inproc_names_.end() && found->second.binder == &binder) {
         inproc_names_.erase(found);
     }
 }
@@ -257,7 +262,7 @@ void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {
     const std::lock_guard lock{inproc_mutex_};
     const auto found = inproc_names_.find(name);
     if (found != inproc_names_.end()) {
-        join(*found->second, joined->second);
+        join(found->second, joined->second);
     } else {
         inproc_waiting_.emplace(name, std::move(joined));
     }

@@ -122,7 +122,16 @@ public:
 
 private:
     result<void> start_threads();
-    void join(socket& binder, pipe::pipe_end& end);
+    /// A socket that is bound to a name, and its options as they were then.
+    struct inproc_binding {
+        const socket* binder;
+        pipe::mailbox_ptr mailbox;
+        int send_hwm;
+        int recv_hwm;
+        std::string routing_id;
+    };
+
+    static void join(const inproc_binding& bound, pipe::pipe_end& end);
     bool may_end() const noexcept;
     void hand_over_driving() noexcept;
 
@@ -139,7 +148,7 @@ private:
     boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
 
     std::mutex inproc_mutex_;
-    std::unordered_map<std::string, socket*> inproc_names_;
+    std::unordered_map<std::string, inproc_binding> inproc_names_;
     std::unordered_multimap<std::string, pipe::pipe_ptr> inproc_waiting_;
 
     std::mutex driving_mutex_; ///< Held by the thread that drives.

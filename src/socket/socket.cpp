@@ -143,10 +143,6 @@ peer& socket::attach(pipe::pipe_end& end) {
     if (!options_.connect_routing_id.empty() && options_.type == socket_type::router) {
         added.routing_id = std::exchange(options_.connect_routing_id, {});
     }
-    if (&end == &end.whole().second && end.whole().is_inproc) {
-        // The first end's socket announced itself when it connected; now it is our turn.
-        end.push_control(make_own_info());
-    }
     pattern_->on_attached(added);
     return added;
 }
@@ -199,12 +195,6 @@ void socket::destroy(peer& departed) noexcept {
     peers_[index].swap(peers_.back());
     peers_[index]->owner_index = static_cast<std::uint32_t>(index);
     peers_.pop_back();
-}
-
-pipe::block* socket::make_own_info() const {
-    auto* const info = new pipe::peer_info;
-    info->routing_id = options_.routing_id;
-    return info;
 }
 
 // Endpoints.
@@ -277,7 +267,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.in.add_reader_limit(recvs_max);
     joined->first.origin_id = context_.next_origin_id();
     joined->first.set_home(mailbox_, nullptr);
-    joined->first.push_control(make_own_info());
+    joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     last_endpoint_ = std::string(address);
     bindings_.push_back(
         {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined});

@@ -117,7 +117,6 @@ private:
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
     result<void> connect_inproc(const endpoint& where, std::string_view address);
-    pipe::block* make_own_info() const;
 
     template<class Attempt>
     result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);

@@ -57,7 +57,11 @@ void xsub::send_all_subscriptions(peer& to) {
 }
 
 void xsub::change(topic_view topic, bool subscribe) {
-    if (subscribe ? !topics_.add(topic) : topics_.remove(topic) != topic_counts::removal::last) {
+    if (subscribe) {
+        // Repeated subscriptions are passed on: whether they matter is the publisher's to say
+        // (ZMQ_XPUB_VERBOSE), perhaps behind a device.
+        topics_.add(topic);
+    } else if (topics_.remove(topic) != topic_counts::removal::last) {
         return;
     }
     write_command(command_, topic, subscribe);
