@@ -4,6 +4,7 @@
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "api/symbols.hpp"
+#include "base/inline.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -16,7 +17,6 @@ using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::message_from;
-using zlink::api::socket_from;
 using zlink::pipe::message;
 using zlink::socket::incoming;
 using zlink::socket::outgoing;
@@ -25,99 +25,112 @@ int size_for_c(std::size_t bytes) noexcept {
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
 }
 
-result<int> send_octets(void* socket, const void* data, size_t size, int flags) {
-    const auto target = socket_from(socket);
-    if (!target) [[unlikely]] {
-        return target.error();
+/// Runs `transfer`, which every message passes: as at_boundary(), with nothing but an int to hand
+/// over.
+/// @return 0, or -1 with errno set.
+template<class Transfer>
+ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
+    result<void> outcome;
+    try {
+        outcome = transfer();
+    } catch (const std::bad_alloc&) {
+        outcome = errc::no_memory;
     }
-    outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
-    if (const result<void> sent = (*target)->send(frame, (flags & ZLINK_DONTWAIT) != 0); !sent)
-        [[unlikely]] {
-        return sent.error();
+    if (outcome) [[likely]] {
+        return 0;
     }
-    return size_for_c(size);
+    errno = static_cast<int>(outcome.error());
+    return -1;
 }
 
-result<int> send_message(void* socket, message& source, int flags) {
-    const auto target = socket_from(socket);
-    if (!target) [[unlikely]] {
-        return target.error();
-    }
-    const std::size_t bytes = source.bytes();
-    {
-        outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
-        if (const result<void> sent = (*target)->send(frame, (flags & ZLINK_DONTWAIT) != 0); !sent)
-            [[unlikely]] {
-            return sent.error();
+ZLINK_HOT int send_octets(void* socket, const void* data, size_t size, int flags) noexcept {
+    zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
+    const int failed = at_hot_boundary([&]() -> result<void> {
+        if (target == nullptr) [[unlikely]] {
+            return errc::not_a_socket;
         }
+        outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
+        return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
+    });
+    return failed != 0 ? -1 : size_for_c(size);
+}
+
+ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
+    zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
+    const std::size_t bytes = source.bytes();
+    const int failed = at_hot_boundary([&]() -> result<void> {
+        if (target == nullptr) [[unlikely]] {
+            return errc::not_a_socket;
+        }
+        outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
+        return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
+    });
+    if (failed != 0) {
+        return -1;
     }
     source.close();
     source.init_empty();
     return size_for_c(bytes);
 }
 
-result<int> recv_into(void* socket, incoming& target, int flags) {
-    const auto from = socket_from(socket);
-    if (!from) [[unlikely]] {
-        return from.error();
-    }
-    if (const result<void> got = (*from)->recv(target, (flags & ZLINK_DONTWAIT) != 0); !got)
-        [[unlikely]] {
-        return got.error();
-    }
-    return size_for_c(target.bytes);
+ZLINK_HOT int recv_into(void* socket, incoming& target, int flags) noexcept {
+    zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
+    const int failed = at_hot_boundary([&]() -> result<void> {
+        if (from == nullptr) [[unlikely]] {
+            return errc::not_a_socket;
+        }
+        return from->recv(target, (flags & ZLINK_DONTWAIT) != 0);
+    });
+    return failed != 0 ? -1 : size_for_c(target.bytes);
 }
 
 } // namespace
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
-    return at_boundary([&] { return send_octets(socket, data, size, flags); });
+    return send_octets(socket, data, size, flags);
 }
 ZLINK_ALSO_ZMQ(send)
 
 extern "C" int zlink_send_const(void* socket, const void* data, size_t size, int flags) {
+    if (size < zlink::limits::external_bytes_min) {
+        return send_octets(socket, data, size, flags);
+    }
     return at_boundary([&]() -> result<int> {
-        if (size < zlink::limits::external_bytes_min) {
-            return send_octets(socket, data, size, flags);
-        }
         message source;
         source.init_block(zlink::pipe::wrap_block(const_cast<void*>(data), size, nullptr, nullptr),
                           size);
-        const result<int> sent = send_message(socket, source, flags);
+        const int sent = send_message(socket, source, flags);
+        const int error = errno;
         source.close();
-        return sent;
+        return sent < 0 ? result<int>{static_cast<errc>(error)} : result<int>{sent};
     });
 }
 ZLINK_ALSO_ZMQ(send_const)
 
 extern "C" int zlink_recv(void* socket, void* buffer, size_t size, int flags) {
-    return at_boundary([&] {
-        incoming target{.buffer = buffer, .capacity = size};
-        return recv_into(socket, target, flags);
-    });
+    incoming target{.buffer = buffer, .capacity = size};
+    return recv_into(socket, target, flags);
 }
 ZLINK_ALSO_ZMQ(recv)
 
 extern "C" int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags) {
-    return at_boundary([&]() -> result<int> {
-        message& source = message_from(msg);
-        if (!source.is_valid()) [[unlikely]] {
-            return errc::bad_address;
-        }
-        return send_message(socket, source, flags);
-    });
+    message& source = message_from(msg);
+    if (!source.is_valid()) [[unlikely]] {
+        errno = EFAULT;
+        return -1;
+    }
+    return send_message(socket, source, flags);
 }
 ZLINK_ALSO_ZMQ(msg_send)
 
 extern "C" int zlink_msg_recv(zlink_msg_t* msg, void* socket, int flags) {
-    return at_boundary([&]() -> result<int> {
-        message& into = message_from(msg);
-        if (!into.is_valid()) [[unlikely]] {
-            return errc::bad_address;
-        }
-        incoming target{.into = &into};
-        return recv_into(socket, target, flags);
-    });
+    message& into = message_from(msg);
+    if (!into.is_valid()) [[unlikely]] {
+        errno = EFAULT;
+        return -1;
+    }
+    incoming target{.into = &into};
+    return recv_into(socket, target, flags);
 }
 ZLINK_ALSO_ZMQ(msg_recv)
 
@@ -140,12 +153,12 @@ extern "C" int zlink_sendiov(void* socket, iovec* frames, size_t count, int flag
         for (size_t index = 0; index < count; ++index) {
             const bool is_last = index + 1 == count;
             const int frame_flags = is_last ? flags & ~ZLINK_SNDMORE : flags | ZLINK_SNDMORE;
-            const result<int> sent =
+            const int sent =
                 send_octets(socket, frames[index].iov_base, frames[index].iov_len, frame_flags);
-            if (!sent) {
-                return sent.error();
+            if (sent < 0) {
+                return static_cast<errc>(errno);
             }
-            sent_bytes = *sent;
+            sent_bytes = sent;
         }
         return sent_bytes;
     });
@@ -164,9 +177,8 @@ extern "C" int zlink_recviov(void* socket, iovec* frames, size_t* count, int fla
             message received;
             received.init_empty();
             incoming target{.into = &received};
-            const result<int> got = recv_into(socket, target, flags);
-            if (!got) {
-                return got.error();
+            if (recv_into(socket, target, flags) < 0) {
+                return static_cast<errc>(errno);
             }
             void* const copy = std::malloc(std::max<std::size_t>(target.bytes, 1));
             if (copy == nullptr) {

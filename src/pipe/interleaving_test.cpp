@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <atomic>
+#include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +76,7 @@ class two_ends final : public exploration::scenario {
 public:
     static constexpr std::size_t body_bytes = 300;
 
-    explicit two_ends(const script& play) : play_(play), queue_(std::in_place, play.allowed) {
+    explicit two_ends(const script& play) : play_(play), queue_(make_queue(play.allowed)) {
         for (const act each : play.acts) {
             const auto more = each == act::two_parts ? std::uint8_t{zmtp::flag_more} : std::uint8_t{0};
             if (each == act::two_parts || each == act::message || each == act::referenced) {
@@ -87,7 +89,9 @@ public:
                 expected_.push_back({each, 0});
             }
         }
-        memory_.resize(expected_.size());
+        for (std::size_t each = 0; each < expected_.size(); ++each) {
+            memory_.emplace_back();
+        }
     }
 
     void run(std::size_t thread) override { thread == 0 ? write() : read(); }
@@ -95,11 +99,43 @@ public:
     void finish() override {
         exploration::require(!reader_woken_.is_given(), "the reader is woken and does not sleep");
         exploration::require(!writer_woken_.is_given(), "the writer is woken and does not sleep");
-        queue_.reset();
+        std::destroy_at(queue_);
         exploration::require(objects_alive_ == 0, "a referenced block was leaked");
     }
 
+    std::uint64_t plain_state() const override {
+        std::uint64_t hash = exploration::mix(pushed_, static_cast<std::uint64_t>(objects_alive_));
+        const auto add = [&](std::uint64_t bits) {
+            hash = exploration::mix(hash, exploration::memory().canonical({bits, true}));
+        };
+        for (std::size_t offset = 0; offset < sizeof(queue); offset += sizeof(std::uint64_t)) {
+            std::uint64_t bits;
+            std::memcpy(&bits, queue_memory + offset, sizeof bits);
+            add(bits);
+        }
+        exploration::memory().for_each_address([&](std::uintptr_t address) {
+            if (address - reinterpret_cast<std::uintptr_t>(this) >= sizeof *this &&
+                address - reinterpret_cast<std::uintptr_t>(queue_) >= sizeof *queue_) {
+                const auto* const chunk =
+                    reinterpret_cast<const queue::chunk*>(address - offsetof(queue::chunk, end));
+                add(reinterpret_cast<std::uintptr_t>(chunk->next));
+                add(chunk->payload != nullptr);
+                add(chunk->capacity);
+            }
+        });
+        return hash;
+    }
+
 private:
+    /// Where plain_state() finds the queue; what pads it must not differ between executions.
+    alignas(queue) static inline std::byte queue_memory[sizeof(queue)];
+
+    static queue* make_queue(const queue_limits& allowed) {
+        std::fill(std::begin(queue_memory), std::end(queue_memory), std::byte{0});
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        return new (queue_memory) queue{allowed};
+    }
+
     struct expected_frame {
         act made_by;
         std::uint8_t flags;
@@ -108,8 +144,9 @@ private:
     // The writer.
 
     void write() {
-        for (const act each : play_.acts) {
-            perform(each);
+        for (std::size_t index = 0; index < play_.acts.size(); ++index) {
+            exploration::forget(index);
+            perform(play_.acts[index]);
         }
     }
 
@@ -174,6 +211,7 @@ private:
 
     void wait_for_credit() {
         while (!queue_->has_credit()) {
+            exploration::forget(1000 + pushed_);
             queue_->mark_writer_asleep();
             explored_platform::fence::heavy();
             if (play_.writer_looks_again && queue_->has_credit() && queue_->unmark_writer()) {
@@ -197,10 +235,11 @@ private:
 
     void read() {
         for (std::size_t index = 0; index < expected_.size(); ++index) {
+            exploration::forget(index);
             const bool continues = index > 0 && (expected_[index - 1].flags & zmtp::flag_more) != 0;
             if (!queue_->has_frame()) {
                 exploration::require(!continues, "a part of a message was seen without the next");
-                wait_for_frame();
+                wait_for_frame(index);
             }
             const frame next = queue_->front();
             check(next, index);
@@ -211,8 +250,9 @@ private:
         exploration::require(!queue_->has_frame(), "there are more frames than were pushed");
     }
 
-    void wait_for_frame() {
+    void wait_for_frame(std::size_t index) {
         while (!queue_->has_frame()) {
+            exploration::forget(1000 + index);
             queue_->mark_reader_asleep();
             explored_platform::fence::heavy();
             if (play_.reader_looks_again && queue_->missed_something() &&
@@ -247,11 +287,11 @@ private:
     }
 
     const script& play_;
-    std::optional<queue> queue_;
+    queue* queue_;
     exploration::signal reader_woken_;
     exploration::signal writer_woken_;
     std::vector<expected_frame> expected_;
-    std::vector<exploration::plain> memory_; ///< Of each frame's body.
+    std::deque<exploration::plain> memory_; ///< Of each frame's body.
     std::map<const std::byte*, exploration::plain> memory_by_address_;
     std::size_t pushed_ = 0;
     int objects_alive_ = 0;

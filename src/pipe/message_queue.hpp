@@ -79,15 +79,15 @@ public:
 
     /// Whether another message may begin.
     bool has_credit() noexcept {
-        if (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
+        if (pushed_count() < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
             return true;
         }
         update_credit();
-        return pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_;
+        return pushed_count() < pushed_limit_ && rope_.marked() < marked_limit_;
     }
 
     /// How many messages may begin before has_credit() must be asked again.
-    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
+    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count() : 0; }
 
     /// Appends a frame by copying its body.
     /// @throws std::bad_alloc  Nothing changed.
@@ -113,9 +113,8 @@ public:
     /// Ends the message whose frames were pushed and shows it to the reader.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool finish_message() noexcept {
-        ++pushed_count_;
         rope_.mark();
-        return publish();
+        return publish(1);
     }
 
     /// Puts an object into the queue, behind all finished messages.
@@ -125,14 +124,13 @@ public:
     [[nodiscard]] bool push_control(block* object) {
         rope_.append_control(object);
         rope_.mark();
-        return publish();
+        return publish(0);
     }
 
     /// Counts `count` messages that were marked in the rope, and shows them to the reader.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool finish_marked(std::uint64_t count) noexcept {
-        pushed_count_ += count;
-        return publish();
+        return publish(count);
     }
 
     /// Drops the frames of an unfinished message.
@@ -205,7 +203,16 @@ public:
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
     }
 
-    std::uint64_t popped_count() const noexcept { return popped_count_; }
+    /// How far the writer has come: a number of messages that lie before `position`. Some more of
+    /// them may, unless the writer is at rest.
+    struct progress {
+        std::uint64_t message_count;
+        std::uint64_t position;
+    };
+    progress published() const noexcept {
+        const std::uint64_t count = pushed_count_.load(std::memory_order_acquire);
+        return {count, rope_.published()};
+    }
 
     void mark_reader_asleep() noexcept { reader_asleep_.store(1, std::memory_order_release); }
 
@@ -244,10 +251,16 @@ private:
     template<class T>
     using atomic = typename Platform::template atomic<T>;
 
-    [[nodiscard]] bool publish() noexcept {
+    [[nodiscard]] bool publish(std::uint64_t count) noexcept {
         rope_.publish();
+        // Behind the octets, so that a reader who looks at the count first never has too many.
+        pushed_count_.store(pushed_count() + count, std::memory_order_release);
         Platform::fence::light();
         return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
+    }
+
+    std::uint64_t pushed_count() const noexcept {
+        return pushed_count_.load(std::memory_order_relaxed);
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
@@ -268,7 +281,7 @@ private:
     rope_type rope_;
 
     // The writer's.
-    alignas(limits::cache_line_bytes) std::uint64_t pushed_count_ = 0;
+    alignas(limits::cache_line_bytes) atomic<std::uint64_t> pushed_count_{0};
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
     std::uint64_t messages_max_ = 0;

@@ -119,7 +119,6 @@ public:
     /// Appends the first `bytes` octets of what reserve() returned.
     void commit(std::size_t bytes) noexcept {
         write_offset_ += bytes;
-        written_ += bytes;
     }
 
     /// Appends a frame whose payload is referenced.
@@ -149,7 +148,7 @@ public:
     void mark() noexcept {
         mark_tail_ = tail_;
         mark_offset_ = write_offset_;
-        marked_ = written_;
+        marked_ = written();
     }
 
     /// Drops what was appended since mark().
@@ -170,7 +169,7 @@ public:
             tail_->next = nullptr;
         }
         write_offset_ = mark_offset_;
-        written_ = marked_;
+        tail_position_ = marked_ - mark_offset_;
         tail_limit_ = tail_->what == kind::segment ? tail_->capacity : write_offset_;
     }
 
@@ -180,7 +179,7 @@ public:
     /// Octets up to the last mark, ever.
     std::uint64_t marked() const noexcept { return marked_; }
     /// Octets appended, ever.
-    std::uint64_t written() const noexcept { return written_; }
+    std::uint64_t written() const noexcept { return tail_position_ + write_offset_; }
 
     // The consumer's side.
 
@@ -227,8 +226,9 @@ public:
 
     /// Gives the memory of an empty rope back. Does nothing if it is not empty.
     void trim() noexcept {
-        if (written_ == released_ && tail_ != &stub_) {
-            release_to({tail_, write_offset_, written_});
+        if (written() == released_ && tail_ != &stub_) {
+            release_to({tail_, write_offset_, released_});
+            tail_position_ = released_;
             release(tail_);
             stub_.next = nullptr;
             tail_ = mark_tail_ = head_ = &stub_;
@@ -290,6 +290,7 @@ private:
         tail_->next = added;
         tail_->end.store(write_offset_, std::memory_order_relaxed); // Invariant 4.
         tail_ = added;
+        tail_position_ += write_offset_;
         write_offset_ = 0;
         tail_limit_ = added->capacity;
     }
@@ -298,7 +299,6 @@ private:
         append(added);
         added->end.store(bytes, std::memory_order_relaxed);
         write_offset_ = tail_limit_ = bytes;
-        written_ += bytes;
     }
 
     void recycle(chunk* done) noexcept {
@@ -333,7 +333,7 @@ private:
     alignas(limits::cache_line_bytes) chunk* tail_;
     std::uint64_t write_offset_ = 0; ///< In tail_.
     std::uint64_t tail_limit_ = 0;   ///< Offset up to which tail_ can be appended to.
-    std::uint64_t written_ = 0;
+    std::uint64_t tail_position_ = 0; ///< Octets before tail_, ever.
     chunk* mark_tail_;
     std::uint64_t mark_offset_ = 0;
     std::uint64_t marked_ = 0;

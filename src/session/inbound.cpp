@@ -87,6 +87,22 @@ result<void> inbound::scan() {
 
     blocked_ = false;
     while (position < raw_bytes_) {
+        // Most frames are short and alone.
+        while (credit != 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
+               begin[position] == std::byte{0}) {
+            const std::size_t frame_bytes =
+                wire::zmtp::header_bytes_min + std::to_integer<std::size_t>(begin[position + 1]);
+            if (frame_bytes > raw_bytes_ - position || frame_bytes > short_frame_bytes_max_) {
+                break;
+            }
+            position += frame_bytes;
+            boundary = position;
+            ++count;
+            --credit;
+        }
+        if (position == raw_bytes_) {
+            break;
+        }
         if (credit == 0) {
             blocked_ = true;
             break;

@@ -5,6 +5,7 @@
 #include "pipe/message_queue.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,7 +42,10 @@ public:
     /// @param body_bytes_max  Largest frame body accepted, in octets.
     inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max,
             command_sink& commands) noexcept
-        : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max) {}
+        : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max),
+          short_frame_bytes_max_(
+              wire::zmtp::header_bytes_min +
+              std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max)) {}
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
     ~inbound() { drop_pending(); }
@@ -100,6 +104,7 @@ private:
     pipe::message_queue& queue_;
     command_sink& commands_;
     std::uint64_t body_bytes_max_;
+    std::uint64_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
     pending_frame pending_;
     std::byte* scratch_ = nullptr;
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.

@@ -17,7 +17,8 @@ using chunk = pipe::message_queue::chunk;
 } // namespace
 
 std::size_t outbound::gather(std::span<iovec> parts) noexcept {
-    const std::uint64_t visible = queue_.rope().published();
+    goal_ = queue_.published();
+    const std::uint64_t visible = goal_.position;
     rope::cursor place = sent_;
     std::size_t count = 0;
     std::size_t bytes = 0;
@@ -50,12 +51,34 @@ std::size_t outbound::gather(std::span<iovec> parts) noexcept {
 
 bool outbound::advance(std::size_t bytes) noexcept {
     const std::uint64_t target = sent_.position + bytes;
-    rope::cursor boundary{};
     while (sent_.position < target) {
         rope::settle(sent_);
-        const std::uint64_t begin = sent_.offset;
-        const std::uint64_t end = begin + rope::contiguous(sent_, target);
-        const std::byte* const octets = sent_.at->data();
+        const std::uint64_t step = rope::contiguous(sent_, target);
+        sent_.position += step;
+        sent_.offset += step;
+    }
+    if (sent_.position == goal_.position) {
+        // Only whole messages are published (Invariant 2 of rope.hpp).
+        walked_ = boundary_ = sent_;
+        frame_rest_ = 0;
+        more_ = false;
+        message_count_ = std::max(message_count_, goal_.message_count);
+        return release();
+    }
+    if (sent_.position - boundary_.position < limits::gather_bytes_max) {
+        return false;
+    }
+    walk();
+    return release();
+}
+
+/// Looks at the headers of what was written, and counts whole messages.
+void outbound::walk() noexcept {
+    while (walked_.position < sent_.position) {
+        rope::settle(walked_);
+        const std::uint64_t begin = walked_.offset;
+        const std::uint64_t end = begin + rope::contiguous(walked_, sent_.position);
+        const std::byte* const octets = walked_.at->data();
         std::uint64_t offset = begin;
         while (offset < end) {
             if (frame_rest_ == 0) {
@@ -69,17 +92,30 @@ bool outbound::advance(std::size_t bytes) noexcept {
             frame_rest_ -= step;
             if (frame_rest_ == 0 && !more_) {
                 ++message_count_;
-                boundary = {sent_.at, offset, sent_.position + (offset - begin)};
+                boundary_ = {walked_.at, offset, walked_.position + (offset - begin)};
             }
         }
-        sent_.position += end - begin;
-        sent_.offset = end;
+        walked_.position += end - begin;
+        walked_.offset = end;
     }
-    if (boundary.at == nullptr) {
-        return false;
-    }
-    queue_.rope().release_to(boundary);
-    return queue_.return_credit(message_count_, boundary.position);
+}
+
+/// Lets go of the messages before boundary_.
+bool outbound::release() noexcept {
+    queue_.rope().release_to(boundary_);
+    return queue_.return_credit(message_count_, boundary_.position);
+}
+
+bool outbound::return_credit() noexcept {
+    goal_ = queue_.published();
+    return goal_.position == sent_.position && goal_.message_count != message_count_ && advance(0);
+}
+
+void outbound::rewind() noexcept {
+    walk();
+    sent_ = walked_ = boundary_;
+    frame_rest_ = 0;
+    more_ = false;
 }
 
 pipe::block* outbound::take_control(bool& wake_writer) noexcept {
@@ -91,11 +127,12 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     if (sent_.at->what != chunk::kind::control) {
         return nullptr;
     }
+    walk(); // To count the messages before it.
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;
-    queue_.rope().release_to(sent_);
-    wake_writer = queue_.return_credit(message_count_, sent_.position);
+    walked_ = boundary_ = sent_;
+    wake_writer = release();
     return object;
 }
 

@@ -358,7 +358,7 @@ bool session::write_prefix() {
     }
     // What was begun, a frame or the prefix itself, is finished first.
     const bool inside_frame = translated_sent_bytes_ != 0 ||
-                              (state_ == session_state::traffic && !outbound_->at_frame_boundary());
+                              (state_ == session_state::traffic && outbound_->frame_rest() != 0);
     if (prefix_sent_bytes_ == 0 && inside_frame) {
         return true;
     }
@@ -398,7 +398,7 @@ bool session::write_rope() {
         finish_if_drained();
         return false;
     }
-    if (!prefix_.empty() && !outbound_->at_frame_boundary()) {
+    if (!prefix_.empty()) {
         // Only to the end of the frame: then the prefix has its turn.
         std::uint64_t rest = outbound_->frame_rest();
         for (std::size_t index = 0; index < count; ++index) {
@@ -481,6 +481,9 @@ void session::wake_writer() noexcept {
 }
 
 void session::sleep_outbound() {
+    if (outbound_->return_credit()) {
+        wake_writer();
+    }
     if (!out_is_asleep_) {
         out_is_asleep_ = true;
         end_->in.mark_reader_asleep();
@@ -490,7 +493,7 @@ void session::sleep_outbound() {
 
 void session::on_settled() noexcept {
     guarded([this] {
-        if (out_is_asleep_ && !outbound_->is_empty() && end_->in.unmark_reader()) {
+        if (out_is_asleep_ && outbound_->has_work() && end_->in.unmark_reader()) {
             out_is_asleep_ = false;
             write_some();
         }

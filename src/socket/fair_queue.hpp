@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fence.hpp"
+#include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "socket/peer.hpp"
 
@@ -107,28 +108,36 @@ public:
 
     /// Finds the peer whose turn it is and the frame at its front.
     /// @return Null if there is nothing to receive, also not after settle().
-    peer* next(pipe::frame& front) {
-        if (receiving_ != nullptr) {
-            receiving_->peek(front); // Messages are published whole.
-            return receiving_;
-        }
-        if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) [[unlikely]] {
-            settle();
-        }
-        do {
-            while (peers_.any_active()) {
-                peer& candidate = peers_.current();
-                if (candidate.peek(front)) [[likely]] {
-                    return &candidate;
-                }
-                put_to_rest(candidate);
+    ZLINK_HOT peer* next(pipe::frame& front) {
+        if (receiving_ == nullptr && unsettled_.empty() && peers_.any_active()) [[likely]] {
+            peer& candidate = peers_.current();
+            if (candidate.peek(front)) [[likely]] {
+                return &candidate;
             }
-        } while (settle());
-        return nullptr;
+        }
+        return find_next(front);
+    }
+
+    /// Receives the next frame.
+    /// @error again  There is none.
+    ZLINK_HOT result<void> recv(incoming& target) {
+        pipe::frame front;
+        peer* const from = next(front);
+        if (from == nullptr) [[unlikely]] {
+            return errc::again;
+        }
+        from->take(front, target);
+        took(*from, target.more);
+        return {};
+    }
+
+    bool can_recv() {
+        pipe::frame front;
+        return next(front) != nullptr;
     }
 
     /// Notes that the frame that next() gave was taken.
-    void took(peer& from, bool more) noexcept {
+    ZLINK_HOT void took(peer& from, bool more) noexcept {
         if (more) {
             receiving_ = &from;
             return;
@@ -143,6 +152,26 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    ZLINK_COLD peer* find_next(pipe::frame& front) {
+        if (receiving_ != nullptr) {
+            receiving_->peek(front); // Messages are published whole.
+            return receiving_;
+        }
+        if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) {
+            settle();
+        }
+        do {
+            while (peers_.any_active()) {
+                peer& candidate = peers_.current();
+                if (candidate.peek(front)) {
+                    return &candidate;
+                }
+                put_to_rest(candidate);
+            }
+        } while (settle());
+        return nullptr;
+    }
+
     void put_to_rest(peer& tired) {
         peers_.deactivate(tired);
         if (tired.is_closed_by_peer()) {

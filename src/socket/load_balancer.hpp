@@ -27,20 +27,17 @@ public:
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
     /// @error again  No peer has room for another message.
-    result<void> send(outgoing& source) {
-        if (is_dropping_) [[unlikely]] {
-            is_dropping_ = source.more();
-            return {};
-        }
-        if (sending_ == nullptr) {
-            sending_ = choose();
-            if (sending_ == nullptr) {
-                return errc::again;
+    ZLINK_HOT result<void> send(outgoing& source) {
+        if (!is_inside_message() && peers_.any_active() && !source.more()) [[likely]] {
+            peer& target = peers_.current();
+            if (target.has_credit()) [[likely]] {
+                target.push(source);
+                target.finish_message();
+                peers_.advance();
+                return {};
             }
         }
-        sending_->push(source);
-        finish_frame(source.more());
-        return {};
+        return send_frame(source);
     }
 
     /// The peer that the next message goes to, which stays the same until finish_frame(false); null
@@ -80,6 +77,22 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    ZLINK_COLD result<void> send_frame(outgoing& source) {
+        if (is_dropping_) {
+            is_dropping_ = source.more();
+            return {};
+        }
+        if (sending_ == nullptr) {
+            sending_ = choose();
+            if (sending_ == nullptr) {
+                return errc::again;
+            }
+        }
+        sending_->push(source);
+        finish_frame(source.more());
+        return {};
+    }
+
     bool settle() noexcept {
         if (unsettled_.empty()) {
             return false;

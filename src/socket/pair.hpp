@@ -34,21 +34,9 @@ public:
     bool reads_after_close() const noexcept override { return true; }
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
-    result<void> recv(incoming& target) override {
-        pipe::frame front;
-        peer* const from = queue_.next(front);
-        if (from == nullptr) {
-            return errc::again;
-        }
-        from->take(front, target);
-        queue_.took(*from, target.more);
-        return {};
-    }
+    result<void> recv(incoming& target) override { return queue_.recv(target); }
     bool can_send() override { return balancer_.can_send(); }
-    bool can_recv() override {
-        pipe::frame front;
-        return queue_.next(front) != nullptr;
-    }
+    bool can_recv() override { return queue_.can_recv(); }
 
 private:
     peer* only_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
@@ -125,7 +126,7 @@ public:
     // Receiving.
 
     /// Looks at the frame at the front, if there is one.
-    bool peek(pipe::frame& front) {
+    ZLINK_HOT bool peek(pipe::frame& front) {
         while (end_->in.has_frame()) {
             front = end_->in.front();
             if (!front.control) [[likely]] {
@@ -138,7 +139,7 @@ public:
 
     /// Gives the frame at the front to the application and removes it.
     /// @throws std::bad_alloc  Nothing changed.
-    void take(const pipe::frame& front, incoming& target) {
+    ZLINK_HOT void take(const pipe::frame& front, incoming& target) {
         if (target.into != nullptr) {
             take_message(front, *target.into);
         } else if (front.body_bytes != 0 && target.capacity != 0) {
@@ -174,7 +175,7 @@ public:
 
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
-    void push(outgoing& source) {
+    ZLINK_HOT void push(outgoing& source) {
         if (source.bytes() < limits::external_bytes_min) [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
@@ -219,7 +220,7 @@ public:
     bool departing = false; ///< On the socket's list of peers to be destroyed.
 
 private:
-    void adopt(const pipe::frame& control) {
+    ZLINK_COLD void adopt(const pipe::frame& control) {
         auto* const info = static_cast<pipe::peer_info*>(control.take_reference());
         end_->pop(control);
         if (info_ != nullptr) {
@@ -229,7 +230,7 @@ private:
         owner_.on_peer_info(*this);
     }
 
-    void take_message(const pipe::frame& front, pipe::message& into) {
+    [[gnu::noinline]] void take_message(const pipe::frame& front, pipe::message& into) {
         if (front.reference != nullptr) {
             into.close();
             into.init_block(front.take_reference(), front.body_bytes);
@@ -253,7 +254,7 @@ private:
         }
     }
 
-    void push_shared(outgoing& source) {
+    ZLINK_COLD void push_shared(outgoing& source) {
         pipe::block* const shared = source.share();
         try {
             end_->out.push_reference(shared, source.bytes(), source.flags());

@@ -16,21 +16,9 @@ public:
     bool reads_after_close() const noexcept override { return true; }
 
     result<void> send(outgoing&) override { return errc::not_supported; }
-    result<void> recv(incoming& target) override {
-        pipe::frame front;
-        peer* const from = queue_.next(front);
-        if (from == nullptr) {
-            return errc::again;
-        }
-        from->take(front, target);
-        queue_.took(*from, target.more);
-        return {};
-    }
+    result<void> recv(incoming& target) override { return queue_.recv(target); }
     bool can_send() override { return false; }
-    bool can_recv() override {
-        pipe::frame front;
-        return queue_.next(front) != nullptr;
-    }
+    bool can_recv() override { return queue_.can_recv(); }
 
 private:
     fair_queue queue_;

@@ -120,6 +120,9 @@ private:
 
     template<class Attempt>
     result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
+    result<void> send_waiting(outgoing& source, bool dont_wait);
+    result<void> recv_waiting(incoming& target, bool dont_wait);
+    bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;
     bool receives_more_ = false;

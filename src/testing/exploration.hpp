@@ -31,9 +31,8 @@ namespace zlink::testing {
 /// @threads One exploration at a time.
 class exploration {
 public:
-    struct rules : modelled_memory::rules {
-        std::uint64_t executions_max = 5'000'000;
-    };
+    using rules = modelled_memory::rules;
+    static constexpr std::uint64_t executions_max_default = 5'000'000;
 
     /// What threads do together. Constructed anew for each execution, before the threads start, and
     /// destroyed after they have ended. Everything that differs from one execution to the next must
@@ -57,10 +56,12 @@ public:
         std::uint64_t state_count = 0;
     };
 
-    static outcome run(const rules& assumed, std::size_t thread_count,
-                       const std::function<std::unique_ptr<scenario>()>& make) {
+    using scenario_maker = std::function<std::unique_ptr<scenario>()>;
+
+    static outcome run(const rules& assumed, std::size_t thread_count, const scenario_maker& make,
+                       std::uint64_t executions_max = executions_max_default) {
         exploration self{assumed, thread_count};
-        return self.explore(make);
+        return self.explore(make, executions_max);
     }
 
     // For scenarios.
@@ -121,8 +122,7 @@ private:
     };
 
     exploration(const rules& assumed, std::size_t thread_count)
-        : executions_max_(assumed.executions_max), memory_(assumed, thread_count),
-          threads_(thread_count) {
+        : memory_(assumed, thread_count), threads_(thread_count) {
         ZLINK_ASSERT(current_ == nullptr && thread_count <= threads_max);
         current_ = this;
         for (std::size_t index = 0; index < thread_count; ++index) {
@@ -138,9 +138,9 @@ private:
         current_ = nullptr;
     }
 
-    outcome explore(const std::function<std::unique_ptr<scenario>()>& make) {
+    outcome explore(const scenario_maker& make, std::uint64_t executions_max) {
         outcome found;
-        while (found.execution_count < executions_max_) {
+        while (found.execution_count < executions_max) {
             execute(make);
             ++found.execution_count;
             if (memory_.failure() != nullptr) {
@@ -161,7 +161,7 @@ private:
         return found;
     }
 
-    void execute(const std::function<std::unique_ptr<scenario>()>& make) {
+    void execute(const scenario_maker& make) {
         depth_ = 0;
         follows_ = true;
         trace_.clear();
@@ -205,7 +205,8 @@ private:
 
     // Scheduling.
 
-    /// Lets other threads go first, as the choices say. Precedes each operation.
+    /// Lets other threads go first, as the choices say. Precedes each operation, and nothing else:
+    /// a state that comes twice is not followed.
     void step() {
         const std::size_t self = running_;
         const std::size_t next = choose_thread();
@@ -331,7 +332,6 @@ private:
 
     static inline exploration* current_ = nullptr;
 
-    const std::uint64_t executions_max_;
     modelled_memory memory_;
     fiber main_;
     std::vector<thread_state> threads_;

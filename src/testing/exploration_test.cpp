@@ -47,24 +47,24 @@ private:
 };
 
 exploration::outcome explore(litmus::thread_function* first, litmus::thread_function* second,
-                             seen& results, const exploration::rules& rules = {}) {
+                             seen& results, const exploration::rules& assumed = {}) {
     return exploration::run(
-        rules, 2, [&] { return std::make_unique<litmus>(first, second, results); });
+        assumed, 2, [&] { return std::make_unique<litmus>(first, second, results); });
 }
 
 seen results_of(litmus::thread_function* first, litmus::thread_function* second,
-                const exploration::rules& rules = {}) {
+                const exploration::rules& assumed = {}) {
     seen results;
-    const exploration::outcome found = explore(first, second, results, rules);
+    const exploration::outcome found = explore(first, second, results, assumed);
     CHECK(found.complete);
     CHECK(found.failure == "");
     return results;
 }
 
 std::string failure_of(litmus::thread_function* first, litmus::thread_function* second,
-                       const exploration::rules& rules = {}) {
+                       const exploration::rules& assumed = {}) {
     seen results;
-    return explore(first, second, results, rules).failure;
+    return explore(first, second, results, assumed).failure;
 }
 
 void store_x_load_y(litmus& at) {
@@ -238,8 +238,10 @@ TEST_SUITE("testing") {
 
     TEST_CASE("exploration: stops at the limit of executions and says so") {
         seen results;
-        const exploration::outcome found =
-            explore(store_x_load_y, store_y_fence_load_x, results, {.executions_max = 2});
+        const auto make = [&] {
+            return std::make_unique<litmus>(store_x_load_y, store_y_fence_load_x, results);
+        };
+        const exploration::outcome found = exploration::run({}, 2, make, 2);
         CHECK(!found.complete);
         CHECK(found.execution_count == 2);
     }

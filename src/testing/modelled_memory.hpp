@@ -209,6 +209,7 @@ public:
         if (rules_.light_fence_works) {
             perform_delayed(who);
         }
+        note(who, locations_max, {});
     }
 
     void let_all_know() {
@@ -291,15 +292,17 @@ public:
         return hash;
     }
 
-    /// `what`, or if it is an address: a number that is the same in another execution.
+    /// A number that is the same in another execution: `what`, unless it is an address.
     std::uint64_t canonical(word what) const {
         if (what.is_address) {
             for (std::size_t where = 0; where < location_count_; ++where) {
                 const location& each = locations_[where];
                 if (each.exists && each.address >= what.bits && each.address - what.bits < 64) {
-                    return address_tag + rank(where);
+                    return address_tag + 1 + rank(where);
                 }
             }
+            // Where something was that is gone: nobody may follow that.
+            return looks_like_address(what.bits) ? address_tag : what.bits;
         }
         return what.bits;
     }
@@ -310,7 +313,11 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t address_tag = 0xadd7e55ull << 32;
+    static constexpr std::uint64_t address_tag = 0xadd7e55ull << 40;
+
+    static constexpr bool looks_like_address(std::uint64_t bits) noexcept {
+        return bits >> 32 != 0 && bits >> 48 == 0;
+    }
 
     /// A point in the life of each thread.
     using times = std::array<std::uint16_t, threads_max>;
