@@ -79,15 +79,15 @@ public:
 
     /// Whether another message may begin.
     bool has_credit() noexcept {
-        if (pushed_count() < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
+        if (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
             return true;
         }
         update_credit();
-        return pushed_count() < pushed_limit_ && rope_.marked() < marked_limit_;
+        return pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_;
     }
 
     /// How many messages may begin before has_credit() must be asked again.
-    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count() : 0; }
+    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
 
     /// Appends a frame by copying its body.
     /// @throws std::bad_alloc  Nothing changed.
@@ -210,7 +210,7 @@ public:
         std::uint64_t position;
     };
     progress published() const noexcept {
-        const std::uint64_t count = pushed_count_.load(std::memory_order_acquire);
+        const std::uint64_t count = rope_.published_count();
         return {count, rope_.published()};
     }
 
@@ -252,15 +252,10 @@ private:
     using atomic = typename Platform::template atomic<T>;
 
     [[nodiscard]] bool publish(std::uint64_t count) noexcept {
-        rope_.publish();
-        // Behind the octets, so that a reader who looks at the count first never has too many.
-        pushed_count_.store(pushed_count() + count, std::memory_order_release);
+        pushed_count_ += count;
+        rope_.publish(pushed_count_);
         Platform::fence::light();
         return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
-    }
-
-    std::uint64_t pushed_count() const noexcept {
-        return pushed_count_.load(std::memory_order_relaxed);
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
@@ -281,7 +276,7 @@ private:
     rope_type rope_;
 
     // The writer's.
-    alignas(limits::cache_line_bytes) atomic<std::uint64_t> pushed_count_{0};
+    alignas(limits::cache_line_bytes) std::uint64_t pushed_count_ = 0;
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
     std::uint64_t messages_max_ = 0;

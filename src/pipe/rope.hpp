@@ -173,8 +173,12 @@ public:
         tail_limit_ = tail_->what == kind::segment ? tail_->capacity : write_offset_;
     }
 
-    /// Reveals everything up to the last mark to the consumer.
-    void publish() noexcept { published_.store(marked_, std::memory_order_release); }
+    /// Reveals everything up to the last mark to the consumer, and then that it has `count`
+    /// messages, ever: who reads the count first never has too many.
+    void publish(std::uint64_t count) noexcept {
+        published_.store(marked_, std::memory_order_release);
+        published_count_.store(count, std::memory_order_release);
+    }
 
     /// Octets up to the last mark, ever.
     std::uint64_t marked() const noexcept { return marked_; }
@@ -192,6 +196,11 @@ public:
 
     /// Octets up to which the consumer may read, ever.
     std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
+
+    /// Messages before published(), or fewer while the producer publishes.
+    std::uint64_t published_count() const noexcept {
+        return published_count_.load(std::memory_order_acquire);
+    }
 
     /// The oldest place that was not released yet.
     cursor front() const noexcept { return {head_, head_offset_, released_}; }
@@ -341,6 +350,7 @@ private:
 
     // Written by the producer, read by the consumer.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> published_{0};
+    atomic<std::uint64_t> published_count_{0}; ///< For message_queue, which the same stores dirty.
     atomic<chunk*> spare_{nullptr};
 
     // The consumer's.

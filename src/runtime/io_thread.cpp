@@ -146,12 +146,28 @@ void io_thread::settle_later(tenant& who) {
 }
 
 void io_thread::settle() noexcept {
-    asymmetric_fence::heavy();
+    if (turn_bytes_ >= limits::stream_batch_bytes_min) {
+        sched_yield();
+    }
+    turn_bytes_ = 0;
     settling_.swap(unsettled_);
     // A callback may forget another tenant, which leaves a null behind.
+    bool any_marked = false;
     for (std::size_t index = 0; index < settling_.size(); ++index) {
         if (tenant* const each = settling_[index]; each != nullptr) {
-            each->on_settled();
+            if (each->on_turn_over()) {
+                any_marked = true;
+            } else {
+                settling_[index] = nullptr;
+            }
+        }
+    }
+    if (any_marked) {
+        asymmetric_fence::heavy();
+        for (std::size_t index = 0; index < settling_.size(); ++index) {
+            if (tenant* const each = settling_[index]; each != nullptr) {
+                each->on_settled();
+            }
         }
     }
     settling_.clear();

@@ -23,7 +23,12 @@ namespace zlink::runtime {
 /// Something that lives on an I/O thread and is called back by it. The thread's own.
 class tenant {
 public:
-    /// The heavy fence has passed since settle_later(): marks of sleep count from now on.
+    /// The turn in which settle_later() was called is over. Whoever finds nothing more to do marks
+    /// itself asleep now, not before: a mark that others see costs them a wake-up.
+    /// @return Whether it is marked, and on_settled() is to follow.
+    virtual bool on_turn_over() noexcept = 0;
+
+    /// The heavy fence has passed since on_turn_over(): marks of sleep count from now on.
     virtual void on_settled() noexcept = 0;
 
     /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
@@ -101,9 +106,13 @@ public:
     /// Calls on_origin_gone(origin_id) of every tenant.
     void tell_origin_gone(std::uint64_t origin_id) noexcept;
 
-    /// Calls who.on_settled() once, at the end of the present turn, after one heavy fence for all
-    /// that asked.
+    /// Calls who.on_turn_over() once, at the end of the present turn, and on_settled() after one
+    /// heavy fence for all that asked.
     void settle_later(tenant& who);
+
+    /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
+    /// the processor before anybody goes to sleep (stream_pace.hpp).
+    void count_moved(std::size_t bytes) noexcept { turn_bytes_ += bytes; }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
@@ -133,6 +142,7 @@ private:
     std::vector<tenant*> unsettled_;
     std::vector<tenant*> settling_;
     std::vector<tenant*> warm_;
+    std::size_t turn_bytes_ = 0;
     bool sweep_scheduled_ = false;
     std::thread thread_;
 };

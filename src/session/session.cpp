@@ -272,6 +272,7 @@ void session::read_messages() {
             return lost(static_cast<errc>(outcome.error));
         }
         turn_bytes += outcome.bytes;
+        thread_.count_moved(outcome.bytes);
         const result<void> taken = inbound_->received(outcome.bytes);
         deliver_inbound();
         if (!taken) {
@@ -281,10 +282,8 @@ void session::read_messages() {
             return stream_->wait_readable(*this);
         }
     }
-    if (phase_ == phase::open && !in_is_asleep_) {
-        in_is_asleep_ = true;
-        end_->out.mark_writer_asleep();
-        thread_.settle_later(*this);
+    if (phase_ == phase::open) {
+        tire_inbound();
     }
 }
 
@@ -381,7 +380,7 @@ bool session::write_prefix() {
 /// @return Whether to go on.
 bool session::write_rope() {
     if (awaits_subscriptions_ && !skip_stale_subscriptions()) {
-        sleep_outbound();
+        tire_outbound();
         return false;
     }
     if (translates_subscriptions_) {
@@ -394,7 +393,7 @@ bool session::write_rope() {
             skip_stale_subscriptions();
             return true;
         }
-        sleep_outbound();
+        tire_outbound();
         finish_if_drained();
         return false;
     }
@@ -418,6 +417,7 @@ bool session::write_rope() {
         }
         return false;
     }
+    thread_.count_moved(outcome.bytes);
     if (outbound_->advance(outcome.bytes)) {
         wake_writer();
     }
@@ -432,7 +432,7 @@ bool session::write_translated() {
                 skip_stale_subscriptions();
                 return true;
             }
-            sleep_outbound();
+            tire_outbound();
             finish_if_drained();
             return false;
         }
@@ -480,27 +480,70 @@ void session::wake_writer() noexcept {
     end_->other().deliver(pipe::event::writable);
 }
 
-void session::sleep_outbound() {
+void session::tire_outbound() {
     if (outbound_->return_credit()) {
         wake_writer();
     }
-    if (!out_is_asleep_) {
-        out_is_asleep_ = true;
-        end_->in.mark_reader_asleep();
+    if (out_rest_ == rest::awake) {
+        out_rest_ = rest::tired;
         thread_.settle_later(*this);
     }
 }
 
-void session::on_settled() noexcept {
+void session::tire_inbound() {
+    if (in_rest_ == rest::awake) {
+        in_rest_ = rest::tired;
+        thread_.settle_later(*this);
+    }
+}
+
+bool session::on_turn_over() noexcept {
     guarded([this] {
-        if (out_is_asleep_ && outbound_->has_work() && end_->in.unmark_reader()) {
-            out_is_asleep_ = false;
-            write_some();
+        if (out_rest_ == rest::tired) {
+            if (outbound_->has_work()) {
+                out_rest_ = rest::awake;
+                write_some();
+            } else {
+                end_->in.mark_reader_asleep();
+                out_rest_ = rest::asleep;
+            }
         }
-        if (in_is_asleep_ && end_ && end_->out.credit() != 0 && end_->out.unmark_writer()) {
-            on_events(pipe::event::writable);
+        if (end_ && in_rest_ == rest::tired) {
+            if (end_->out.credit() != 0) {
+                resume_inbound();
+            } else {
+                end_->out.mark_writer_asleep();
+                in_rest_ = rest::asleep;
+            }
         }
     });
+    return out_rest_ == rest::asleep || in_rest_ == rest::asleep;
+}
+
+void session::on_settled() noexcept {
+    guarded([this] {
+        if (out_rest_ == rest::asleep && outbound_->has_work() && end_->in.unmark_reader()) {
+            out_rest_ = rest::awake;
+            write_some();
+        }
+        if (end_ && in_rest_ == rest::asleep && end_->out.credit() != 0 && end_->out.unmark_writer()) {
+            resume_inbound();
+        }
+    });
+}
+
+void session::resume_inbound() {
+    in_rest_ = rest::awake;
+    if (state_ != session_state::traffic) {
+        return;
+    }
+    const result<void> scanned = inbound_->scan();
+    deliver_inbound();
+    if (!scanned) {
+        return lost(scanned.error());
+    }
+    // Before waiting for readiness: what the kernel holds already tells nobody.
+    read_messages();
 }
 
 // The socket's side.
@@ -511,21 +554,11 @@ void session::on_events(std::uint32_t happened) noexcept {
     }
     guarded([&] {
         if ((happened & pipe::event::readable) != 0) {
-            out_is_asleep_ = false;
+            out_rest_ = rest::awake;
             write_some();
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
-            in_is_asleep_ = false;
-            if (state_ == session_state::traffic) {
-                const result<void> scanned = inbound_->scan();
-                deliver_inbound();
-                if (!scanned) {
-                    lost(scanned.error());
-                } else {
-                    // Before waiting for readiness: what the kernel holds already tells nobody.
-                    read_messages();
-                }
-            }
+            resume_inbound();
         }
         if ((happened & pipe::event::closed) != 0) {
             on_socket_closed();
@@ -603,7 +636,7 @@ void session::lost(errc reason) noexcept {
         end_.reset();
         inbound_.reset();
         outbound_.reset();
-        in_is_asleep_ = out_is_asleep_ = false;
+        in_rest_ = out_rest_ = rest::awake;
         thread_.forget(*this);
         is_warm_ = false;
     }

@@ -79,6 +79,7 @@ public:
 
     void on_readable() noexcept override;
     void on_writable() noexcept override;
+    bool on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     void on_origin_gone(std::uint64_t origin_id) noexcept override;
@@ -107,7 +108,9 @@ private:
     bool write_rope();
     bool write_translated();
     bool skip_stale_subscriptions();
-    void sleep_outbound();
+    void tire_outbound();
+    void tire_inbound();
+    void resume_inbound();
     void wake_writer() noexcept;
     void on_socket_closed();
     void finish_if_drained();
@@ -152,8 +155,15 @@ private:
     bool translates_subscriptions_ = false;
     bool moved_ = false;   ///< Something passed since the last sweep.
     bool is_warm_ = false; ///< The sweep knows of us.
-    bool out_is_asleep_ = false;
-    bool in_is_asleep_ = false;
+
+    /// Whether a direction has work. Only `asleep` is visible to the socket.
+    enum class rest : std::uint8_t {
+        awake,
+        tired,  ///< Nothing to do; will look once more at the end of the turn.
+        asleep, ///< The queue is marked; a letter will come.
+    };
+    rest out_rest_ = rest::awake;
+    rest in_rest_ = rest::awake;
 };
 
 } // namespace zlink::session

@@ -4,6 +4,7 @@
 #include "base/fence.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
+#include "base/stream_pace.hpp"
 #include "socket/peer.hpp"
 
 #include <cstddef>
@@ -144,6 +145,7 @@ public:
         }
         receiving_ = nullptr;
         peers_.advance();
+        pace_.count();
     }
 
     /// The peer in the middle of whose message we are, or null.
@@ -166,7 +168,9 @@ private:
                 if (candidate.peek(front)) {
                     return &candidate;
                 }
-                put_to_rest(candidate);
+                if (!pace_.lets_others_run()) {
+                    put_to_rest(candidate);
+                }
             }
         } while (settle());
         return nullptr;
@@ -202,6 +206,7 @@ private:
     std::vector<peer*> unsettled_;
     unsigned unsettled_count_ = 0;
     peer* receiving_ = nullptr;
+    stream_pace pace_;
 };
 
 } // namespace zlink::socket

@@ -34,6 +34,7 @@ public:
                 target.push(source);
                 target.finish_message();
                 peers_.advance();
+                pace_.count();
                 return {};
             }
         }
@@ -48,6 +49,9 @@ public:
                 peer& candidate = peers_.current();
                 if (candidate.has_credit()) [[likely]] {
                     return &candidate;
+                }
+                if (pace_.lets_others_run()) {
+                    continue;
                 }
                 peers_.deactivate(candidate);
                 candidate.mark_writer_asleep();
@@ -111,6 +115,7 @@ private:
     std::vector<peer*> unsettled_;
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
+    stream_pace pace_;
 };
 
 } // namespace zlink::socket

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace zlink::testing {
@@ -280,7 +281,7 @@ public:
                 for (std::size_t index = relevant.oldest[where]; index < each.values.size();
                      ++index) {
                     hash = mix(hash, canonical(each.values[index].what));
-                    hash = mix_knowledge(hash, each.values[index].carried, relevant);
+                    hash = mix_carried(hash, where, index, relevant);
                 }
             }
         }
@@ -335,6 +336,22 @@ private:
             for (std::size_t each = 0; each < threads_max; ++each) {
                 time[each] = std::max(time[each], other.time[each]);
             }
+        }
+
+        void meet(const knowledge& other, std::size_t location_count) noexcept {
+            for (std::size_t each = 0; each < location_count; ++each) {
+                seen[each] = std::min(seen[each], other.seen[each]);
+            }
+            for (std::size_t each = 0; each < threads_max; ++each) {
+                time[each] = std::min(time[each], other.time[each]);
+            }
+        }
+
+        bool covers(const knowledge& other, std::size_t location_count) const noexcept {
+            return std::equal(seen.begin(), seen.begin() + location_count, other.seen.begin(),
+                              std::greater_equal<>{}) &&
+                   std::equal(time.begin(), time.end(), other.time.begin(),
+                              std::greater_equal<>{});
         }
     };
 
@@ -438,6 +455,28 @@ private:
             }
         }
         return mix_times(hash, known.time, relevant);
+    }
+
+    /// Mixes in what a value carries, as far as somebody who may still read it could learn from it.
+    std::uint64_t mix_carried(std::uint64_t hash, std::size_t where, std::size_t index,
+                              const relevance& relevant) const {
+        const knowledge& carried = locations_[where].values[index].carried;
+        knowledge known_anyway;
+        known_anyway.seen.fill(UINT8_MAX);
+        known_anyway.time.fill(UINT16_MAX);
+        bool teaches = false;
+        for (const thread_state& each : threads_) {
+            if (!each.ended && each.known.seen[where] <= index &&
+                !each.known.covers(carried, location_count_)) {
+                teaches = true;
+                known_anyway.meet(each.known, location_count_);
+            }
+        }
+        if (!teaches) {
+            return mix(hash, 0);
+        }
+        known_anyway.join(carried, location_count_);
+        return mix_knowledge(mix(hash, 1), known_anyway, relevant);
     }
 
     /// The place of `where` among what exists.
