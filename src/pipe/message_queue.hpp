@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/copy.hpp"
 #include "base/limits.hpp"
 #include "pipe/block.hpp"
 #include "pipe/rope.hpp"
@@ -91,13 +92,11 @@ public:
 
     /// Appends a frame by copying its body.
     /// @throws std::bad_alloc  Nothing changed.
-    void push_copy(const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
+    ZLINK_HOT void push_copy(const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
         const std::size_t wire_bytes = wire::zmtp::header_bytes(body_bytes) + body_bytes;
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = wire::zmtp::write_header(out, body_bytes, flags);
-        if (body_bytes != 0) {
-            std::memcpy(out + header, body, body_bytes);
-        }
+        copy_octets(out + header, body, body_bytes);
         rope_.commit(wire_bytes);
     }
 

@@ -15,6 +15,8 @@ namespace zlink::socket {
 
 void pattern::on_peer_info(peer&) {}
 
+void pattern::on_closed(peer&) {}
+
 void pattern::on_restarted(peer&) {}
 
 result<void> pattern::change_subscription(std::span<const std::byte>, bool) {

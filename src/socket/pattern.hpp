@@ -28,6 +28,9 @@ public:
     virtual void on_readable(peer& woken) = 0;
     /// A pipe that was found full has room.
     virtual void on_writable(peer& woken) = 0;
+    /// The other side of a pipe let go, but some of what it sent is not read yet: nothing may be sent
+    /// there any more.
+    virtual void on_closed(peer& gone);
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/copy.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "pipe/message.hpp"
@@ -80,8 +81,8 @@ struct incoming {
             into->close();
             into->take(fresh);
             into->mark_more(more_follow);
-        } else if (data_bytes != 0 && capacity != 0) {
-            std::memcpy(buffer, data, std::min(data_bytes, capacity));
+        } else {
+            copy_octets(buffer, data, std::min(data_bytes, capacity));
         }
         bytes = data_bytes;
         more = more_follow;
@@ -142,8 +143,8 @@ public:
     ZLINK_HOT void take(const pipe::frame& front, incoming& target) {
         if (target.into != nullptr) {
             take_message(front, *target.into);
-        } else if (front.body_bytes != 0 && target.capacity != 0) {
-            std::memcpy(target.buffer, front.body,
+        } else {
+            copy_octets(target.buffer, front.body,
                         std::min<std::size_t>(front.body_bytes, target.capacity));
         }
         target.bytes = front.body_bytes;

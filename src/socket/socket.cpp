@@ -182,6 +182,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
         if (pattern_->reads_after_close() && about.peek(front)) {
             // It goes once everything that it sent was received.
             about.end().in.unmark_reader();
+            pattern_->on_closed(about);
             pattern_->on_readable(about);
         } else {
             on_peer_drained(about);

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "pipe/message_queue.hpp"
+#include "testing/exploration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace zlink::testing {
+
+using explored_queue = pipe::basic_message_queue<explored_platform>;
+
+/// One step of the writer of a message queue.
+enum class act {
+    message,     ///< Of one part that is copied. Two of these do not fit into the first segment.
+    two_parts,   ///< A message whose parts lie in different chunks.
+    referenced,  ///< A message whose body is a block.
+    control,     ///< An object for the reader.
+    abandoned,   ///< Parts of a message that is rolled back, in several chunks.
+    new_segment, ///< A segment of the largest size, which is kept for reuse when it was read.
+    trim,
+};
+
+/// What a scenario plays, and which mistakes its parts make.
+struct script {
+    std::vector<act> acts;
+    pipe::queue_limits allowed{};
+
+    bool reader_fences = true;
+    bool reader_looks_again = true;
+    bool reader_takes_its_mark = true;
+    bool writer_fences = true;
+    bool writer_looks_again = true;
+    bool publisher_wakes = true;
+    bool trimmer_wakes = true;
+
+    /// Look for races between all uses of an address, not only between those of one body. Only
+    /// where the allocator gives no address twice.
+    bool watches_addresses = false;
+    std::size_t write_bytes_max = SIZE_MAX; ///< What a session's stream takes at once.
+};
+
+/// A queue with a writer that follows a script and sleeps when it is out of credit. Who derives
+/// from it is the reader.
+///
+/// Thread 0 writes, thread 1 reads. In each execution
+///  - every frame arrives, whole, unchanged, in order, and ordered by acquire and release;
+///  - nobody sleeps for ever, and nobody is woken who does not sleep;
+///  - every chunk and every block is freed, once, and nobody uses it then.
+class queue_scenario : public exploration::scenario {
+public:
+    static constexpr std::size_t body_bytes = 300;
+    static constexpr std::size_t block_bytes = 10;
+
+    explicit queue_scenario(const script& play)
+        : play_(play), queue_(*make_queue(play.allowed)) {
+        for (const act each : play.acts) {
+            switch (each) {
+            case act::two_parts:
+                expected_.push_back({each, wire::zmtp::flag_more});
+                [[fallthrough]];
+            case act::message:
+            case act::referenced:
+            case act::control:
+                expected_.push_back({each, 0});
+                break;
+            default:
+                break;
+            }
+        }
+        for (std::size_t each = 0; each < expected_.size(); ++each) {
+            memory_.emplace_back();
+        }
+    }
+
+    void run(std::size_t thread) override { thread == 0 ? write() : read(); }
+
+    void finish() override {
+        exploration::require(!reader_woken_.is_given(), "the reader is woken and does not sleep");
+        exploration::require(!writer_woken_.is_given(), "the writer is woken and does not sleep");
+        std::destroy_at(&queue_);
+        exploration::require(blocks_alive_ == 0, "a block was leaked");
+    }
+
+    std::uint64_t plain_state() const override {
+        std::uint64_t hash = exploration::mix(pushed_count_, blocks_alive_);
+        hash = mix_words(hash, &queue_, sizeof queue_);
+        exploration::memory().for_each_address([&](std::uintptr_t address) {
+            // What is not part of the scenario or of the queue is a chunk's.
+            if (!lies_in(address, this, sizeof *this) && !lies_in(address, &queue_, sizeof queue_)) {
+                const auto* const chunk = reinterpret_cast<const explored_queue::chunk*>(
+                    address - offsetof(explored_queue::chunk, end));
+                hash = mix_word(hash, reinterpret_cast<std::uintptr_t>(chunk->next));
+                hash = exploration::mix(hash, chunk->payload != nullptr);
+                hash = exploration::mix(hash, chunk->capacity);
+            }
+        });
+        return hash;
+    }
+
+protected:
+    struct expected_frame {
+        act made_by;
+        std::uint8_t flags;
+    };
+
+    struct counted_block : pipe::block {
+        explicit counted_block(std::uint64_t& count) : alive(count) {
+            kind = origin::object;
+            destroy = [](block* self) { delete static_cast<counted_block*>(self); };
+            data = octets;
+            bytes = sizeof octets;
+            ++alive;
+        }
+        ~counted_block() { --alive; }
+
+        std::uint64_t& alive;
+        exploration::plain memory;
+        std::byte octets[block_bytes]{};
+    };
+
+    virtual void read() = 0;
+
+    static void wake(exploration::signal& sleeper) {
+        exploration::require(!sleeper.give(), "a sleeper is woken twice");
+    }
+
+    void wake_writer(bool owed) {
+        if (owed) {
+            wake(writer_woken_);
+        }
+    }
+
+    /// Checks that `body` is that of the frame `index`, which was copied into the queue.
+    void check_copy(std::size_t index, std::uint8_t flags, const std::byte* body,
+                    std::uint64_t bytes) {
+        memory_of(index, body).note_read();
+        const expected_frame& expected = expected_[index];
+        const bool intact =
+            (expected.made_by == act::message || expected.made_by == act::two_parts) &&
+            bytes == body_bytes && flags == (expected.flags | wire::zmtp::flag_long) &&
+            std::all_of(body, body + body_bytes, [&](std::byte octet) {
+                return octet == static_cast<std::byte>(index + 1);
+            });
+        exploration::require(intact, "a frame is not what was pushed");
+    }
+
+    /// Checks that `body` is the block of the frame `index`.
+    void check_block(std::size_t index, pipe::block* body) {
+        const act made_by = expected_[index].made_by;
+        exploration::require(made_by == act::control || made_by == act::referenced,
+                             "a frame is not what was pushed");
+        exploration::require(blocks_alive_ != 0, "a block was freed while it was referenced");
+        static_cast<counted_block*>(body)->memory.note_read();
+    }
+
+    static std::uint64_t mix_words(std::uint64_t hash, const void* from, std::size_t bytes) {
+        for (std::size_t offset = 0; offset < bytes; offset += sizeof(std::uint64_t)) {
+            std::uint64_t word;
+            std::memcpy(&word, static_cast<const std::byte*>(from) + offset, sizeof word);
+            hash = mix_word(hash, word);
+        }
+        return hash;
+    }
+
+    const script& play_;
+    explored_queue& queue_;
+    exploration::signal reader_woken_;
+    exploration::signal writer_woken_;
+    std::vector<expected_frame> expected_;
+    std::uint64_t blocks_alive_ = 0;
+
+private:
+    /// Where queues are made; what pads them must not differ between executions.
+    alignas(explored_queue) static inline std::byte queue_memory[sizeof(explored_queue)];
+
+    static explored_queue* make_queue(const pipe::queue_limits& allowed) {
+        std::fill(std::begin(queue_memory), std::end(queue_memory), std::byte{0});
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        return new (queue_memory) explored_queue{allowed};
+    }
+
+    static bool lies_in(std::uintptr_t address, const void* object, std::size_t bytes) {
+        return address - reinterpret_cast<std::uintptr_t>(object) < bytes;
+    }
+
+    static std::uint64_t mix_word(std::uint64_t hash, std::uint64_t word) {
+        return exploration::mix(hash, exploration::memory().canonical({word, true}));
+    }
+
+    void write() {
+        for (std::size_t index = 0; index < play_.acts.size(); ++index) {
+            exploration::forget(index);
+            perform(play_.acts[index]);
+        }
+    }
+
+    void perform(act what) {
+        switch (what) {
+        case act::message:
+            wait_for_credit();
+            push_copy();
+            return wake_reader(queue_.finish_message());
+        case act::two_parts:
+            wait_for_credit();
+            push_copy();
+            push_copy();
+            return wake_reader(queue_.finish_message());
+        case act::referenced:
+            wait_for_credit();
+            queue_.push_reference(make_block(), block_bytes, 0);
+            return wake_reader(queue_.finish_message());
+        case act::control:
+            return wake_reader(queue_.push_control(make_block()));
+        case act::abandoned:
+            push_junk();
+            return queue_.rollback();
+        case act::new_segment:
+            return queue_.rope().roll(limits::segment_bytes_max - 2 * body_bytes, 0);
+        case act::trim:
+            if (queue_.trim() && play_.trimmer_wakes) {
+                wake(reader_woken_);
+            }
+            return;
+        }
+    }
+
+    void push_copy() {
+        std::array<std::byte, body_bytes> body;
+        body.fill(static_cast<std::byte>(pushed_count_ + 1));
+        const std::byte* const frame =
+            queue_.rope().reserve(body_bytes + wire::zmtp::header_bytes_max);
+        memory_of(pushed_count_, frame + wire::zmtp::header_bytes_max).note_write();
+        queue_.push_copy(body.data(), body_bytes, expected_[pushed_count_].flags);
+        ++pushed_count_;
+    }
+
+    counted_block* make_block() {
+        auto* const made = new counted_block{blocks_alive_};
+        made->memory.note_write();
+        ++pushed_count_;
+        return made;
+    }
+
+    void push_junk() {
+        const std::array<std::byte, body_bytes> body{};
+        queue_.push_copy(body.data(), body_bytes, wire::zmtp::flag_more);
+        queue_.push_copy(body.data(), body_bytes, wire::zmtp::flag_more);
+        queue_.push_reference(new counted_block{blocks_alive_}, 1, wire::zmtp::flag_more);
+        queue_.push_copy(body.data(), body_bytes, wire::zmtp::flag_more);
+    }
+
+    void wait_for_credit() {
+        while (!queue_.has_credit()) {
+            exploration::forget(1000 + pushed_count_);
+            queue_.mark_writer_asleep();
+            if (play_.writer_fences) {
+                explored_platform::fence::heavy();
+            }
+            if (play_.writer_looks_again && queue_.has_credit() && queue_.unmark_writer()) {
+                return;
+            }
+            writer_woken_.wait();
+        }
+    }
+
+    void wake_reader(bool owed) {
+        if (owed && play_.publisher_wakes) {
+            wake(reader_woken_);
+        }
+    }
+
+    exploration::plain& memory_of(std::size_t index, const std::byte* body) {
+        return play_.watches_addresses ? memory_by_address_[body] : memory_[index];
+    }
+
+    std::deque<exploration::plain> memory_; ///< Of each frame's body.
+    std::map<const std::byte*, exploration::plain> memory_by_address_;
+    std::uint64_t pushed_count_ = 0;
+};
+
+/// Explores `Scenario`, a queue_scenario.
+template<class Scenario>
+exploration::outcome explore(const script& play, const exploration::rules& assumed = {}) {
+    return exploration::run(assumed, 2, [&] { return std::make_unique<Scenario>(play); });
+}
+
+} // namespace zlink::testing

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "fixture.hpp"
+
+#include <arpa/inet.h>
+#include <atomic>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace api_test {
+
+namespace {
+
+std::vector<setting> settings(std::initializer_list<transport> transports,
+                              std::initializer_list<int> io_threads) {
+    std::vector<setting> made;
+    for (const transport via : transports) {
+        for (const int count : io_threads) {
+            made.push_back({via, count});
+        }
+    }
+    return made;
+}
+
+std::string serial_number() {
+    static std::atomic<int> count{0};
+    return std::to_string(::getpid()) + "-" + std::to_string(++count);
+}
+
+/// A port that was free a moment ago.
+std::string free_port() {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), bytes) == 0);
+    REQUIRE(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+    ::close(descriptor);
+    return std::to_string(ntohs(address.sin_port));
+}
+
+} // namespace
+
+std::ostream& operator<<(std::ostream& out, const setting& shown) {
+    static constexpr std::array names{"inproc", "tcp", "ipc"};
+    return out << names[static_cast<unsigned>(shown.via)] << ", " << shown.io_threads
+               << " I/O threads";
+}
+
+std::ostream& operator<<(std::ostream& out, const message& shown) {
+    out << '[';
+    for (const std::string& each : shown.frames) {
+        out << (&each == shown.frames.data() ? "\"" : ", \"") << each << '"';
+    }
+    return out << ']';
+}
+
+std::vector<setting> every_setting() {
+    return settings({transport::inproc, transport::tcp, transport::ipc}, {0, 1, 3});
+}
+
+std::vector<setting> network_settings() {
+    return settings({transport::tcp, transport::ipc}, {0, 1, 3});
+}
+
+std::vector<setting> threaded_settings() {
+    return settings({transport::inproc, transport::tcp, transport::ipc}, {1, 3});
+}
+
+std::string wildcard(transport via) {
+    switch (via) {
+    case transport::inproc:
+        return "inproc://" + serial_number();
+    case transport::tcp:
+        return "tcp://127.0.0.1:*";
+    case transport::ipc:
+        return "ipc://*";
+    }
+    return {};
+}
+
+std::string vacant(transport via) {
+    switch (via) {
+    case transport::inproc:
+        return "inproc://" + serial_number();
+    case transport::tcp:
+        return "tcp://127.0.0.1:" + free_port();
+    case transport::ipc:
+        return "ipc:///tmp/zlink-api-" + serial_number();
+    }
+    return {};
+}
+
+context::context(int io_threads) : handle_(zlink_ctx_new()) {
+    REQUIRE(handle_ != nullptr);
+    REQUIRE(zlink_ctx_set(handle_, ZLINK_IO_THREADS, io_threads) == 0);
+    REQUIRE(zlink_ctx_set(handle_, ZLINK_BLOCKY, 0) == 0);
+}
+
+void context::end() {
+    if (void* const ended = std::exchange(handle_, nullptr); ended != nullptr) {
+        CHECK(zlink_ctx_term(ended) == 0);
+    }
+}
+
+void context::shut_down() {
+    CHECK(zlink_ctx_shutdown(handle_) == 0);
+}
+
+socket::socket(const context& owner, int type) : handle_(zlink_socket(owner, type)) {
+    REQUIRE(handle_ != nullptr);
+    set(ZLINK_SNDTIMEO, patience);
+    set(ZLINK_RCVTIMEO, patience);
+}
+
+socket& socket::operator=(socket&& from) noexcept {
+    close();
+    handle_ = std::exchange(from.handle_, nullptr);
+    return *this;
+}
+
+void socket::close() {
+    if (void* const closed = std::exchange(handle_, nullptr); closed != nullptr) {
+        CHECK(zlink_close(closed) == 0);
+    }
+}
+
+socket& socket::set(int option, int value) {
+    REQUIRE(error_of(zlink_setsockopt(handle_, option, &value, sizeof value)) == ok);
+    return *this;
+}
+
+socket& socket::set(int option, milliseconds value) {
+    return set(option, static_cast<int>(value.count()));
+}
+
+socket& socket::set(int option, std::string_view value) {
+    REQUIRE(error_of(zlink_setsockopt(handle_, option, value.data(), value.size())) == ok);
+    return *this;
+}
+
+int socket::get(int option) const {
+    int value = -1;
+    std::size_t bytes = sizeof value;
+    REQUIRE(error_of(zlink_getsockopt(handle_, option, &value, &bytes)) == ok);
+    return value;
+}
+
+std::string socket::text(int option) const {
+    std::string value(1024, '\0');
+    std::size_t bytes = value.size();
+    REQUIRE(error_of(zlink_getsockopt(handle_, option, value.data(), &bytes)) == ok);
+    return value.substr(0, bytes - 1);
+}
+
+std::string socket::bind(const std::string& endpoint) {
+    REQUIRE(try_bind(endpoint) == ok);
+    return last_endpoint();
+}
+
+void socket::connect(const std::string& endpoint) {
+    REQUIRE(try_connect(endpoint) == ok);
+}
+
+int socket::try_bind(const std::string& endpoint) {
+    return error_of(zlink_bind(handle_, endpoint.c_str()));
+}
+
+int socket::try_connect(const std::string& endpoint) {
+    return error_of(zlink_connect(handle_, endpoint.c_str()));
+}
+
+int socket::unbind(const std::string& endpoint) {
+    return error_of(zlink_unbind(handle_, endpoint.c_str()));
+}
+
+int socket::disconnect(const std::string& endpoint) {
+    return error_of(zlink_disconnect(handle_, endpoint.c_str()));
+}
+
+int socket::send(const message& outgoing, int flags) {
+    for (const std::string& each : outgoing.frames) {
+        const bool is_last = &each == &outgoing.frames.back();
+        if (const int error = send(each, is_last ? flags : flags | ZLINK_SNDMORE); error != ok) {
+            return error;
+        }
+    }
+    return ok;
+}
+
+int socket::send(std::string_view frame, int flags) {
+    return error_of(zlink_send(handle_, frame.data(), frame.size(), flags));
+}
+
+message socket::recv(int flags) {
+    message whole;
+    do {
+        whole.frames.push_back(recv_frame(flags));
+    } while (more());
+    return whole;
+}
+
+std::string socket::recv_frame(int flags) {
+    frame received;
+    REQUIRE(error_of(zlink_msg_recv(received.get(), handle_, flags)) == ok);
+    return received.text();
+}
+
+int socket::recv_error(int flags) {
+    frame received;
+    const int error = error_of(zlink_msg_recv(received.get(), handle_, flags));
+    REQUIRE_MESSAGE(error != ok, "received ", received.text());
+    return error;
+}
+
+int socket::poll(int events, milliseconds longest) const {
+    zlink_pollitem_t item{handle_, -1, static_cast<short>(events), 0};
+    const int count = zlink_poll(&item, 1, static_cast<long>(longest.count()));
+    REQUIRE(error_of(count) == ok);
+    CHECK(count == (item.revents != 0 ? 1 : 0));
+    return item.revents;
+}
+
+frame::frame(std::size_t bytes) {
+    REQUIRE(zlink_msg_init_size(&raw_, bytes) == 0);
+}
+
+frame::frame(std::string_view octets) : frame(octets.size()) {
+    octets.copy(static_cast<char*>(zlink_msg_data(&raw_)), octets.size());
+}
+
+frame::frame(void* data, std::size_t bytes, zlink_free_fn* release, void* hint) {
+    REQUIRE(zlink_msg_init_data(&raw_, data, bytes, release, hint) == 0);
+}
+
+filled fill(socket& from, const message& sent, int flags, int count_max) {
+    for (int count = 0; count < count_max; ++count) {
+        if (const int error = from.send(sent, flags); error != ok) {
+            return {count, error};
+        }
+    }
+    return {count_max, ok};
+}
+
+void await_subscription(socket& publisher, socket& subscriber, const std::string& topic) {
+    const auto give_up = clock::now() + patience;
+    do {
+        REQUIRE(clock::now() < give_up);
+        REQUIRE(publisher.send(topic + "?") == ok);
+    } while (subscriber.poll(ZLINK_POLLIN, 1ms) == 0);
+    REQUIRE(publisher.send(topic + "!") == ok);
+    while (subscriber.recv() != message{topic + "!"}) {
+    }
+}
+
+milliseconds time_of(const std::function<void()>& body) {
+    const auto begin = clock::now();
+    body();
+    return std::chrono::duration_cast<milliseconds>(clock::now() - begin);
+}
+
+} // namespace api_test

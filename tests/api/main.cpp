@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MPL-2.0
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <unistd.h>
+
+namespace {
+
+/// Ends a run in which a call never returned, with a core or a stack to look at.
+constexpr unsigned longest_run_seconds = 280;
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGALRM, [](int) { std::abort(); });
+    ::alarm(longest_run_seconds);
+    return doctest::Context(argc, argv).run();
+}
