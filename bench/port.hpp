@@ -78,8 +78,8 @@ private:
     std::vector<std::unique_ptr<block>> blocks_;
 };
 
-// Bodies to send. The header of the next body is written while the present one is being sent: a copy
-// right behind the store would wait for the processor's store buffer, in every library alike.
+// Bodies to send. The header of the next body is written while the present one is being sent: a
+// copy right behind the store would wait for the processor's store buffer, in every library alike.
 class outgoing_bodies {
 public:
     explicit outgoing_bodies(std::size_t body_bytes)

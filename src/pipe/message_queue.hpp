@@ -128,9 +128,7 @@ public:
 
     /// Counts `count` messages that were marked in the rope, and shows them to the reader.
     /// @return Whether the caller must wake the reader.
-    [[nodiscard]] bool finish_marked(std::uint64_t count) noexcept {
-        return publish(count);
-    }
+    [[nodiscard]] bool finish_marked(std::uint64_t count) noexcept { return publish(count); }
 
     /// Drops the frames of an unfinished message.
     void rollback() noexcept { rope_.rollback(); }
@@ -180,10 +178,10 @@ public:
     [[nodiscard]] bool pop(const frame& done) noexcept {
         place_.offset += done.wire_bytes;
         place_.position += done.wire_bytes;
-        if (done.more() || done.control) {
+        if (done.more()) {
             return false;
         }
-        ++popped_count_;
+        popped_count_ += done.control ? 0 : 1; // Its octets count, so credit for them goes back.
         if (place_.position != visible_ &&
             popped_count_ - returned_count_ < credit_batch_.load(std::memory_order_relaxed))
             [[likely]] {

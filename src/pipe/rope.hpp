@@ -117,9 +117,7 @@ public:
     }
 
     /// Appends the first `bytes` octets of what reserve() returned.
-    void commit(std::size_t bytes) noexcept {
-        write_offset_ += bytes;
-    }
+    void commit(std::size_t bytes) noexcept { write_offset_ += bytes; }
 
     /// Appends a frame whose payload is referenced.
     /// @param payload  Takes over one reference, unless it throws.
@@ -340,8 +338,8 @@ private:
 
     // The producer's.
     alignas(limits::cache_line_bytes) chunk* tail_;
-    std::uint64_t write_offset_ = 0; ///< In tail_.
-    std::uint64_t tail_limit_ = 0;   ///< Offset up to which tail_ can be appended to.
+    std::uint64_t write_offset_ = 0;  ///< In tail_.
+    std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
     std::uint64_t tail_position_ = 0; ///< Octets before tail_, ever.
     chunk* mark_tail_;
     std::uint64_t mark_offset_ = 0;

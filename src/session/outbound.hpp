@@ -51,8 +51,8 @@ public:
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool discard() noexcept;
 
-    /// Appends the frames that are next to `out`, with each SUBSCRIBE and CANCEL command turned into
-    /// the message that peers of version 3.0 take instead.
+    /// Appends the frames that are next to `out`, with each SUBSCRIBE and CANCEL command turned
+    /// into the message that peers of version 3.0 take instead.
     /// @return The octets that advance() needs once all of `out` was written.
     std::size_t copy_subscriptions_as_messages(std::vector<std::byte>& out) const;
 
@@ -78,12 +78,12 @@ private:
 
     pipe::message_queue& queue_;
     rope::cursor sent_;
-    rope::cursor walked_;             ///< How far headers were looked at; not beyond sent_.
-    rope::cursor boundary_;           ///< The last known end of a message.
-    std::uint64_t message_count_ = 0; ///< Messages before boundary_, or fewer (progress).
+    rope::cursor walked_;                  ///< How far headers were looked at; not beyond sent_.
+    rope::cursor boundary_;                ///< The last known end of a message.
+    std::uint64_t message_count_ = 0;      ///< Messages before boundary_, or fewer (progress).
     pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
-    std::uint64_t frame_rest_ = 0;    ///< Octets of the frame at walked_ that are not walked.
-    bool more_ = false;               ///< The frame at walked_, or the last one, has more behind it.
+    std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
+    bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
 };
 
 } // namespace zlink::session

@@ -484,56 +484,57 @@ void session::tire_outbound() {
     if (outbound_->return_credit()) {
         wake_writer();
     }
-    if (out_rest_ == rest::awake) {
-        out_rest_ = rest::tired;
+    if (out_rest_ == wakefulness::awake) {
+        out_rest_ = wakefulness::tired;
         thread_.settle_later(*this);
     }
 }
 
 void session::tire_inbound() {
-    if (in_rest_ == rest::awake) {
-        in_rest_ = rest::tired;
+    if (in_rest_ == wakefulness::awake) {
+        in_rest_ = wakefulness::tired;
         thread_.settle_later(*this);
     }
 }
 
 bool session::on_turn_over() noexcept {
     guarded([this] {
-        if (out_rest_ == rest::tired) {
+        if (out_rest_ == wakefulness::tired) {
             if (outbound_->has_work()) {
-                out_rest_ = rest::awake;
+                out_rest_ = wakefulness::awake;
                 write_some();
             } else {
                 end_->in.mark_reader_asleep();
-                out_rest_ = rest::asleep;
+                out_rest_ = wakefulness::asleep;
             }
         }
-        if (end_ && in_rest_ == rest::tired) {
+        if (end_ && in_rest_ == wakefulness::tired) {
             if (end_->out.credit() != 0) {
                 resume_inbound();
             } else {
                 end_->out.mark_writer_asleep();
-                in_rest_ = rest::asleep;
+                in_rest_ = wakefulness::asleep;
             }
         }
     });
-    return out_rest_ == rest::asleep || in_rest_ == rest::asleep;
+    return out_rest_ == wakefulness::asleep || in_rest_ == wakefulness::asleep;
 }
 
 void session::on_settled() noexcept {
     guarded([this] {
-        if (out_rest_ == rest::asleep && outbound_->has_work() && end_->in.unmark_reader()) {
-            out_rest_ = rest::awake;
+        if (out_rest_ == wakefulness::asleep && outbound_->has_work() && end_->in.unmark_reader()) {
+            out_rest_ = wakefulness::awake;
             write_some();
         }
-        if (end_ && in_rest_ == rest::asleep && end_->out.credit() != 0 && end_->out.unmark_writer()) {
+        if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
+            end_->out.unmark_writer()) {
             resume_inbound();
         }
     });
 }
 
 void session::resume_inbound() {
-    in_rest_ = rest::awake;
+    in_rest_ = wakefulness::awake;
     if (state_ != session_state::traffic) {
         return;
     }
@@ -554,7 +555,7 @@ void session::on_events(std::uint32_t happened) noexcept {
     }
     guarded([&] {
         if ((happened & pipe::event::readable) != 0) {
-            out_rest_ = rest::awake;
+            out_rest_ = wakefulness::awake;
             write_some();
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
@@ -636,7 +637,7 @@ void session::lost(errc reason) noexcept {
         end_.reset();
         inbound_.reset();
         outbound_.reset();
-        in_rest_ = out_rest_ = rest::awake;
+        in_rest_ = out_rest_ = wakefulness::awake;
         thread_.forget(*this);
         is_warm_ = false;
     }

@@ -157,13 +157,13 @@ private:
     bool is_warm_ = false; ///< The sweep knows of us.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
-    enum class rest : std::uint8_t {
+    enum class wakefulness : std::uint8_t {
         awake,
         tired,  ///< Nothing to do; will look once more at the end of the turn.
         asleep, ///< The queue is marked; a letter will come.
     };
-    rest out_rest_ = rest::awake;
-    rest in_rest_ = rest::awake;
+    wakefulness out_rest_ = wakefulness::awake;
+    wakefulness in_rest_ = wakefulness::awake;
 };
 
 } // namespace zlink::session

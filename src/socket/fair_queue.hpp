@@ -94,6 +94,9 @@ public:
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
+    /// Whether it is one of those that we receive from.
+    bool holds(const peer& asked) const noexcept { return peers_.holds(asked); }
+
     /// Looks at what is at the front of `about` now rather than when its turn comes. If that is
     /// nothing, we will be told when there is something.
     void look_at(peer& about) {
@@ -146,6 +149,20 @@ public:
         receiving_ = nullptr;
         peers_.advance();
         pace_.count();
+    }
+
+    /// Drops what is known to have come from `about`, to the end of its last message.
+    void drop_received(peer& about) {
+        if (!peers_.is_active(about)) {
+            return; // It was found empty, and nothing has been heard of it since.
+        }
+        pipe::frame front;
+        while (about.peek(front)) {
+            about.drop(front);
+        }
+        if (receiving_ == &about) {
+            receiving_ = nullptr;
+        }
     }
 
     /// The peer in the middle of whose message we are, or null.

@@ -32,7 +32,7 @@ public:
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer& woken) override { balancer_.activate(woken); }
     void on_closed(peer& gone) override { balancer_.detach(gone); }
-    bool reads_after_close() const noexcept override { return true; }
+    bool reads_after_close(const peer& gone) const noexcept override { return only_ == &gone; }
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }

@@ -28,14 +28,14 @@ public:
     virtual void on_readable(peer& woken) = 0;
     /// A pipe that was found full has room.
     virtual void on_writable(peer& woken) = 0;
-    /// The other side of a pipe let go, but some of what it sent is not read yet: nothing may be sent
-    /// there any more.
+    /// The other side of a pipe let go, but some of what it sent is not read yet: nothing may be
+    /// sent there any more.
     virtual void on_closed(peer& gone);
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 
-    /// Whether what a peer sent before it went is still of interest.
-    virtual bool reads_after_close() const noexcept = 0;
+    /// Whether what `gone` sent before it went is still of interest.
+    virtual bool reads_after_close(const peer& gone) const noexcept = 0;
 
     /// Sends one frame.
     /// @error again          It would have to wait.

@@ -13,7 +13,7 @@ public:
     void on_detached(peer& removed) override { queue_.detach(removed); }
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer&) override {}
-    bool reads_after_close() const noexcept override { return true; }
+    bool reads_after_close(const peer&) const noexcept override { return true; }
 
     result<void> send(outgoing&) override { return errc::not_supported; }
     result<void> recv(incoming& target) override { return queue_.recv(target); }

@@ -13,7 +13,7 @@ public:
     void on_detached(peer& removed) override { balancer_.detach(removed); }
     void on_readable(peer&) override {}
     void on_writable(peer& woken) override { balancer_.activate(woken); }
-    bool reads_after_close() const noexcept override { return false; }
+    bool reads_after_close(const peer&) const noexcept override { return false; }
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming&) override { return errc::not_supported; }

@@ -47,6 +47,9 @@ result<void> req::send(outgoing& source) {
         if (target == nullptr) {
             return errc::again;
         }
+        // What it sent before it was asked is no answer.
+        skips_rest_ = skips_rest_ && queue_.receiving() != target;
+        queue_.drop_received(*target);
         if (options_.req_correlate) {
             ++request_id_;
             target->push_octets(reinterpret_cast<const std::byte*>(&request_id_),

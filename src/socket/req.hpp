@@ -20,7 +20,7 @@ public:
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer& woken) override { balancer_.activate(woken); }
     void on_closed(peer& gone) override { balancer_.detach(gone); }
-    bool reads_after_close() const noexcept override { return true; }
+    bool reads_after_close(const peer&) const noexcept override { return true; }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;

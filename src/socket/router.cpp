@@ -71,26 +71,39 @@ void router::identify(peer& added) {
     }
     const auto [place, is_new] = peers_by_id_.try_emplace(id, &added);
     if (!is_new && place->second != &added) {
-        if (!options_.router_handover) {
-            // The name is taken. As in libzmq the newcomer is neither read nor written to.
-            queue_.detach(added);
-            return;
-        }
         peer& before = *place->second;
-        before.routing_id = make_routing_id();
-        peers_by_id_.emplace(before.routing_id, &before);
-        if (sending_ == &before) {
-            sending_ = nullptr;
+        if (!before.is_closed_by_peer()) {
+            // As in libzmq, who has no name is neither read nor written to.
+            if (!options_.router_handover) {
+                queue_.detach(added);
+                return;
+            }
+            silence(before);
         }
         place->second = &added;
     }
     added.routing_id = std::move(id);
 }
 
+/// Takes the name away from a peer whose name another one has now. A message that is being passed
+/// in either direction is finished or dropped.
+void router::silence(peer& before) {
+    before.routing_id.clear();
+    if (receiving_ != &before) {
+        queue_.detach(before);
+    }
+    if (sending_ == &before) {
+        sending_ = nullptr;
+        before.rollback();
+    }
+}
+
 void router::on_readable(peer& woken) {
     // What was announced must be known before anything is sent to that peer.
-    queue_.activate(woken);
-    queue_.look_at(woken);
+    if (queue_.holds(woken)) {
+        queue_.activate(woken);
+        queue_.look_at(woken);
+    }
 }
 
 result<void> router::send(outgoing& source) {
@@ -150,6 +163,9 @@ result<void> router::recv(incoming& target) {
         queue_.took(from, target.more);
         if (!target.more) {
             receiving_ = nullptr;
+            if (from.routing_id.empty()) [[unlikely]] {
+                queue_.detach(from); // It was silenced meanwhile.
+            }
         }
         return {};
     }

@@ -22,7 +22,7 @@ public:
     void on_peer_info(peer& about) override;
     void on_readable(peer& woken) override;
     void on_writable(peer&) override {}
-    bool reads_after_close() const noexcept override { return true; }
+    bool reads_after_close(const peer& gone) const noexcept override { return queue_.holds(gone); }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
@@ -44,6 +44,7 @@ private:
     };
 
     void identify(peer& added);
+    void silence(peer& before);
     std::string make_routing_id();
     result<void> choose(const outgoing& routing_id);
 

@@ -179,7 +179,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         pipe::frame front;
-        if (pattern_->reads_after_close() && about.peek(front)) {
+        if (pattern_->reads_after_close(about) && about.peek(front)) {
             // It goes once everything that it sent was received.
             about.end().in.unmark_reader();
             pattern_->on_closed(about);

@@ -24,7 +24,7 @@ public:
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override;
     void on_writable(peer&) override {}
-    bool reads_after_close() const noexcept override { return !is_pub(); }
+    bool reads_after_close(const peer&) const noexcept override { return !is_pub(); }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;

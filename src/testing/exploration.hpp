@@ -49,9 +49,9 @@ public:
     };
 
     struct outcome {
-        std::string failure;            ///< Empty: there is none.
-        std::vector<std::string> trace; ///< What led to it, an operation each.
-        bool complete = false;          ///< Every choice was tried.
+        std::string failure;   ///< Empty: there is none.
+        std::string trace;     ///< What led to it, an operation a line.
+        bool complete = false; ///< Every choice was tried.
         std::uint64_t execution_count = 0;
         std::uint64_t state_count = 0;
     };
@@ -276,14 +276,15 @@ private:
         trace_.push_back({who, operation, where, value});
     }
 
-    std::vector<std::string> spelled_trace() const {
-        std::vector<std::string> lines;
+    std::string spelled_trace() const {
+        std::string lines;
         for (const traced_operation& each : trace_) {
-            std::string line = "thread " + std::to_string(each.who) + " " + each.operation;
+            lines += each.who == no_thread ? "nobody" : "thread " + std::to_string(each.who);
+            lines.append(" ").append(each.operation);
             if (each.where != nowhere) {
-                line += " #" + std::to_string(each.where) + " " + std::to_string(each.value);
+                lines += " #" + std::to_string(each.where) + " " + std::to_string(each.value);
             }
-            lines.push_back(std::move(line));
+            lines += '\n';
         }
         return lines;
     }
@@ -292,11 +293,9 @@ private:
 
     word load(std::size_t where, std::memory_order order) {
         std::size_t age = 0;
-        if (running_ != no_thread) {
+        // A delayed store of its own is what a thread sees, whatever the others do.
+        if (running_ != no_thread && !memory_.has_delayed(running_, where)) {
             step();
-            if (memory_.has_delayed(running_, where)) {
-                memory_.perform_delayed(running_); // A thread sees its own stores.
-            }
             age = choose(memory_.readable_count(running_, where));
         }
         const word found = memory_.load(running_, where, order, age);

@@ -48,8 +48,8 @@ private:
 
 exploration::outcome explore(litmus::thread_function* first, litmus::thread_function* second,
                              seen& results, const exploration::rules& assumed = {}) {
-    return exploration::run(
-        assumed, 2, [&] { return std::make_unique<litmus>(first, second, results); });
+    return exploration::run(assumed, 2,
+                            [&] { return std::make_unique<litmus>(first, second, results); });
 }
 
 seen results_of(litmus::thread_function* first, litmus::thread_function* second,

@@ -141,9 +141,14 @@ public:
         return locations_[where].values.size() - threads_[who].known.seen[where];
     }
 
-    /// @param age  Which of them it returns; 0: the newest.
+    /// @param age  Which of them it returns; 0: the newest. A store of the thread's own that is
+    ///             delayed is newer still.
     word load(std::size_t who, std::size_t where, std::memory_order order, std::size_t age) {
         location& used = access(who, where);
+        if (const delayed_store* const own = newest_delayed(who, where); own != nullptr) {
+            note(who, where, own->what);
+            return own->what;
+        }
         const std::size_t index = used.values.size() - 1 - age;
         const stored_word& found = used.values[index];
         if (who != no_thread) {
@@ -162,10 +167,13 @@ public:
             used.values.back().what = what;
             return;
         }
-        threads_[who].delayed.push_back(
-            {where, what, releases(order) ? threads_[who].known : knowledge{}});
-        if (!rules_.compiler_delays_stores) {
-            perform_delayed(who);
+        const bool is_release = releases(order);
+        const delayed_store made{where, what, is_release ? threads_[who].known : knowledge{},
+                                 is_release};
+        if (rules_.compiler_delays_stores) {
+            threads_[who].delayed.push_back(made);
+        } else {
+            perform(who, made);
         }
         note(who, where, what);
     }
@@ -189,10 +197,11 @@ public:
         }
         if (change(after)) {
             // What the value that it replaces carried goes on: a release sequence.
-            perform(who, {where, after, before.carried});
+            knowledge carried = before.carried;
             if (releases(order)) {
-                used.values.back().carried.join(threads_[who].known, location_count_);
+                carried.join(threads_[who].known, location_count_);
             }
+            perform(who, {where, after, carried, releases(order)});
         }
         note(who, where, before.what);
         return before.what;
@@ -223,9 +232,7 @@ public:
 
     bool has_delayed(std::size_t who) const { return !threads_[who].delayed.empty(); }
     bool has_delayed(std::size_t who, std::size_t where) const {
-        const auto& delayed = threads_[who].delayed;
-        return std::any_of(delayed.begin(), delayed.end(),
-                           [&](const delayed_store& each) { return each.where == where; });
+        return newest_delayed(who, where) != nullptr;
     }
 
     void perform_oldest_delayed(std::size_t who) {
@@ -256,8 +263,9 @@ public:
 
     /// Hashes what makes a difference to what can happen: what can still be read, and who may use
     /// what, no matter how it came to that.
-    std::uint64_t hash() const {
-        const relevance relevant = find_relevance();
+    std::uint64_t hash() {
+        find_relevance(relevance_);
+        const relevance& relevant = relevance_;
         std::uint64_t hash = 0;
         for (const thread_state& each : threads_) {
             hash = mix(hash, each.ended);
@@ -295,17 +303,16 @@ public:
 
     /// A number that is the same in another execution: `what`, unless it is an address.
     std::uint64_t canonical(word what) const {
-        if (what.is_address) {
-            for (std::size_t where = 0; where < location_count_; ++where) {
-                const location& each = locations_[where];
-                if (each.exists && each.address >= what.bits && each.address - what.bits < 64) {
-                    return address_tag + 1 + rank(where);
-                }
-            }
-            // Where something was that is gone: nobody may follow that.
-            return looks_like_address(what.bits) ? address_tag : what.bits;
+        if (!what.is_address || !looks_like_address(what.bits)) {
+            return what.bits;
         }
-        return what.bits;
+        for (std::size_t where = 0; where < location_count_; ++where) {
+            const location& each = locations_[where];
+            if (each.exists && each.address >= what.bits && each.address - what.bits < 64) {
+                return address_tag + 1 + rank(where);
+            }
+        }
+        return address_tag; // What was there is gone: nobody may follow that.
     }
 
     static std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -350,8 +357,7 @@ private:
         bool covers(const knowledge& other, std::size_t location_count) const noexcept {
             return std::equal(seen.begin(), seen.begin() + location_count, other.seen.begin(),
                               std::greater_equal<>{}) &&
-                   std::equal(time.begin(), time.end(), other.time.begin(),
-                              std::greater_equal<>{});
+                   std::equal(time.begin(), time.end(), other.time.begin(), std::greater_equal<>{});
         }
     };
 
@@ -379,6 +385,7 @@ private:
         std::size_t where;
         word what;
         knowledge carried;
+        bool is_release;
     };
 
     struct thread_state {
@@ -391,7 +398,7 @@ private:
     /// What tells states apart: of the values of a location those that some thread may still read,
     /// and of a thread's life the times at which it used something that still exists.
     struct relevance {
-        std::array<std::size_t, locations_max> oldest;
+        std::array<std::uint8_t, locations_max> oldest;
         std::array<std::vector<std::uint16_t>, threads_max> used; ///< In order.
 
         /// How many of the times are up to `time`.
@@ -402,8 +409,10 @@ private:
         }
     };
 
-    relevance find_relevance() const {
-        relevance found;
+    void find_relevance(relevance& found) const {
+        for (auto& each : found.used) {
+            each.clear();
+        }
         const auto add = [&](std::size_t thread, std::uint16_t time) {
             if (time != 0) {
                 found.used[thread].push_back(time);
@@ -414,8 +423,7 @@ private:
             found.oldest[where] = newest(where);
             for (const thread_state& thread : threads_) {
                 if (!thread.ended) {
-                    found.oldest[where] =
-                        std::min<std::size_t>(found.oldest[where], thread.known.seen[where]);
+                    found.oldest[where] = std::min(found.oldest[where], thread.known.seen[where]);
                 }
             }
             for (std::size_t thread = 0; each.exists && thread < threads_.size(); ++thread) {
@@ -435,7 +443,6 @@ private:
             std::sort(each.begin(), each.end());
             each.erase(std::unique(each.begin(), each.end()), each.end());
         }
-        return found;
     }
 
     std::uint64_t mix_times(std::uint64_t hash, const times& mixed,
@@ -450,8 +457,8 @@ private:
                                 const relevance& relevant) const {
         for (std::size_t where = 0; where < location_count_; ++where) {
             if (locations_[where].exists) {
-                const std::size_t oldest = relevant.oldest[where];
-                hash = mix(hash, std::max<std::size_t>(known.seen[where], oldest) - oldest);
+                const std::uint8_t oldest = relevant.oldest[where];
+                hash = mix(hash, std::size_t{std::max(known.seen[where], oldest)} - oldest);
             }
         }
         return mix_times(hash, known.time, relevant);
@@ -499,13 +506,29 @@ private:
         return used;
     }
 
+    const delayed_store* newest_delayed(std::size_t who, std::size_t where) const {
+        if (who == no_thread) {
+            return nullptr;
+        }
+        const auto& delayed = threads_[who].delayed;
+        const auto found =
+            std::find_if(delayed.rbegin(), delayed.rend(),
+                         [&](const delayed_store& each) { return each.where == where; });
+        return found == delayed.rend() ? nullptr : &*found;
+    }
+
     void perform(std::size_t who, const delayed_store& what) {
         location& used = locations_[what.where];
         ZLINK_ASSERT(used.values.size() < values_max);
         const auto index = static_cast<std::uint8_t>(used.values.size());
-        threads_[who].known.seen[what.where] = index;
+        knowledge& known = threads_[who].known;
+        known.seen[what.where] = index;
         used.values.push_back({what.what, what.carried});
-        used.values.back().carried.seen[what.where] = index;
+        knowledge& carried = used.values.back().carried;
+        if (what.is_release) {
+            carried.seen = known.seen; // What was delayed before is performed, and comes with it.
+        }
+        carried.seen[what.where] = index;
     }
 
     /// Adds to the history of `who` that it did something, and what it saw.
@@ -561,6 +584,7 @@ private:
     std::vector<location> locations_;
     std::size_t location_count_ = 0;
     std::vector<plain_state> plains_;
+    relevance relevance_; ///< Kept only to save allocations.
     const char* failure_ = nullptr;
 };
 

@@ -48,7 +48,10 @@ struct script {
     /// Look for races between all uses of an address, not only between those of one body. Only
     /// where the allocator gives no address twice.
     bool watches_addresses = false;
-    std::size_t write_bytes_max = SIZE_MAX; ///< What a session's stream takes at once.
+
+    // For readers that are sessions.
+    std::size_t write_bytes_max = SIZE_MAX;  ///< What the stream takes at once.
+    std::size_t connection_bytes = SIZE_MAX; ///< When it is lost and replaced, once.
 };
 
 /// A queue with a writer that follows a script and sleeps when it is out of credit. Who derives
@@ -63,8 +66,7 @@ public:
     static constexpr std::size_t body_bytes = 300;
     static constexpr std::size_t block_bytes = 10;
 
-    explicit queue_scenario(const script& play)
-        : play_(play), queue_(*make_queue(play.allowed)) {
+    explicit queue_scenario(const script& play) : play_(play), queue_(*make_queue(play.allowed)) {
         for (const act each : play.acts) {
             switch (each) {
             case act::two_parts:
@@ -98,7 +100,8 @@ public:
         hash = mix_words(hash, &queue_, sizeof queue_);
         exploration::memory().for_each_address([&](std::uintptr_t address) {
             // What is not part of the scenario or of the queue is a chunk's.
-            if (!lies_in(address, this, sizeof *this) && !lies_in(address, &queue_, sizeof queue_)) {
+            if (!lies_in(address, this, sizeof *this) &&
+                !lies_in(address, &queue_, sizeof queue_)) {
                 const auto* const chunk = reinterpret_cast<const explored_queue::chunk*>(
                     address - offsetof(explored_queue::chunk, end));
                 hash = mix_word(hash, reinterpret_cast<std::uintptr_t>(chunk->next));
@@ -126,7 +129,6 @@ protected:
         ~counted_block() { --alive; }
 
         std::uint64_t& alive;
-        exploration::plain memory;
         std::byte octets[block_bytes]{};
     };
 
@@ -157,12 +159,17 @@ protected:
     }
 
     /// Checks that `body` is the block of the frame `index`.
-    void check_block(std::size_t index, pipe::block* body) {
+    void check_block(std::size_t index, const pipe::block* body) {
         const act made_by = expected_[index].made_by;
         exploration::require(made_by == act::control || made_by == act::referenced,
                              "a frame is not what was pushed");
         exploration::require(blocks_alive_ != 0, "a block was freed while it was referenced");
-        static_cast<counted_block*>(body)->memory.note_read();
+        memory_of(index, body->data).note_read();
+    }
+
+    /// The memory of the body of the frame `index`, which lies at `body`.
+    exploration::plain& memory_of(std::size_t index, const std::byte* body) {
+        return play_.watches_addresses ? memory_by_address_[body] : memory_[index];
     }
 
     static std::uint64_t mix_words(std::uint64_t hash, const void* from, std::size_t bytes) {
@@ -248,7 +255,7 @@ private:
 
     counted_block* make_block() {
         auto* const made = new counted_block{blocks_alive_};
-        made->memory.note_write();
+        memory_of(pushed_count_, made->data).note_write();
         ++pushed_count_;
         return made;
     }
@@ -279,10 +286,6 @@ private:
         if (owed && play_.publisher_wakes) {
             wake(reader_woken_);
         }
-    }
-
-    exploration::plain& memory_of(std::size_t index, const std::byte* body) {
-        return play_.watches_addresses ? memory_by_address_[body] : memory_[index];
     }
 
     std::deque<exploration::plain> memory_; ///< Of each frame's body.

@@ -2,7 +2,6 @@
 #include "fixture.hpp"
 
 #include <arpa/inet.h>
-#include <atomic>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -106,6 +105,22 @@ void context::end() {
 
 void context::shut_down() {
     CHECK(zlink_ctx_shutdown(handle_) == 0);
+}
+
+void context::let_io_happen() const {
+    void* const idle = zlink_socket(handle_, ZLINK_PULL);
+    REQUIRE(idle != nullptr);
+    zlink_pollitem_t item{idle, -1, ZLINK_POLLIN, 0};
+    CHECK(zlink_poll(&item, 1, 1) == 0);
+    zlink_close(idle);
+}
+
+void wait_until(const context& owner, const std::function<bool()>& is_true) {
+    const auto give_up = clock::now() + patience;
+    while (!is_true()) {
+        REQUIRE(clock::now() < give_up);
+        owner.let_io_happen();
+    }
 }
 
 socket::socket(const context& owner, int type) : handle_(zlink_socket(owner, type)) {
@@ -232,6 +247,10 @@ frame::frame(std::string_view octets) : frame(octets.size()) {
 
 frame::frame(void* data, std::size_t bytes, zlink_free_fn* release, void* hint) {
     REQUIRE(zlink_msg_init_data(&raw_, data, bytes, release, hint) == 0);
+}
+
+void count_release(void*, void* hint) {
+    static_cast<std::atomic<int>*>(hint)->fetch_add(1);
 }
 
 filled fill(socket& from, const message& sent, int flags, int count_max) {

@@ -4,6 +4,7 @@
 #include "zlink.h"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <doctest/doctest.h>
@@ -84,9 +85,15 @@ public:
     void end();
     void shut_down();
 
+    /// Gives the I/O, which may be ours to drive, a moment to happen.
+    void let_io_happen() const;
+
 private:
     void* handle_;
 };
+
+/// Calls `is_true` until it is, letting I/O happen in between; the test ends if it never is.
+void wait_until(const context& owner, const std::function<bool()>& is_true);
 
 /// A socket that waits no longer than `patience`.
 class socket {
@@ -158,6 +165,9 @@ public:
 private:
     zlink_msg_t raw_;
 };
+
+/// A zlink_free_fn that counts its calls in the std::atomic<int> that `hint` points to.
+void count_release(void* data, void* hint);
 
 /// Sends `message` so often that `from` waits for room: what one pipe holds, and how it failed.
 struct filled {

@@ -91,7 +91,6 @@ TEST_CASE("pull: receives from its peers strictly in turn, a message each") {
             socket& push = pushes.emplace_back(owner, ZLINK_PUSH);
             push.connect(endpoint);
             REQUIRE(push.send(name) == ok);
-            // All that it sends comes at once and stays ahead of our reading.
             CHECK(pull.recv() == message{name});
         }
         for (socket& push : pushes) {
@@ -99,9 +98,8 @@ TEST_CASE("pull: receives from its peers strictly in turn, a message each") {
             for (int number = 0; number < rounds; ++number) {
                 REQUIRE(push.send(message{name, std::to_string(number), "tail"}) == ok);
             }
-            // Once it can take the marker on a pipe of its own, the rest is on its way.
         }
-        // Wait until all three have something there, which shows in the first nine messages.
+
         std::array<int, 3> counts{};
         int unfair_count = 0;
         for (int number = 0; number < 3 * rounds; ++number) {
@@ -114,6 +112,7 @@ TEST_CASE("pull: receives from its peers strictly in turn, a message each") {
             unfair_count += most - least > 1;
         }
         CHECK(counts == std::array{rounds, rounds, rounds});
+        // Elsewhere octets may take their time, and whoever is there has its turn.
         if (over.via == transport::inproc) {
             CHECK(unfair_count == 0);
         }
@@ -193,10 +192,7 @@ TEST_CASE("dealer: sends nothing to a peer that has gone, though what it sent wa
         REQUIRE(gone.send("last words") == ok);
         REQUIRE(dealer.poll(ZLINK_POLLIN) == ZLINK_POLLIN);
         gone.close();
-        const auto give_up = clock::now() + patience;
-        while (dealer.poll(ZLINK_POLLOUT, 1ms) != 0) {
-            REQUIRE(clock::now() < give_up);
-        }
+        wait_until(owner, [&] { return dealer.poll(ZLINK_POLLOUT, 0ms) == 0; });
         there.connect(endpoint);
 
         for (int number = 0; number < 10; ++number) {

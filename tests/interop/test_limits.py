@@ -315,6 +315,8 @@ def test_an_event_loop_on_the_descriptor_misses_nothing(transport, pairing, peer
 
 @pairings
 def test_conflate_keeps_the_last(pairing, peers, wildcard):
+    if "zlink" in pairing or pairing == "inproc":
+        pytest.skip("ZMQ_CONFLATE is not there yet, see docs/compatibility.md")
     first, second = [peers(kind) for kind in pairing.split("-")]
     pull = first.socket("PULL", CONFLATE=1)
     push = second.socket("PUSH")
