@@ -92,7 +92,8 @@ constexpr queue_limits one_octet{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
-TEST_SUITE("pipe") {
+// All of it is one thread: slow under the thread sanitizer, and nothing for it to see.
+TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings: a reader that sleeps whenever it can misses nothing") {
         check_all({{message, message, message}});

@@ -181,7 +181,8 @@ constexpr queue_limits one_octet{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
-TEST_SUITE("session") {
+// All of it is one thread: slow under the thread sanitizer, and nothing for it to see.
+TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings of a sending session: nothing is lost and nobody sleeps for ever") {
         check_all({{message, message}});

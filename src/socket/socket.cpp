@@ -364,6 +364,7 @@ void socket::release_binding(binding& undone) noexcept {
         }
     }
     if (undone.listener) {
+        undone.listener->remove_file();
         undone.thread->post([listener = undone.listener, &owner = context_] {
             listener->stop();
             owner.on_session_gone();

@@ -9,18 +9,30 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ZLINK_FIBER_ASAN 1
-#elif defined(__has_feature)
+#elif defined(__SANITIZE_THREAD__)
+#define ZLINK_FIBER_TSAN 1
+#elif defined(__has_feature) // Clang has no macros for what is built in.
 #if __has_feature(address_sanitizer)
 #define ZLINK_FIBER_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define ZLINK_FIBER_TSAN 1
 #endif
 #endif
-#ifdef ZLINK_FIBER_ASAN
+#if defined(ZLINK_FIBER_ASAN)
 #include <sanitizer/common_interface_defs.h>
+#elif defined(ZLINK_FIBER_TSAN)
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace zlink::testing {
 
-/// A stack on which a function runs until it switches to another fiber.
+#ifdef ZLINK_FIBER_TSAN
+inline constexpr bool has_thread_sanitizer = true;
+#else
+inline constexpr bool has_thread_sanitizer = false;
+#endif
+
+/// A stack on which a function runs until it switches to another fiber. The sanitizers are told.
 ///
 /// @threads One.
 class fiber {
@@ -28,7 +40,11 @@ public:
     static constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
 
     /// Stands for the stack that the caller is on.
-    fiber() noexcept = default;
+    fiber() noexcept {
+#ifdef ZLINK_FIBER_TSAN
+        state_ = __tsan_get_current_fiber();
+#endif
+    }
 
     /// @param body  Runs from the first switch on, and ends with leave().
     explicit fiber(std::function<void()> body)
@@ -39,28 +55,45 @@ public:
         context_.uc_stack.ss_size = stack_bytes;
         context_.uc_link = nullptr;
         makecontext(&context_, &fiber::enter, 0);
+#ifdef ZLINK_FIBER_TSAN
+        state_ = __tsan_create_fiber(0);
+#endif
     }
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
+    ~fiber() {
+#ifdef ZLINK_FIBER_TSAN
+        if (stack_ != nullptr) {
+            __tsan_destroy_fiber(state_);
+        }
+#endif
+    }
+
     /// Goes on with `to`. Returns when somebody switches back to this fiber, which is the running
     /// one.
-    void switch_to(fiber& to) noexcept { switch_from(this, to); }
+    void switch_to(fiber& to) noexcept {
+        switch_from(this, to);
+    }
 
     /// As switch_to, for good.
-    void leave(fiber& to) noexcept { switch_from(nullptr, to); }
+    void leave(fiber& to) noexcept {
+        switch_from(nullptr, to);
+    }
 
 private:
     /// @param kept  This fiber, or null if it never runs again.
     void switch_from([[maybe_unused]] fiber* kept, fiber& to) noexcept {
         from_ = this;
         to_ = &to;
-#ifdef ZLINK_FIBER_ASAN
-        __sanitizer_start_switch_fiber(kept != nullptr ? &kept->fake_stack_ : nullptr, to.bottom_,
+#if defined(ZLINK_FIBER_ASAN)
+        __sanitizer_start_switch_fiber(kept != nullptr ? &kept->state_ : nullptr, to.bottom_,
                                        to.bytes_);
+#elif defined(ZLINK_FIBER_TSAN)
+        __tsan_switch_to_fiber(to.state_, 0);
 #endif
         swapcontext(&context_, &to.context_);
-        arrive(fake_stack_);
+        arrive(state_);
     }
 
     static void enter() noexcept {
@@ -68,9 +101,9 @@ private:
         to_->body_();
     }
 
-    static void arrive([[maybe_unused]] void* fake_stack) noexcept {
+    static void arrive([[maybe_unused]] void* state) noexcept {
 #ifdef ZLINK_FIBER_ASAN
-        __sanitizer_finish_switch_fiber(fake_stack, &from_->bottom_, &from_->bytes_);
+        __sanitizer_finish_switch_fiber(state, &from_->bottom_, &from_->bytes_);
 #endif
     }
 
@@ -81,7 +114,7 @@ private:
     std::unique_ptr<std::byte[]> stack_;
     const void* bottom_ = nullptr;
     std::size_t bytes_ = 0;
-    void* fake_stack_ = nullptr; ///< The address sanitizer's.
+    void* state_ = nullptr; ///< The sanitizer's.
     ucontext_t context_{};
 };
 

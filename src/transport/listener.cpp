@@ -24,11 +24,11 @@ errc last_error() noexcept {
 }
 
 result<listening> listen_at(const socket_address& address, const socket_options& options) {
-    const result<int> opened = open_socket(address.family(), options);
-    if (!opened) {
-        return opened.error();
+    const result<int> created = open_socket(address.family(), options);
+    if (!created) {
+        return created.error();
     }
-    const int descriptor = *opened;
+    const int descriptor = *created;
     if (address.family() != AF_UNIX) {
         const int on = 1;
         ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -39,7 +39,10 @@ result<listening> listen_at(const socket_address& address, const socket_options&
         ::close(descriptor);
         return error;
     }
-    return listening{descriptor, local_endpoint_text(descriptor), {}, {}};
+    listening opened;
+    opened.descriptor = descriptor;
+    opened.endpoint_text = local_endpoint_text(descriptor);
+    return opened;
 }
 
 /// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
@@ -57,6 +60,11 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
     result<listening> opened = listen_at(*address, options);
     if (opened && path[0] != '@') {
         opened->unlink_path = path;
+        struct stat made;
+        if (::lstat(path.c_str(), &made) == 0) {
+            opened->file_device = made.st_dev;
+            opened->file_number = made.st_ino;
+        }
     }
     return opened;
 }
@@ -123,12 +131,6 @@ void listener::stop() noexcept {
     if (descriptor < 0) {
         return;
     }
-    if (!opened_.unlink_path.empty()) {
-        ::unlink(opened_.unlink_path.c_str());
-    }
-    if (!opened_.unlink_folder.empty()) {
-        ::rmdir(opened_.unlink_folder.c_str());
-    }
     boost::system::error_code ignored;
     if (socket_.is_open()) {
         socket_.close(ignored);
@@ -137,6 +139,20 @@ void listener::stop() noexcept {
     }
     pause_timer_.cancel();
     handler_ = nullptr;
+}
+
+void listener::remove_file() const noexcept {
+    if (opened_.unlink_path.empty()) {
+        return;
+    }
+    struct stat found;
+    if (::lstat(opened_.unlink_path.c_str(), &found) == 0 && found.st_dev == opened_.file_device &&
+        found.st_ino == opened_.file_number) {
+        ::unlink(opened_.unlink_path.c_str());
+    }
+    if (!opened_.unlink_folder.empty()) {
+        ::rmdir(opened_.unlink_folder.c_str());
+    }
 }
 
 void listener::wait() {

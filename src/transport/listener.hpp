@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,9 +19,11 @@ namespace zlink::transport {
 /// A descriptor that listens, and what must be removed when it stops.
 struct listening {
     int descriptor = -1;
-    std::string endpoint_text; ///< With the port or path that was chosen.
-    std::string unlink_path;   ///< A file to remove when listening ends; may be empty.
-    std::string unlink_folder; ///< A folder to remove after it; may be empty.
+    std::string endpoint_text;     ///< With the port or path that was chosen.
+    std::string unlink_path;       ///< A file to remove when listening ends; may be empty.
+    std::string unlink_folder;     ///< A folder to remove after it; may be empty.
+    std::uint64_t file_device = 0; ///< Which file `unlink_path` is: another listener may take the
+    std::uint64_t file_number = 0; ///< path over.
 };
 
 /// Starts to listen at `where`.
@@ -32,7 +35,7 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 /// Takes connections from a listening descriptor. When descriptors run out it pauses and goes on
 /// later.
 ///
-/// @threads The I/O thread that it lives on, but the constructor: any.
+/// @threads The I/O thread that it lives on, but the constructor and remove_file(): any.
 class listener final : public ref_counted<listener> {
 public:
     /// Gets each connection's descriptor, which it owns from then on.
@@ -45,8 +48,12 @@ public:
     /// Starts to take connections.
     void start(accept_handler handler);
 
-    /// Stops listening and removes an ipc listener's file. No connection is handed over any more.
+    /// Stops listening. No connection is handed over any more.
     void stop() noexcept;
+
+    /// Removes an ipc listener's file, so that its path is free. Before stop(), once.
+    /// @threads any
+    void remove_file() const noexcept;
 
 private:
     void wait();
