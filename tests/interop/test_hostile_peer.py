@@ -259,7 +259,6 @@ def test_a_socket_type_that_does_not_fit(kind, service):
         b"\x05READY\x0bSocket-Type\x7f\xff\xff\xffDEALER",
         b"\x05READY\xffSocket-Type",
         b"\x05READY\x00\x00\x00\x00\x00",
-        b"\x05READY",
         b"\x05ERROR",
         b"\x05ERROR\xffshort",
         b"\x05HELLO\x00\x00",
