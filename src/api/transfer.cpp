@@ -152,7 +152,7 @@ extern "C" int zlink_sendiov(void* socket, iovec* frames, size_t count, int flag
         int sent_bytes = 0;
         for (size_t index = 0; index < count; ++index) {
             const bool is_last = index + 1 == count;
-            const int frame_flags = is_last ? flags & ~ZLINK_SNDMORE : flags | ZLINK_SNDMORE;
+            const int frame_flags = is_last ? flags & ~ZLINK_SNDMORE : flags;
             const int sent =
                 send_octets(socket, frames[index].iov_base, frames[index].iov_len, frame_flags);
             if (sent < 0) {

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
 /// Longest that a call waits for what must happen.
-constexpr milliseconds patience{20000};
+constexpr milliseconds patience{10000};
 /// How long a call waits for what must not happen.
 constexpr milliseconds moment{20};
 
