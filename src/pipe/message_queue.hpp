@@ -29,6 +29,13 @@ struct frame {
 
     /// The referenced block, which the caller now holds instead of the queue.
     block* take_reference() const noexcept { return std::exchange(*reference, nullptr); }
+
+    /// Lets go of the referenced block, if there is one, before the queue does.
+    void drop_reference() const noexcept {
+        if (reference != nullptr) [[unlikely]] {
+            take_reference()->drop();
+        }
+    }
 };
 
 /// How much one direction of a pipe may hold.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace zlink::pipe {
 
@@ -227,6 +228,11 @@ public:
         }
         head_offset_ = place.offset;
         released_ = place.position;
+        // The chunk stays until there is a next one, but whoever lent the payload has waited enough.
+        if (head_->payload != nullptr &&
+            head_offset_ == head_->end.load(std::memory_order_relaxed)) {
+            std::exchange(head_->payload, nullptr)->drop();
+        }
     }
 
     // Both sides at once, by whoever knows that the other side does nothing.

@@ -146,13 +146,17 @@ public:
         } else {
             copy_octets(target.buffer, front.body,
                         std::min<std::size_t>(front.body_bytes, target.capacity));
+            front.drop_reference();
         }
         target.bytes = front.body_bytes;
         target.more = front.more();
         end_->pop(front);
     }
 
-    void drop(const pipe::frame& front) noexcept { end_->pop(front); }
+    void drop(const pipe::frame& front) noexcept {
+        front.drop_reference();
+        end_->pop(front);
+    }
 
     /// Gives the application octets that are not on the wire, as if they came from this peer.
     /// @throws std::bad_alloc  Nothing changed.
