@@ -228,7 +228,8 @@ public:
         }
         head_offset_ = place.offset;
         released_ = place.position;
-        // The chunk stays until there is a next one, but whoever lent the payload has waited enough.
+        // The chunk stays until there is a next one, but whoever lent the payload has waited
+        // enough.
         if (head_->payload != nullptr &&
             head_offset_ == head_->end.load(std::memory_order_relaxed)) {
             std::exchange(head_->payload, nullptr)->drop();
