@@ -62,10 +62,10 @@ void mailbox::deliver(letter& about, std::uint32_t happened) noexcept {
 }
 
 letter* mailbox::take_all() noexcept {
+    on_collect(); // Even now: a letter may be taken before its delivery wakes the owner.
     if (!has_mail()) {
         return nullptr;
     }
-    on_collect();
     return in_order(first_.exchange(nullptr, std::memory_order_acq_rel));
 }
 
