@@ -51,6 +51,10 @@ constexpr int accepts_per_turn = 64;
 /// Messages received while some pipes were marked asleep without a fence yet.
 constexpr unsigned unsettled_recv_max = 128;
 
+/// Subscriptions and other upstream messages that a publisher takes from one peer before it turns
+/// to what else its application asked for.
+constexpr std::size_t subscriptions_per_turn = 10000;
+
 /// Messages, or octets in an I/O thread, that make a batch of a stream (stream_pace.hpp).
 constexpr std::uint32_t stream_batch_min = 32;
 constexpr std::size_t stream_batch_bytes_min = 4096;

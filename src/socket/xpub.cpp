@@ -35,10 +35,13 @@ void xpub::on_readable(peer& woken) {
 
 void xpub::read(peer& from) {
     pipe::frame front;
-    bool looked_again = false;
-    while (true) {
+    std::size_t count = 0;
+    do {
         while (from.peek(front)) {
-            looked_again = false;
+            if (++count > limits::subscriptions_per_turn) {
+                // The rest waits for the next look into the mailbox.
+                return from.end().deliver(pipe::event::readable);
+            }
             const std::span<const std::byte> body{front.body, front.body_bytes};
             const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
                                                       : zmtp::decode_subscription_message(body);
@@ -49,16 +52,9 @@ void xpub::read(peer& from) {
             }
             from.drop(front);
         }
-        if (looked_again) {
-            return;
-        }
         from.mark_reader_asleep();
         asymmetric_fence::heavy();
-        if (!from.look_again_to_read()) {
-            return;
-        }
-        looked_again = true;
-    }
+    } while (from.look_again_to_read());
 }
 
 void xpub::change(peer& from, bool subscribe, topic_view topic) {
