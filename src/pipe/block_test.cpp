@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/block.hpp"
+
+#include "testing/queue_contents.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <vector>
+
+using zlink::pipe::block;
+using zlink::pipe::make_block;
+using zlink::pipe::wrap_block;
+using zlink::testing::counted_block;
+
+namespace {
+
+/// Notes, at `hint`, which octets were freed.
+void note_freed(void* data, void* hint) {
+    static_cast<std::vector<void*>*>(hint)->push_back(data);
+}
+
+} // namespace
+
+TEST_SUITE("pipe") {
+
+    TEST_CASE("block: has room for what was asked, aligned for any type") {
+        for (const std::size_t bytes : {0, 1, 49, 8000, 8192, 70'000, 5'000'000}) {
+            CAPTURE(bytes);
+            block* const made = make_block(bytes);
+            CHECK(made->bytes >= bytes);
+            CHECK(reinterpret_cast<std::uintptr_t>(made->data) % alignof(std::max_align_t) == 0);
+            std::memset(made->data, 0xee, made->bytes);
+            made->drop();
+        }
+    }
+
+    TEST_CASE("block: cannot be larger than memory") {
+        CHECK_THROWS_AS((void)make_block(SIZE_MAX), std::bad_alloc);
+        CHECK_THROWS_AS((void)make_block(SIZE_MAX - 10), std::bad_alloc);
+    }
+
+    TEST_CASE("block: calls the application's free function once, when the last holder lets go") {
+        std::vector<void*> freed;
+        char octets[] = "octets";
+        block* const made = wrap_block(octets, 6, note_freed, &freed);
+        CHECK(static_cast<void*>(made->data) == octets);
+        CHECK(made->bytes == 6);
+        CHECK(!made->is_shared());
+        made->add_reference();
+        made->add_reference(2);
+        CHECK(made->is_shared());
+        made->drop();
+        made->drop();
+        made->drop();
+        CHECK(!made->is_shared());
+        CHECK(freed.empty());
+        made->drop();
+        CHECK(freed == std::vector<void*>{octets});
+    }
+
+    TEST_CASE("block: needs no free function") {
+        char octets[] = "octets";
+        wrap_block(octets, 6, nullptr, nullptr)->drop();
+    }
+
+    TEST_CASE("block: destroys the object whose head it is") {
+        int alive = 0;
+        block* const object = new counted_block{alive};
+        object->add_reference();
+        object->drop();
+        CHECK(alive == 1);
+        object->drop();
+        CHECK(alive == 0);
+    }
+
+    TEST_CASE("block: is freed by whichever thread lets go last") {
+        for (int round = 0; round < 200; ++round) {
+            int freed_count = 0; // Not atomic: only one thread may free.
+            std::uint64_t octets[2] = {};
+            block* const shared = wrap_block(
+                octets, sizeof octets, [](void*, void* hint) { ++*static_cast<int*>(hint); },
+                &freed_count);
+            shared->add_reference();
+            std::thread other{[&] {
+                octets[0] = 1;
+                shared->drop();
+            }};
+            octets[1] = 1;
+            shared->drop();
+            other.join();
+            CHECK(freed_count == 1);
+        }
+    }
+
+} // TEST_SUITE

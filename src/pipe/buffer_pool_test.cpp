@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/buffer_pool.hpp"
+
+#include "base/limits.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+using zlink::pipe::give_buffer;
+using zlink::pipe::pooled_buffer;
+using zlink::pipe::take_buffer;
+using zlink::pipe::trim_buffers;
+namespace limits = zlink::limits;
+
+namespace {
+
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t mebibyte = 1024 * kibibyte;
+
+} // namespace
+
+TEST_SUITE("pipe") {
+
+    TEST_CASE("buffer pool: gives at least what was asked, aligned for any type") {
+        for (std::size_t bytes = 1; bytes < 6 * mebibyte; bytes += bytes / 7 + 1) {
+            CAPTURE(bytes);
+            const pooled_buffer buffer = take_buffer(bytes);
+            CHECK(buffer.bytes >= bytes);
+            CHECK(buffer.bytes <= bytes + bytes / 4 + 1);
+            CHECK(reinterpret_cast<std::uintptr_t>(buffer.memory) % alignof(std::max_align_t) == 0);
+            static_cast<char*>(buffer.memory)[0] = 'a';
+            static_cast<char*>(buffer.memory)[buffer.bytes - 1] = 'z';
+            give_buffer(buffer);
+        }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: rounds from 8 KiB to 4 MiB up, and nothing else") {
+        struct {
+            std::size_t asked;
+            std::size_t given;
+        } const examples[] = {
+            {1, 1},
+            {8 * kibibyte - 1, 8 * kibibyte - 1},
+            {8 * kibibyte, 8 * kibibyte},
+            {8 * kibibyte + 1, 10 * kibibyte},
+            {10 * kibibyte, 10 * kibibyte},
+            {10 * kibibyte + 1, 12 * kibibyte},
+            {14 * kibibyte + 1, 16 * kibibyte},
+            {16 * kibibyte + 1, 20 * kibibyte},
+            {64 * kibibyte, 64 * kibibyte},
+            {4 * mebibyte - 1, 4 * mebibyte},
+            {4 * mebibyte, 4 * mebibyte},
+            {4 * mebibyte + 1, 4 * mebibyte + 1},
+        };
+        for (const auto& example : examples) {
+            CAPTURE(example.asked);
+            const pooled_buffer buffer = take_buffer(example.asked);
+            CHECK(buffer.bytes == example.given);
+            give_buffer(buffer);
+        }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: gives what came back again") {
+        trim_buffers();
+        const pooled_buffer first = take_buffer(20 * kibibyte);
+        give_buffer(first);
+        const pooled_buffer other_size = take_buffer(30 * kibibyte);
+        CHECK(other_size.memory != first.memory);
+        const pooled_buffer second = take_buffer(17 * kibibyte); // The same class.
+        CHECK(second.memory == first.memory);
+        CHECK(second.bytes == first.bytes);
+        give_buffer(second);
+        give_buffer(other_size);
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: gives each buffer to one taker only") {
+        trim_buffers();
+        std::vector<pooled_buffer> taken;
+        for (int count = 0; count < 10; ++count) {
+            taken.push_back(take_buffer(64 * kibibyte));
+        }
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        std::vector<void*> seen;
+        taken.clear();
+        for (int count = 0; count < 12; ++count) {
+            taken.push_back(take_buffer(64 * kibibyte));
+            for (const void* const before : seen) {
+                CHECK(before != taken.back().memory);
+            }
+            seen.push_back(taken.back().memory);
+        }
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: keeps no more than its limit") {
+        trim_buffers();
+        constexpr std::size_t count = limits::pooled_bytes_max / (4 * mebibyte);
+        std::vector<pooled_buffer> taken;
+        for (std::size_t each = 0; each < count + 2; ++each) {
+            taken.push_back(take_buffer(4 * mebibyte));
+        }
+        const std::vector<pooled_buffer> given = taken;
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        // It keeps those that came back first.
+        std::size_t kept_count = 0;
+        taken.clear();
+        for (std::size_t each = 0; each < count; ++each) {
+            taken.push_back(take_buffer(4 * mebibyte));
+            for (std::size_t kept = 0; kept < count; ++kept) {
+                kept_count += given[kept].memory == taken.back().memory ? 1 : 0;
+            }
+        }
+        CHECK(kept_count == count);
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: serves several threads that give back what others took") {
+        constexpr std::size_t places_count = 16;
+        constexpr int rounds = 4000;
+        std::atomic<std::uintptr_t> places[places_count] = {};
+        std::atomic<bool> is_intact{true};
+        const auto swap_buffers = [&](unsigned seed) {
+            std::minstd_rand random{seed};
+            for (int round = 0; round < rounds; ++round) {
+                const pooled_buffer taken = take_buffer(8 * kibibyte + random() % 3 * 5000);
+                // The head says how large it is, and so does every octet behind.
+                std::memcpy(taken.memory, &taken.bytes, sizeof taken.bytes);
+                char* const octets = static_cast<char*>(taken.memory) + sizeof taken.bytes;
+                const char mark = static_cast<char>(random());
+                octets[0] = octets[1000] = octets[4000] = mark;
+                const std::uintptr_t before = places[random() % places_count].exchange(
+                    reinterpret_cast<std::uintptr_t>(taken.memory));
+                if (before != 0) {
+                    pooled_buffer given{reinterpret_cast<void*>(before), 0};
+                    std::memcpy(&given.bytes, given.memory, sizeof given.bytes);
+                    const char* const theirs =
+                        static_cast<char*>(given.memory) + sizeof given.bytes;
+                    if (theirs[0] != theirs[1000] || theirs[0] != theirs[4000]) {
+                        is_intact = false;
+                    }
+                    give_buffer(given);
+                }
+                if (round % 500 == 0) {
+                    trim_buffers();
+                }
+            }
+        };
+        std::thread one{swap_buffers, 1};
+        std::thread two{swap_buffers, 2};
+        swap_buffers(3);
+        one.join();
+        two.join();
+        CHECK(is_intact);
+        for (const auto& place : places) {
+            if (place != 0) {
+                pooled_buffer given{reinterpret_cast<void*>(place.load()), 0};
+                std::memcpy(&given.bytes, given.memory, sizeof given.bytes);
+                give_buffer(given);
+            }
+        }
+        trim_buffers();
+    }
+
+} // TEST_SUITE

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/message_queue.hpp"
+
+#include "testing/queue_contents.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+// One thread on both sides. What two threads can do to each other is interleaving_test.cpp's.
+
+using zlink::pipe::block;
+using zlink::pipe::frame;
+using zlink::pipe::message_queue;
+using zlink::testing::counted_block;
+using zlink::testing::pattern;
+using zlink::testing::push;
+using zlink::testing::take;
+using zlink::testing::take_all;
+namespace zmtp = zlink::wire::zmtp;
+
+namespace {
+
+using messages = std::vector<std::string>;
+
+/// Sends one message and says whether the reader must be woken.
+bool send(message_queue& queue, std::string_view body) {
+    push(queue, body);
+    return queue.finish_message();
+}
+
+/// Takes one frame and says whether the writer must be woken.
+bool drop_one(message_queue& queue) {
+    bool wakes = false;
+    take(queue, wakes);
+    return wakes;
+}
+
+} // namespace
+
+TEST_SUITE("pipe") {
+
+    TEST_CASE("message queue: gives frames of every size as they were pushed") {
+        message_queue queue{{}};
+        const std::size_t sizes[] = {0, 1, 2, 255, 256, 257, 447, 448, 8191, 8192, 70'000};
+        messages pushed;
+        unsigned seed = 0;
+        for (const std::size_t bytes : sizes) {
+            pushed.push_back(pattern(bytes, ++seed));
+            send(queue, pushed.back());
+        }
+        CHECK(take_all(queue) == pushed);
+        CHECK(!queue.has_frame());
+    }
+
+    TEST_CASE("message queue: holds the octets of the wire") {
+        message_queue queue{{}};
+        push(queue, "hello", zmtp::flag_more);
+        push(queue, "", 0);
+        (void)queue.finish_message();
+        const auto place = queue.rope().front();
+        auto at = place;
+        message_queue::rope_type::settle(at);
+        CHECK(std::memcmp(at.at->data(), "\x01\x05hello\x00\x00", 9) == 0);
+        CHECK(queue.rope().published() == 9);
+    }
+
+    TEST_CASE("message queue: says of a frame what its flags are and how much it takes") {
+        message_queue queue{{}};
+        push(queue, "part", zmtp::flag_more);
+        push(queue, pattern(300), 0);
+        (void)queue.finish_message();
+        push(queue, "command", zmtp::flag_command);
+        (void)queue.finish_message();
+
+        REQUIRE(queue.has_frame());
+        const frame part = queue.front();
+        CHECK(part.more());
+        CHECK(!part.command());
+        CHECK(part.wire_bytes == 2 + 4);
+        CHECK(part.reference == nullptr);
+        CHECK(!queue.pop(part));
+        const frame last = queue.front();
+        CHECK(!last.more());
+        CHECK(last.wire_bytes == 9 + 300);
+        CHECK(!queue.pop(last));
+        CHECK(queue.front().command());
+        CHECK(take_all(queue) == messages{"!command"});
+    }
+
+    TEST_CASE("message queue: shows a message only when it is finished") {
+        message_queue queue{{}};
+        push(queue, "one", zmtp::flag_more);
+        CHECK(queue.has_unfinished());
+        CHECK(!queue.has_frame());
+        push(queue, "two", 0);
+        CHECK(!queue.has_frame());
+        (void)queue.finish_message();
+        CHECK(!queue.has_unfinished());
+        CHECK(take_all(queue) == messages{"+one", "two"});
+    }
+
+    TEST_CASE("message queue: rolls an unfinished message back") {
+        message_queue queue{{}};
+        send(queue, "kept");
+        push(queue, "dropped", zmtp::flag_more);
+        push(queue, pattern(1000), zmtp::flag_more);
+        queue.rollback();
+        CHECK(!queue.has_unfinished());
+        send(queue, "next");
+        CHECK(take_all(queue) == messages{"kept", "next"});
+    }
+
+    TEST_CASE("message queue: shows several messages that were marked at once, and no part more") {
+        message_queue queue{{}};
+        push(queue, "one");
+        queue.rope().mark();
+        push(queue, "two");
+        queue.rope().mark();
+        push(queue, "part", zmtp::flag_more);
+        (void)queue.finish_marked(2);
+        CHECK(take_all(queue) == messages{"one", "two"});
+        CHECK(queue.has_unfinished());
+        CHECK(queue.published().message_count == 2);
+    }
+
+    TEST_CASE("message queue: passes blocks on without copying") {
+        int alive = 0;
+        message_queue queue{{}};
+        auto* const body = new counted_block{alive, "body"};
+        queue.push_reference(body, 3, zmtp::flag_more);
+        push(queue, "end");
+        (void)queue.finish_message();
+        REQUIRE(queue.has_frame());
+        const frame front = queue.front();
+        CHECK(front.body == body->data);
+        CHECK(front.body_bytes == 3);
+        CHECK(front.wire_bytes == 2 + 3);
+        CHECK(front.more());
+        block* const taken = front.take_reference();
+        CHECK(taken == body);
+        CHECK(!queue.pop(front));
+        CHECK(take_all(queue) == messages{"end"});
+        CHECK(alive == 1);
+        taken->drop();
+        CHECK(alive == 0);
+    }
+
+    TEST_CASE("message queue: drops a block that nobody took") {
+        int alive = 0;
+        message_queue queue{{}};
+        queue.push_reference(new counted_block{alive, "body"}, 4, 0);
+        (void)queue.finish_message();
+        REQUIRE(queue.has_frame());
+        (void)queue.pop(queue.front());
+        send(queue, "next");
+        REQUIRE(queue.has_frame());
+        CHECK(queue.front().body_bytes == 4); // Being in the next chunk, it let go of the last one.
+        CHECK(alive == 0);
+    }
+
+    TEST_CASE("message queue: passes control objects between the messages") {
+        int alive = 0;
+        message_queue queue{{}};
+        CHECK(!queue.push_control(new counted_block{alive}));
+        send(queue, "one");
+        CHECK(!queue.push_control(new counted_block{alive}));
+        send(queue, "two");
+        REQUIRE(queue.has_frame());
+        CHECK(queue.front().control);
+        CHECK(take_all(queue) == messages{"*", "one", "*", "two"});
+        CHECK(alive == 0);
+    }
+
+    TEST_CASE("message queue: allows as many messages as its limit says") {
+        message_queue queue{{.messages_max = 3}};
+        CHECK(queue.credit() == 3);
+        send(queue, "1");
+        send(queue, "2");
+        CHECK(queue.credit() == 1);
+        CHECK(queue.has_credit());
+        send(queue, "3");
+        CHECK(queue.credit() == 0);
+        CHECK(!queue.has_credit());
+        take_all(queue);
+        CHECK(queue.credit() == 3);
+    }
+
+    TEST_CASE("message queue: counts a message of several parts once") {
+        message_queue queue{{.messages_max = 2}};
+        for (int part = 0; part < 5; ++part) {
+            push(queue, "part", zmtp::flag_more);
+        }
+        send(queue, "last");
+        CHECK(queue.credit() == 1);
+        bool wakes = false;
+        for (int part = 0; part < 5; ++part) {
+            take(queue, wakes);
+            CHECK(queue.credit() == 1);
+        }
+        take(queue, wakes);
+        CHECK(queue.has_credit());
+        send(queue, "next");
+        CHECK(queue.credit() == 1);
+    }
+
+    TEST_CASE("message queue: is not limited where the limit is zero") {
+        message_queue queue{{.messages_max = 0, .bytes_max = 1}};
+        for (int count = 0; count < 3000; ++count) {
+            send(queue, "message");
+        }
+        CHECK(queue.credit() > UINT64_MAX / 8);
+        CHECK(take_all(queue).size() == 3000);
+        CHECK(queue.credit() > UINT64_MAX / 8);
+    }
+
+    TEST_CASE("message queue: allows as many octets as its limit says, but always one message") {
+        message_queue queue{{.messages_max = 1000, .bytes_max = 100}};
+        CHECK(queue.has_credit());
+        send(queue, pattern(1000)); // Larger than all that may be under way.
+        CHECK(!queue.has_credit());
+        take_all(queue);
+        CHECK(queue.has_credit());
+        send(queue, pattern(50));
+        CHECK(queue.has_credit());
+        send(queue, pattern(50));
+        CHECK(!queue.has_credit());
+    }
+
+    TEST_CASE("message queue: returns credit for half of the limit at a time") {
+        message_queue queue{{.messages_max = 10}};
+        for (int count = 0; count < 10; ++count) {
+            send(queue, "message");
+        }
+        CHECK(!queue.has_credit());
+        for (int count = 0; count < 4; ++count) {
+            CHECK(queue.has_frame());
+            drop_one(queue);
+            CHECK(!queue.has_credit());
+        }
+        drop_one(queue);
+        CHECK(queue.credit() == 5);
+    }
+
+    TEST_CASE("message queue: returns credit when everything that was seen is taken") {
+        message_queue queue{{.messages_max = 1000}};
+        for (int count = 0; count < 1000; ++count) {
+            send(queue, "message");
+        }
+        take_all(queue);
+        CHECK(queue.credit() == 1000);
+        send(queue, "message");
+        send(queue, "message");
+        CHECK(queue.credit() == 998); // Not asked for again while there is some.
+    }
+
+    TEST_CASE("message queue: returns the credit for octets when a control object comes last") {
+        int alive = 0;
+        message_queue queue{{.messages_max = 1000, .bytes_max = 100}};
+        send(queue, pattern(100));
+        (void)queue.push_control(new counted_block{alive});
+        CHECK(!queue.has_credit());
+        take_all(queue);
+        CHECK(queue.has_credit());
+    }
+
+    TEST_CASE("message queue: adds what the reader allows to what the writer does") {
+        message_queue queue{{.messages_max = 2}};
+        queue.add_reader_limit(3);
+        for (int count = 0; count < 5; ++count) {
+            CHECK(queue.has_credit());
+            send(queue, "message");
+        }
+        CHECK(!queue.has_credit());
+        take_all(queue);
+        CHECK(queue.credit() == 5);
+    }
+
+    TEST_CASE("message queue: has no limit if the reader has none") {
+        message_queue queue{{.messages_max = 1}};
+        queue.add_reader_limit(0);
+        for (int count = 0; count < 100; ++count) {
+            CHECK(queue.has_credit());
+            send(queue, "message");
+        }
+        take_all(queue);
+        CHECK(queue.has_credit());
+    }
+
+    TEST_CASE("message queue: may have its limits changed by the writer") {
+        message_queue queue{{.messages_max = 1}};
+        send(queue, "1");
+        CHECK(!queue.has_credit());
+        queue.set_limits({.messages_max = 3});
+        CHECK(queue.credit() == 2);
+        send(queue, "2");
+        queue.set_limits({.messages_max = 1});
+        CHECK(queue.credit() == 0);
+        take_all(queue);
+        CHECK(queue.credit() == 1);
+    }
+
+    TEST_CASE("message queue: wakes a sleeping reader once") {
+        message_queue queue{{}};
+        CHECK(!send(queue, "nobody sleeps"));
+        CHECK(take_all(queue).size() == 1);
+        queue.mark_reader_asleep();
+        CHECK(!queue.missed_something());
+        CHECK(send(queue, "wakes"));
+        CHECK(!send(queue, "woken already"));
+        CHECK(!queue.unmark_reader()); // A wake-up is on its way.
+        CHECK(take_all(queue).size() == 2);
+    }
+
+    TEST_CASE("message queue: wakes a sleeping reader for a control object") {
+        int alive = 0;
+        message_queue queue{{}};
+        queue.mark_reader_asleep();
+        CHECK(queue.push_control(new counted_block{alive}));
+        CHECK(!queue.push_control(new counted_block{alive}));
+    }
+
+    TEST_CASE("message queue: a reader that sees something after all takes its mark back") {
+        message_queue queue{{}};
+        send(queue, "published before the mark");
+        queue.mark_reader_asleep();
+        CHECK(queue.missed_something());
+        CHECK(queue.unmark_reader());
+        CHECK(!send(queue, "nobody sleeps"));
+        CHECK(take_all(queue).size() == 2);
+    }
+
+    TEST_CASE("message queue: wakes a sleeping writer once, when credit comes back") {
+        message_queue queue{{.messages_max = 4}};
+        for (int count = 0; count < 4; ++count) {
+            send(queue, "message");
+        }
+        CHECK(queue.has_frame());
+        queue.mark_writer_asleep();
+        CHECK(!queue.has_credit());
+        CHECK(!drop_one(queue));
+        CHECK(drop_one(queue));
+        CHECK(!queue.unmark_writer()); // A wake-up is on its way.
+        CHECK(!drop_one(queue));
+        CHECK(!drop_one(queue));
+        CHECK(queue.credit() == 4);
+    }
+
+    TEST_CASE("message queue: a writer that has credit after all takes its mark back") {
+        message_queue queue{{.messages_max = 1}};
+        send(queue, "message");
+        CHECK(!queue.has_credit());
+        take_all(queue);
+        queue.mark_writer_asleep();
+        CHECK(queue.has_credit());
+        CHECK(queue.unmark_writer());
+        send(queue, "message");
+        CHECK(queue.has_frame());
+        CHECK(!drop_one(queue));
+    }
+
+    TEST_CASE("message queue: says how far the writer has come") {
+        int alive = 0;
+        message_queue queue{{}};
+        CHECK(queue.published().message_count == 0);
+        send(queue, "message");
+        (void)queue.push_control(new counted_block{alive});
+        push(queue, "part", zmtp::flag_more);
+        CHECK(queue.published().message_count == 1);
+        CHECK(queue.published().position == 2 + 7 + 1);
+    }
+
+    TEST_CASE("message queue: takes credit from a reader that counts for itself") {
+        message_queue queue{{.messages_max = 2}};
+        send(queue, "one");
+        send(queue, "two");
+        queue.mark_writer_asleep();
+        CHECK(queue.return_credit(1, 5));
+        CHECK(queue.credit() == 1);
+        CHECK(!queue.return_credit(2, 10));
+        CHECK(queue.credit() == 1); // Not asked for again while there is some.
+    }
+
+    TEST_CASE("message queue: keeps its memory while the reader is awake") {
+        message_queue queue{{}};
+        send(queue, "message");
+        take_all(queue);
+        CHECK(queue.holds_memory());
+        CHECK(!queue.trim());
+        CHECK(queue.holds_memory());
+    }
+
+    TEST_CASE("message queue: gives its memory back while the reader sleeps, and wakes it later") {
+        message_queue queue{{}};
+        send(queue, pattern(3000));
+        CHECK(take_all(queue).size() == 1);
+        queue.mark_reader_asleep();
+        CHECK(!queue.trim());
+        CHECK(!queue.holds_memory());
+        CHECK(!queue.trim());
+        CHECK(!queue.missed_something());
+        CHECK(send(queue, "next"));
+        CHECK(take_all(queue) == messages{"next"});
+    }
+
+    TEST_CASE("message queue: wakes a reader that has something to read instead of trimming") {
+        message_queue queue{{}};
+        send(queue, "before");
+        CHECK(queue.has_frame());
+        queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        CHECK(queue.trim());
+        CHECK(!queue.unmark_reader());
+        CHECK(take_all(queue) == messages{"before"});
+    }
+
+    TEST_CASE("message queue: keeps the memory of an unfinished message") {
+        message_queue queue{{}};
+        queue.mark_reader_asleep();
+        push(queue, "part", zmtp::flag_more);
+        CHECK(!queue.trim());
+        push(queue, "end");
+        CHECK(queue.finish_message());
+        CHECK(take_all(queue) == messages{"+part", "end"});
+    }
+
+    TEST_CASE("message queue: trims behind blocks and control objects") {
+        int alive = 0;
+        message_queue queue{{}};
+        send(queue, "one");
+        queue.push_reference(new counted_block{alive, "two"}, 3, 0);
+        (void)queue.finish_message();
+        (void)queue.push_control(new counted_block{alive});
+        CHECK(take_all(queue) == messages{"one", "two", "*"});
+        queue.mark_reader_asleep();
+        CHECK(!queue.trim());
+        CHECK(!queue.holds_memory());
+        CHECK(alive == 0);
+        push(queue, "dropped", zmtp::flag_more);
+        queue.rollback();
+        CHECK(send(queue, "next"));
+        CHECK(take_all(queue) == messages{"next"});
+    }
+
+} // TEST_SUITE
