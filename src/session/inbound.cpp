@@ -81,6 +81,7 @@ result<void> inbound::scan() {
     std::size_t boundary = 0; // Behind the last message that was found.
     std::uint64_t count = 0;
     std::uint64_t credit = queue_.credit();
+    const bool begins_inside = queue_.has_unfinished();
     bool begins_pending = false;
     frame_head head;
     errc failure{};
@@ -119,17 +120,21 @@ result<void> inbound::scan() {
             break;
         }
         const std::uint64_t frame_bytes = head.frame_bytes();
+        if (head.command() && head.body_bytes > limits::handshake_command_bytes_max) {
+            failure = errc::message_too_large;
+            break;
+        }
         if (frame_bytes > available) {
-            if (head.command() && head.body_bytes > limits::handshake_command_bytes_max) {
-                failure = errc::message_too_large;
-            }
             begins_pending = head.body_bytes >= limits::external_bytes_min && !head.command();
             break;
         }
         if (head.command()) [[unlikely]] {
             const auto verdict =
                 commands_.on_command({begin + position + head.header_bytes, head.body_bytes});
-            if (verdict == command_sink::verdict::fail) {
+            // What is kept is a message of its own, so it cannot come inside another one.
+            const bool inside = position != boundary || (count == 0 && begins_inside);
+            if (verdict == command_sink::verdict::fail ||
+                (verdict == command_sink::verdict::keep && inside)) {
                 failure = errc::protocol_violation;
                 break;
             }

@@ -108,7 +108,9 @@ bool outbound::release() noexcept {
 
 bool outbound::return_credit() noexcept {
     goal_ = queue_.published();
-    return goal_.position == sent_.position && goal_.message_count != message_count_ && advance(0);
+    const bool is_due = goal_.message_count != message_count_ ||
+                        queue_.rope().front().position != sent_.position; // Walked by rewind().
+    return goal_.position == sent_.position && is_due && advance(0);
 }
 
 void outbound::rewind() noexcept {
