@@ -43,9 +43,14 @@ std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    endpoint target, pipe::end_ptr end) {
+    auto by = transport::make_dialer(thread.context(), std::move(target), origin->options);
+    dial(thread, std::move(origin), std::move(by), std::move(end));
+}
+
+void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                   transport::dialer_ptr by, pipe::end_ptr end) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
-    made->dialer_.reset(
-        new transport::dialer(thread.context(), std::move(target), made->origin_->options));
+    made->dialer_ = std::move(by);
     thread.post([made] {
         made->become_resident();
         made->dial_now();
@@ -61,7 +66,16 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, descriptor] {
         made->become_resident();
-        made->start_stream(descriptor);
+        made->start_stream(transport::make_descriptor_stream(made->thread_.context(), descriptor));
+    });
+}
+
+void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                     transport::stream_ptr connected) {
+    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
+    thread.post([made, connected = std::move(connected)] {
+        made->become_resident();
+        made->start_stream(connected);
     });
 }
 
@@ -110,15 +124,16 @@ void session::dial_now() {
     if (state_ != session_state::connecting) {
         return;
     }
-    dialer_->start([self = boost::intrusive_ptr<session>(this)](result<int> connected) {
-        self->guarded([&] {
-            if (connected) {
-                self->start_stream(*connected);
-            } else {
-                self->dial_later();
-            }
+    dialer_->start(
+        [self = boost::intrusive_ptr<session>(this)](result<transport::stream_ptr> connected) {
+            self->guarded([&] {
+                if (connected) {
+                    self->start_stream(std::move(*connected));
+                } else {
+                    self->dial_later();
+                }
+            });
         });
-    });
     if (options().connect_timeout > 0) {
         start_timer(timer_, milliseconds(options().connect_timeout), &session::on_connect_timeout);
     }
@@ -140,9 +155,10 @@ void session::on_connect_timeout() noexcept {
     guarded([this] { dial_later(); });
 }
 
-void session::start_stream(int descriptor) {
+/// @param connected  Null if the system had nothing left for it.
+void session::start_stream(transport::stream_ptr connected) {
     advance(session_state::handshake);
-    stream_ = transport::make_descriptor_stream(thread_.context(), descriptor);
+    stream_ = std::move(connected);
     if (!stream_) {
         return lost(errc::no_descriptors);
     }

@@ -69,9 +69,16 @@ public:
     static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                      endpoint target, pipe::end_ptr end);
 
+    /// Starts a session that reaches its peer through `by`.
+    static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                     transport::dialer_ptr by, pipe::end_ptr end);
+
     /// Starts a session over a connection that came in.
+    /// @param descriptor  Taken over.
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                        int descriptor);
+    static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+                       transport::stream_ptr connected);
 
     session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
             pipe::end_ptr end);
@@ -95,7 +102,7 @@ private:
     void advance(session_state next) noexcept;
     void dial_now();
     void dial_later();
-    void start_stream(int descriptor);
+    void start_stream(transport::stream_ptr connected);
     void continue_handshake(std::span<const std::byte> octets);
     void enter_traffic(std::span<const std::byte> rest);
     void make_pipe();
@@ -137,7 +144,7 @@ private:
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
     std::unique_ptr<handshake> handshake_;
-    boost::intrusive_ptr<transport::dialer> dialer_; ///< Null if the connection came in.
+    transport::dialer_ptr dialer_; ///< Null if the connection came in.
     runtime::backoff backoff_;
     runtime::one_shot timer_;        ///< Handshake, connect timeout or next attempt.
     runtime::one_shot linger_timer_; ///< Runs once the socket is closed.

@@ -3,6 +3,7 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
+#include <new>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -94,10 +95,14 @@ private:
 
 } // namespace
 
-stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descriptor) {
+stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descriptor) noexcept {
     boost::system::error_code refused;
-    stream_ptr made{new descriptor_stream(reactor, descriptor, refused)};
-    if (refused) {
+    stream_ptr made;
+    try {
+        made.reset(new descriptor_stream(reactor, descriptor, refused));
+    } catch (const std::bad_alloc&) {
+    }
+    if (made == nullptr || refused) {
         ::close(descriptor);
         return nullptr;
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/dialer.hpp"
 
+#include "transport/address.hpp"
+#include "transport/descriptor_stream.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -12,16 +17,38 @@ namespace zlink::transport {
 using boost::asio::ip::tcp;
 using boost::asio::posix::stream_descriptor;
 
-dialer::dialer(boost::asio::io_context& reactor, endpoint target,
-               std::shared_ptr<const socket_options> options)
-    : reactor_(reactor), target_(std::move(target)), options_(std::move(options)),
-      connecting_(reactor) {}
+namespace {
 
-void dialer::start(outcome_handler handler) {
+class descriptor_dialer final : public dialer {
+public:
+    descriptor_dialer(boost::asio::io_context& reactor, endpoint target,
+                      std::shared_ptr<const socket_options> options)
+        : reactor_(reactor), target_(std::move(target)), options_(std::move(options)),
+          connecting_(reactor) {}
+
+    void start(outcome_handler handler) override;
+    void stop() noexcept override;
+
+private:
+    void resolve();
+    void connect(const socket_address& address);
+    void finish(result<int> outcome);
+    result<void> bind_source(int descriptor, int family);
+
+    boost::asio::io_context& reactor_;
+    endpoint target_;
+    std::shared_ptr<const socket_options> options_;
+    outcome_handler handler_;
+    boost::asio::posix::stream_descriptor connecting_;
+    std::unique_ptr<boost::asio::ip::tcp::resolver> resolver_;
+    std::uint64_t attempt_count_ = 0;
+};
+
+void descriptor_dialer::start(outcome_handler handler) {
     handler_ = std::move(handler);
     ++attempt_count_;
     boost::asio::post(
-        reactor_, [self = boost::intrusive_ptr<dialer>(this), attempt = attempt_count_] {
+        reactor_, [self = boost::intrusive_ptr<descriptor_dialer>(this), attempt = attempt_count_] {
             if (!self->handler_ || attempt != self->attempt_count_) {
                 return;
             }
@@ -36,7 +63,7 @@ void dialer::start(outcome_handler handler) {
         });
 }
 
-void dialer::stop() noexcept {
+void descriptor_dialer::stop() noexcept {
     handler_ = nullptr;
     boost::system::error_code ignored;
     connecting_.close(ignored);
@@ -45,11 +72,11 @@ void dialer::stop() noexcept {
     }
 }
 
-void dialer::resolve() {
+void descriptor_dialer::resolve() {
     if (!resolver_) {
         resolver_ = std::make_unique<tcp::resolver>(reactor_);
     }
-    const auto on_resolved = [self = boost::intrusive_ptr<dialer>(this),
+    const auto on_resolved = [self = boost::intrusive_ptr<descriptor_dialer>(this),
                               attempt = attempt_count_](const boost::system::error_code& failure,
                                                         const tcp::resolver::results_type& found) {
         if (!self->handler_ || attempt != self->attempt_count_) {
@@ -72,7 +99,7 @@ void dialer::resolve() {
     }
 }
 
-result<void> dialer::bind_source(int descriptor, int family) {
+result<void> descriptor_dialer::bind_source(int descriptor, int family) {
     if (!target_.source) {
         return {};
     }
@@ -88,7 +115,7 @@ result<void> dialer::bind_source(int descriptor, int family) {
     return {};
 }
 
-void dialer::connect(const socket_address& address) {
+void descriptor_dialer::connect(const socket_address& address) {
     const result<int> opened = open_socket(address.family(), *options_);
     if (!opened) {
         return finish(opened.error());
@@ -114,7 +141,7 @@ void dialer::connect(const socket_address& address) {
     }
     connecting_.async_wait(
         stream_descriptor::wait_write,
-        [self = boost::intrusive_ptr<dialer>(this),
+        [self = boost::intrusive_ptr<descriptor_dialer>(this),
          attempt = attempt_count_](const boost::system::error_code& cancelled) {
             if (cancelled || !self->handler_ || attempt != self->attempt_count_) {
                 return;
@@ -134,9 +161,21 @@ void dialer::connect(const socket_address& address) {
         });
 }
 
-void dialer::finish(result<int> outcome) {
+/// @param outcome  A connected descriptor, or why there is none.
+void descriptor_dialer::finish(result<int> outcome) {
     const outcome_handler handler = std::exchange(handler_, nullptr);
-    handler(outcome);
+    if (!outcome) {
+        return handler(outcome.error());
+    }
+    stream_ptr connected = make_descriptor_stream(reactor_, *outcome);
+    handler(connected ? result<stream_ptr>(std::move(connected)) : errc::no_descriptors);
+}
+
+} // namespace
+
+dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
+                       std::shared_ptr<const socket_options> options) {
+    return dialer_ptr{new descriptor_dialer(reactor, std::move(target), std::move(options))};
 }
 
 } // namespace zlink::transport
