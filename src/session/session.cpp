@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <new>
 #include <random>
 #include <utility>
@@ -380,7 +381,7 @@ bool session::write_prefix() {
     const iovec part{prefix_.data() + prefix_sent_bytes_, prefix_.size() - prefix_sent_bytes_};
     const io_outcome outcome = stream_->try_write({&part, 1});
     if (outcome.what == io_outcome::status::failed) {
-        is_writable_ = false; // Reading finds out why, and what else the peer has sent.
+        on_write_failed(outcome.error);
         return false;
     }
     prefix_sent_bytes_ += outcome.bytes;
@@ -427,10 +428,7 @@ bool session::write_rope() {
         return false;
     }
     if (outcome.what == io_outcome::status::failed) {
-        is_writable_ = false;
-        if (phase_ == phase::closing) {
-            lost(static_cast<errc>(outcome.error));
-        }
+        on_write_failed(outcome.error);
         return false;
     }
     thread_.count_moved(outcome.bytes);
@@ -457,7 +455,7 @@ bool session::write_translated() {
                      translated_.size() - translated_sent_bytes_};
     const io_outcome outcome = stream_->try_write({&part, 1});
     if (outcome.what == io_outcome::status::failed) {
-        is_writable_ = false;
+        on_write_failed(outcome.error);
         return false;
     }
     translated_sent_bytes_ += outcome.bytes;
@@ -471,6 +469,15 @@ bool session::write_translated() {
         wake_writer();
     }
     return true;
+}
+
+/// Leaves it to reading to find out why, and what else the peer has sent. Without a socket nobody
+/// reads.
+void session::on_write_failed(int error) {
+    is_writable_ = false;
+    if (phase_ == phase::closing) {
+        lost(static_cast<errc>(error));
+    }
 }
 
 /// Takes the socket's restart mark out of the rope, and what precedes it where that is stale.
@@ -594,6 +601,9 @@ void session::on_socket_closed() {
     }
     if (linger) {
         start_timer(linger_timer_, *linger, &session::on_linger_over);
+    }
+    if (stream_ && !is_writable_) {
+        return on_write_failed(EPIPE);
     }
     finish_if_drained();
 }

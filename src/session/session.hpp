@@ -114,6 +114,7 @@ private:
     bool write_prefix();
     bool write_rope();
     bool write_translated();
+    void on_write_failed(int error);
     bool skip_stale_subscriptions();
     void tire_outbound();
     void tire_inbound();

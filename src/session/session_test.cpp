@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/session.hpp"
+
+#include "testing/octets.hpp"
+#include "testing/queue_contents.hpp"
+#include "testing/scripted_dialer.hpp"
+#include "testing/scripted_stream.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Each test is the peer at the other end of a stream in memory, and the socket at the other end of
+// the pipe. run() drives the session until it waits for one of them.
+
+using namespace std::chrono_literals;
+using namespace zlink;
+using testing::octets;
+using testing::on_wire;
+using testing::pattern;
+using testing::scripted_dialer;
+using testing::scripted_stream;
+using testing::stream_script;
+namespace zmtp = wire::zmtp;
+
+namespace {
+
+using stream_ptr = boost::intrusive_ptr<scripted_stream>;
+using messages = std::vector<std::string>;
+
+std::string wire_text(std::string_view spelled) {
+    return std::string(testing::text(octets(spelled)));
+}
+
+const std::string signature = wire_text("ff 00*7 01 7f");
+const std::string greeting = signature + wire_text("03 01 'NULL' 00*16 00 00*31");
+const std::string ready = wire_text("04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
+const std::string opening = greeting + ready;
+
+socket_options options_of(socket_type type) {
+    socket_options made;
+    made.type = type;
+    made.handshake_interval = 0;
+    made.reconnect_interval = 0;
+    return made;
+}
+
+/// A session, and the socket that it belongs to.
+class harness final : session::session_host {
+public:
+    explicit harness(const socket_options& options = options_of(socket_type::pair)) {
+        auto made = std::make_shared<session::session_origin>();
+        made->host = this;
+        made->socket = box_;
+        made->options = std::make_shared<const socket_options>(options);
+        origin_ = std::move(made);
+    }
+
+    ~harness() {
+        if (end_) {
+            close_socket(0ms);
+        }
+        if (stream_) {
+            stream_->peer_resets();
+        }
+        run();
+        look();
+        box_->shut([](pipe::letter&, std::uint32_t) {});
+    }
+
+    /// Begins with a connection that came in.
+    scripted_stream& accept(const stream_script& script = {}) {
+        stream_.reset(new scripted_stream(thread_, script));
+        session::session::accept(thread_, origin_, stream_);
+        run();
+        return *stream_;
+    }
+
+    /// Begins as connect() does, without a connection.
+    void dial() {
+        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
+        pipe::end_ptr sessions_end(made->second);
+        made->first.set_home(box_, nullptr);
+        made->second.set_home(thread_.mailbox(), nullptr);
+        end_ = pipe::end_ptr(made->first);
+        dialer_.reset(new scripted_dialer(thread_));
+        session::session::dial(thread_, origin_, dialer_, std::move(sessions_end));
+        run();
+    }
+
+    /// Lets the dialer succeed.
+    scripted_stream& reach(const stream_script& script = {}) {
+        REQUIRE(is_dialing());
+        stream_.reset(new scripted_stream(thread_, script));
+        dialer_->come_to(transport::stream_ptr(stream_));
+        run();
+        return *stream_;
+    }
+
+    bool is_dialing() {
+        run();
+        return dialer_->is_dialing();
+    }
+
+    /// Lets the session do all that it can.
+    void run() {
+        thread_.drive_ready(100'000);
+        look();
+    }
+
+    void peer_sends(std::string_view octets) {
+        stream_->peer_sends(octets);
+        run();
+    }
+
+    void send(std::string_view body, std::uint8_t flags = 0) {
+        testing::push(end_->out, body, flags);
+        if ((flags & zmtp::flag_more) == 0) {
+            end_->finish_message();
+        }
+    }
+    void send_block(std::string_view body) {
+        pipe::block* const made = pipe::make_block(body.size());
+        std::copy(body.begin(), body.end(), reinterpret_cast<char*>(made->data));
+        end_->out.push_reference(made, body.size(), 0);
+        end_->finish_message();
+    }
+
+    /// @param linger  Nothing: as long as it takes.
+    void close_socket(std::optional<std::chrono::milliseconds> linger = {}) {
+        arrived();
+        end_->whole().linger = linger;
+        end_.reset();
+    }
+
+    /// What the socket has got so far; "*" for the news of a peer.
+    const messages& arrived() {
+        for (std::string& each : testing::take_all(end_->in)) {
+            arrived_.push_back(std::move(each));
+        }
+        return arrived_;
+    }
+
+    /// Whether the session has given the socket a pipe.
+    bool has_pipe() const { return static_cast<bool>(end_); }
+    bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
+    bool is_gone() const { return gone_count_ == 1; }
+    pipe::pipe_end& end() { return *end_; }
+
+private:
+    void on_session_gone() noexcept override { ++gone_count_; }
+
+    void look() {
+        box_->collect([this](pipe::letter& about, std::uint32_t happened) {
+            if ((happened & pipe::event::attached) != 0) {
+                end_ = pipe::end_ptr(static_cast<pipe::pipe_end&>(about));
+            }
+            told_ |= happened;
+        });
+    }
+
+    int gone_count_ = 0;
+    std::uint32_t told_ = 0;
+    messages arrived_;
+    boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
+    std::shared_ptr<const session::session_origin> origin_;
+    runtime::io_thread thread_;
+    boost::intrusive_ptr<scripted_dialer> dialer_;
+    stream_ptr stream_;
+    pipe::end_ptr end_;
+};
+
+/// What a peer may say after its opening, and what the socket gets of it.
+const std::string incoming = on_wire("hello") + on_wire("one", zmtp::flag_more) +
+                             on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
+                             on_wire(pattern(20'000)) + on_wire("");
+const messages incoming_frames{"*",     "hello",         "+one", "+" + pattern(300),
+                               "three", pattern(20'000), ""};
+
+/// What the socket sends, where its messages end, and what the peer gets of it.
+void send_all(harness& by) {
+    by.send("hello");
+    by.send("one", zmtp::flag_more);
+    by.send(pattern(300), zmtp::flag_more);
+    by.send("three");
+    by.send_block(pattern(500));
+    by.send("end");
+}
+constexpr std::size_t outgoing_ends[] = {0, 7, 7 + 5 + 309 + 7, 328 + 509, 837 + 5};
+const std::string outgoing = on_wire("hello") + on_wire("one", zmtp::flag_more) +
+                             on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
+                             on_wire(pattern(500)) + on_wire("end");
+
+/// Where the message begins that the octet `position` of `outgoing` belongs to.
+std::size_t message_begin(std::size_t position) {
+    return *(std::upper_bound(std::begin(outgoing_ends), std::end(outgoing_ends), position) - 1);
+}
+
+const std::string publisher_opening =
+    greeting + wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'PUB'");
+const std::string subscriber_opening =
+    greeting + wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'SUB'");
+
+std::string subscribe(std::string_view topic) {
+    return std::string("\x09SUBSCRIBE").append(topic);
+}
+
+bool begins_with(const messages& all, const messages& first) {
+    return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin());
+}
+
+} // namespace
+
+TEST_SUITE("session") {
+
+    TEST_CASE("session: says no more than the peer's greeting allows, then gives a pipe") {
+        harness one;
+        scripted_stream& stream = one.accept();
+        CHECK(stream.written() == signature);
+        one.peer_sends(greeting.substr(0, 11));
+        CHECK(stream.written() == greeting);
+        one.peer_sends(greeting.substr(11));
+        CHECK(stream.written() == opening);
+        CHECK(!one.has_pipe());
+
+        one.peer_sends(ready);
+
+        REQUIRE(one.has_pipe());
+        CHECK(one.arrived() == messages{"*"});
+        CHECK(!one.is_gone());
+    }
+
+    TEST_CASE("session: takes a peer that speaks octet by octet") {
+        harness one;
+        scripted_stream& stream = one.accept();
+        for (const char octet : opening + incoming) {
+            one.peer_sends({&octet, 1});
+        }
+        CHECK(one.arrived() == incoming_frames);
+        CHECK(stream.written() == opening);
+    }
+
+    TEST_CASE("session: takes what a peer says at once, however much of it is read at a time") {
+        for (const std::size_t bytes : {1, 2, 3, 63, 64, 65, 92, 93, 1000, 100'000}) {
+            CAPTURE(bytes);
+            harness one;
+            scripted_stream& stream = one.accept({.read_bytes_max = bytes});
+            one.peer_sends(opening + incoming);
+            CHECK(one.arrived() == incoming_frames);
+            CHECK(stream.written() == opening);
+        }
+    }
+
+    TEST_CASE("session: ends when the peer goes before its opening is whole") {
+        for (std::size_t bytes = 0; bytes < opening.size(); ++bytes) {
+            for (const bool resets : {false, true}) {
+                CAPTURE(bytes);
+                CAPTURE(resets);
+                harness one;
+                scripted_stream& stream = one.accept();
+                one.peer_sends(std::string_view(opening).substr(0, bytes));
+                CHECK(!one.is_gone());
+
+                resets ? stream.peer_resets() : stream.peer_ends();
+                one.run();
+
+                CHECK(one.is_gone());
+                CHECK(stream.is_closed());
+                CHECK(!one.has_pipe());
+            }
+        }
+    }
+
+    TEST_CASE("session: ends at once when the peer does not speak as it should") {
+        const std::string wrong[] = {
+            wire_text("'GET / HTTP/1.1' 0d 0a 0d 0a"),
+            wire_text("ff 00*7 01 7e"),
+            signature + wire_text("03 01 'PLAIN' 00*15 00 00*31"),
+            greeting + on_wire("no command"),
+            greeting + on_wire("\x05HELLO", zmtp::flag_command),
+            greeting + on_wire("\x05READY\x0bSocket-Type", zmtp::flag_command),
+            greeting + wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'PUB'"),
+            greeting + wire_text("04 09 05 'ERROR' 02 'no'"),
+            greeting + wire_text("08 01 00"),
+        };
+        for (const std::string& each : wrong) {
+            CAPTURE(&each - wrong);
+            harness one;
+            scripted_stream& stream = one.accept();
+            one.peer_sends(each);
+            CHECK(one.is_gone());
+            CHECK(stream.is_closed());
+            CHECK(!one.has_pipe());
+        }
+    }
+
+    TEST_CASE("session: refuses a size when it is claimed") {
+        socket_options limited = options_of(socket_type::pair);
+        limited.message_bytes_max = 1000;
+        const struct {
+            std::string octets;
+            messages arrives;
+        } examples[] = {
+            {greeting + wire_text("06 0000000000010001"), {}}, // READY of more than 64 KiB.
+            {greeting + wire_text("06 7fffffffffffffff"), {}},
+            {greeting + wire_text("06 ffffffffffffffff"), {}},
+            {opening + on_wire("good") + wire_text("02 00000000000003e9"), {"*", "good"}},
+            {opening + on_wire("good") + wire_text("02 ffffffffffffffff"), {"*", "good"}},
+            {opening + on_wire("good") + wire_text("06 0000000000010001"), {"*", "good"}},
+        };
+        for (const auto& [octets, arrives] : examples) {
+            CAPTURE(&octets);
+            harness one{limited};
+            scripted_stream& stream = one.accept();
+            one.peer_sends(octets);
+            CHECK(one.is_gone());
+            CHECK(stream.is_closed());
+            CHECK(one.has_pipe() == !arrives.empty());
+            if (one.has_pipe()) {
+                CHECK(one.arrived() == arrives);
+                CHECK(one.was_told(pipe::event::closed));
+            }
+        }
+    }
+
+    TEST_CASE("session: writes what the socket sends, however little the stream takes") {
+        for (std::size_t bytes = 1; bytes < 900; bytes += bytes < 20 ? 1 : 83) {
+            CAPTURE(bytes);
+            harness one;
+            scripted_stream& stream = one.accept({.write_bytes_max = bytes});
+            one.peer_sends(opening);
+            send_all(one);
+            one.run();
+            CHECK(stream.written() == opening + outgoing);
+        }
+    }
+
+    TEST_CASE("session: goes on where the stream was full, at every octet") {
+        for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
+            CAPTURE(bytes);
+            harness one;
+            scripted_stream& stream = one.accept();
+            one.peer_sends(opening);
+            stream.make_room(bytes);
+            send_all(one);
+            one.run();
+            CHECK(stream.written().size() == opening.size() + bytes);
+
+            stream.make_room(SIZE_MAX);
+            one.run();
+
+            CHECK(stream.written() == opening + outgoing);
+        }
+    }
+
+    TEST_CASE("session: sends its opening through a stream that is full, at every octet") {
+        for (std::size_t bytes = 0; bytes < opening.size(); ++bytes) {
+            CAPTURE(bytes);
+            harness one;
+            scripted_stream& stream = one.accept({.room_bytes = bytes});
+            one.peer_sends(opening + incoming);
+            CHECK(stream.written().size() <= bytes);
+
+            stream.make_room(SIZE_MAX);
+            one.run();
+
+            CHECK(stream.written() == opening);
+            CHECK(one.arrived() == incoming_frames);
+        }
+    }
+
+    TEST_CASE("session: answers a PING between two frames, wherever the stream was full") {
+        const std::string ping = on_wire(std::string("\x04PING\0\0ctx", 10), zmtp::flag_command);
+        const std::string pong = on_wire("\x04PONGctx", zmtp::flag_command);
+        const std::string frames[] = {on_wire("one", zmtp::flag_more),
+                                      on_wire(pattern(100), zmtp::flag_more), on_wire("three"),
+                                      on_wire("next")};
+        constexpr std::size_t frame_ends[] = {0, 5, 107, 114, 120};
+        const std::string all = frames[0] + frames[1] + frames[2] + frames[3];
+        for (std::size_t bytes = 0; bytes <= all.size(); ++bytes) {
+            CAPTURE(bytes);
+            harness one;
+            scripted_stream& stream = one.accept();
+            one.peer_sends(opening);
+            stream.make_room(bytes);
+            one.send("one", zmtp::flag_more);
+            one.send(pattern(100), zmtp::flag_more);
+            one.send("three");
+            one.send("next");
+            one.run();
+            one.peer_sends(ping + on_wire("after"));
+            CHECK(one.arrived() == messages{"*", "after"});
+
+            stream.make_room(SIZE_MAX);
+            one.run();
+
+            const std::size_t pong_begin =
+                *std::lower_bound(std::begin(frame_ends), std::end(frame_ends), bytes);
+            CHECK(stream.written() ==
+                  opening + all.substr(0, pong_begin) + pong + all.substr(pong_begin));
+        }
+    }
+
+    TEST_CASE("session: loses nothing when any one operation would block") {
+        std::size_t operation_count = 1;
+        for (std::size_t index = 0; index < operation_count; ++index) {
+            CAPTURE(index);
+            harness one;
+            scripted_stream& stream =
+                one.accept({.read_bytes_max = 50, .write_bytes_max = 50, .blocks_at = index});
+            one.peer_sends(opening);
+            REQUIRE(one.has_pipe());
+            send_all(one);
+            one.peer_sends(incoming.substr(0, 500));
+            one.peer_sends(incoming.substr(500));
+            CHECK(one.arrived() == incoming_frames);
+            CHECK(stream.written() == opening + outgoing);
+            CHECK(!one.is_gone());
+            operation_count = std::max(operation_count, stream.operation_count());
+        }
+        CHECK(operation_count > 50);
+    }
+
+    TEST_CASE("session: ends, with whole messages only, when any one operation fails") {
+        bool has_failed = true;
+        for (std::size_t index = 0; has_failed; ++index) {
+            CAPTURE(index);
+            harness one;
+            scripted_stream& stream =
+                one.accept({.read_bytes_max = 700, .write_bytes_max = 70, .fails_at = index});
+            one.peer_sends(opening);
+            if (one.has_pipe()) {
+                send_all(one);
+            }
+            one.peer_sends(incoming);
+
+            has_failed = stream.operation_count() > index;
+            CHECK(one.is_gone() == has_failed);
+            CHECK(stream.is_closed() == has_failed);
+            CHECK((opening + outgoing).starts_with(stream.written()));
+            if (one.has_pipe()) {
+                CHECK(one.was_told(pipe::event::closed) == has_failed);
+                CHECK(begins_with(incoming_frames, one.arrived()));
+                const messages& frames = one.arrived();
+                CHECK((frames.empty() || frames.back().front() != '+'));
+            }
+        }
+    }
+
+    TEST_CASE("session: ends although its socket would wait for ever, when any operation fails") {
+        bool has_failed = true;
+        for (std::size_t index = 0; has_failed; ++index) {
+            CAPTURE(index);
+            harness one;
+            scripted_stream& stream = one.accept({.write_bytes_max = 70, .fails_at = index});
+            one.peer_sends(opening);
+            if (one.has_pipe()) {
+                send_all(one);
+                one.close_socket();
+                one.run();
+            }
+            has_failed = stream.operation_count() > index;
+            CHECK(one.is_gone());
+            CHECK(stream.is_closed());
+            if (!has_failed) {
+                CHECK(stream.written() == opening + outgoing);
+            }
+        }
+    }
+
+    TEST_CASE("session: a socket that is closed waits until all was sent, or nobody takes it") {
+        for (const bool resets : {false, true}) {
+            CAPTURE(resets);
+            harness one;
+            scripted_stream& stream = one.accept();
+            one.peer_sends(opening);
+            stream.make_room(10);
+            send_all(one);
+            one.close_socket();
+            one.run();
+            CHECK(!one.is_gone());
+
+            resets ? stream.peer_resets() : stream.make_room(SIZE_MAX);
+            one.run();
+
+            CHECK(one.is_gone());
+            CHECK(stream.written() == opening + outgoing.substr(0, resets ? 10 : SIZE_MAX));
+        }
+    }
+
+    TEST_CASE("session: ends at once when its socket does not wait") {
+        harness one;
+        scripted_stream& stream = one.accept();
+        one.peer_sends(opening);
+        stream.make_room(10);
+        send_all(one);
+        one.run();
+
+        one.close_socket(0ms);
+        one.run();
+
+        CHECK(one.is_gone());
+        CHECK(stream.is_closed());
+        CHECK(stream.written() == opening + outgoing.substr(0, 10));
+    }
+
+    TEST_CASE("session: dials until it reaches the peer, and then sends what waited") {
+        harness one;
+        one.dial();
+        send_all(one);
+        CHECK(one.is_dialing());
+
+        scripted_stream& stream = one.reach();
+        one.peer_sends(opening + incoming);
+
+        CHECK(stream.written() == opening + outgoing);
+        CHECK(one.arrived() == incoming_frames);
+        CHECK(!one.is_gone());
+    }
+
+    TEST_CASE("session: sends the message again from its start that was cut off at any octet") {
+        for (const bool resets : {false, true}) {
+            for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
+                CAPTURE(resets);
+                CAPTURE(bytes);
+                harness one;
+                one.dial();
+                scripted_stream& first = one.reach();
+                one.peer_sends(opening);
+                first.make_room(bytes);
+                send_all(one);
+                one.run();
+                CHECK(first.written() == opening + outgoing.substr(0, bytes));
+
+                resets ? first.peer_resets() : first.peer_ends();
+                one.run();
+                CHECK(first.is_closed());
+                scripted_stream& second = one.reach();
+                one.peer_sends(opening);
+                one.send("after");
+                one.run();
+
+                CHECK(second.written() ==
+                      opening + outgoing.substr(message_begin(bytes)) + on_wire("after"));
+            }
+        }
+    }
+
+    TEST_CASE("session: gives back the credit for all that was sent, over two connections") {
+        for (std::size_t bytes = 0; bytes <= outgoing.size(); bytes += 3) {
+            CAPTURE(bytes);
+            harness one;
+            one.dial();
+            scripted_stream& first = one.reach();
+            one.peer_sends(opening);
+            first.make_room(bytes);
+            send_all(one);
+            one.run();
+            first.peer_resets();
+            one.run();
+            one.reach();
+            one.peer_sends(opening);
+            one.end().out.set_limits({.messages_max = 100}); // Looks at the credit again.
+            CHECK(one.end().out.credit() == 100);
+        }
+    }
+
+    TEST_CASE("session: drops what a lost connection brought in part") {
+        for (std::size_t bytes = 0; bytes < 400; ++bytes) {
+            CAPTURE(bytes);
+            harness one;
+            one.dial();
+            scripted_stream& first = one.reach();
+            one.peer_sends(opening + incoming.substr(0, bytes));
+            messages expected = one.arrived();
+            CHECK(begins_with(incoming_frames, expected));
+
+            first.peer_ends();
+            one.run();
+            one.reach();
+            one.peer_sends(opening + incoming);
+
+            expected.insert(expected.end(), incoming_frames.begin(), incoming_frames.end());
+            CHECK(one.arrived() == expected);
+        }
+    }
+
+    TEST_CASE("session: dials again when any one operation fails, and loses no message") {
+        bool has_failed = true;
+        for (std::size_t index = 0; has_failed; ++index) {
+            CAPTURE(index);
+            harness one;
+            one.dial();
+            send_all(one);
+            scripted_stream& first =
+                one.reach({.read_bytes_max = 700, .write_bytes_max = 70, .fails_at = index});
+            one.peer_sends(opening + incoming);
+            has_failed = first.operation_count() > index;
+            CHECK(first.is_closed() == has_failed);
+            CHECK(one.is_dialing() == has_failed);
+            std::string written = first.written();
+            if (has_failed) {
+                const std::size_t sent_bytes =
+                    written.size() - std::min(written.size(), opening.size());
+                scripted_stream& second = one.reach();
+                one.peer_sends(opening);
+                CHECK(second.written() == opening + outgoing.substr(message_begin(sent_bytes)));
+            } else {
+                CHECK(written == opening + outgoing);
+            }
+        }
+    }
+
+    TEST_CASE("session: dials again to send what is left although its socket is closed") {
+        for (std::size_t bytes = 0; bytes < outgoing.size(); bytes += 7) {
+            CAPTURE(bytes);
+            harness one;
+            one.dial();
+            scripted_stream& first = one.reach();
+            one.peer_sends(opening);
+            first.make_room(bytes);
+            send_all(one);
+            one.close_socket();
+            one.run();
+            CHECK(!one.is_gone());
+            first.peer_resets();
+            one.run();
+            CHECK(first.is_closed());
+
+            scripted_stream& second = one.reach();
+            one.peer_sends(opening);
+
+            CHECK(second.written() == opening + outgoing.substr(message_begin(bytes)));
+            CHECK(one.is_gone());
+        }
+    }
+
+    TEST_CASE("session: tells a subscriber that its peer has come back, and sends nothing stale") {
+        harness one{options_of(socket_type::sub)};
+        one.dial();
+        one.send(subscribe("old"), zmtp::flag_command);
+        scripted_stream& first = one.reach();
+        one.peer_sends(publisher_opening);
+        CHECK(first.written() ==
+              subscriber_opening + on_wire(subscribe("old"), zmtp::flag_command));
+        CHECK(!one.was_told(pipe::event::restarted));
+        first.peer_ends();
+        one.run();
+        one.send(subscribe("stale"), zmtp::flag_command);
+
+        scripted_stream& second = one.reach();
+        one.peer_sends(publisher_opening);
+        CHECK(one.was_told(pipe::event::restarted));
+        CHECK(second.written() == subscriber_opening);
+        one.end().push_control(pipe::make_block(1)); // What follows is the present state.
+        one.send(subscribe("new"), zmtp::flag_command);
+        one.run();
+
+        CHECK(second.written() ==
+              subscriber_opening + on_wire(subscribe("new"), zmtp::flag_command));
+    }
+
+} // TEST_SUITE

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "runtime/io_thread.hpp"
+#include "transport/stream.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zlink::testing {
+
+/// What a scripted stream does other than moving all octets at once.
+struct stream_script {
+    static constexpr std::size_t never = SIZE_MAX;
+
+    std::size_t read_bytes_max = SIZE_MAX;  ///< What one reading takes.
+    std::size_t write_bytes_max = SIZE_MAX; ///< What one writing takes.
+    std::size_t room_bytes = SIZE_MAX;      ///< What is taken before make_room() was called.
+
+    // Operations, which are readings and writings, counted from 0.
+    std::size_t blocks_at = never; ///< This one would block; the stream is ready right afterwards.
+    std::size_t fails_at = never;  ///< The connection is reset from this one on.
+};
+
+/// A stream in memory. The test is the peer.
+///
+/// @threads The one that drives `thread`.
+class scripted_stream final : public transport::stream {
+public:
+    explicit scripted_stream(runtime::io_thread& thread, const stream_script& script = {})
+        : thread_(thread), script_(script) {}
+
+    // The peer.
+
+    void peer_sends(std::string_view octets) {
+        arriving_.append(octets);
+        tell_reader();
+    }
+
+    /// The peer closes, or the connection is reset. What it sent before can still be read.
+    void peer_ends() {
+        has_ended_ = true;
+        tell_reader();
+    }
+    void peer_resets() {
+        script_.fails_at = 0;
+        tell_reader();
+        tell_writer();
+    }
+
+    /// The peer takes `bytes` more octets.
+    void make_room(std::size_t bytes) {
+        script_.room_bytes = bytes;
+        tell_writer();
+    }
+
+    /// All that was written.
+    const std::string& written() const noexcept { return written_; }
+    std::size_t operation_count() const noexcept { return operation_count_; }
+    bool is_closed() const noexcept { return is_closed_; }
+
+    // The session.
+
+    transport::io_outcome try_read(std::span<const iovec> room) noexcept override {
+        if (const auto refused = begin_operation(); refused.what != status::moved) {
+            return refused;
+        }
+        if (arriving_.empty()) {
+            return {has_ended_ ? status::ended : status::would_block};
+        }
+        std::size_t bytes = 0;
+        for (const iovec& part : room) {
+            const std::size_t taken =
+                std::min({part.iov_len, arriving_.size(), script_.read_bytes_max - bytes});
+            std::memcpy(part.iov_base, arriving_.data(), taken);
+            arriving_.erase(0, taken);
+            bytes += taken;
+        }
+        return {status::moved, bytes};
+    }
+
+    transport::io_outcome try_write(std::span<const iovec> octets) noexcept override {
+        if (const auto refused = begin_operation(); refused.what != status::moved) {
+            return refused;
+        }
+        std::size_t left = std::min(script_.room_bytes, script_.write_bytes_max);
+        if (left == 0) {
+            return {status::would_block};
+        }
+        std::size_t bytes = 0;
+        for (const iovec& part : octets) {
+            const std::size_t taken = std::min(part.iov_len, left);
+            written_.append(static_cast<const char*>(part.iov_base), taken);
+            left -= taken;
+            bytes += taken;
+        }
+        script_.room_bytes -= script_.room_bytes == SIZE_MAX ? 0 : bytes;
+        return {status::moved, bytes};
+    }
+
+    void wait_readable(transport::stream_user& user) override {
+        reader_.user.reset(&user);
+        if (!arriving_.empty() || has_ended_ || is_reset()) {
+            tell_reader();
+        }
+    }
+
+    void wait_writable(transport::stream_user& user) override {
+        writer_.user.reset(&user);
+        if (script_.room_bytes != 0 || is_reset()) {
+            tell_writer();
+        }
+    }
+
+    void close() noexcept override {
+        is_closed_ = true;
+        reader_.user.reset();
+        writer_.user.reset();
+    }
+
+    int descriptor() const noexcept override { return -1; }
+
+private:
+    using status = transport::io_outcome::status;
+
+    /// Who waits until the stream is ready.
+    struct waiter {
+        boost::intrusive_ptr<transport::stream_user> user;
+        bool is_told = false;
+    };
+
+    transport::io_outcome begin_operation() noexcept {
+        const std::size_t index = operation_count_++;
+        if (index >= script_.fails_at) {
+            tell_reader();
+            tell_writer();
+            return {status::failed, 0, ECONNRESET};
+        }
+        return {index == script_.blocks_at ? status::would_block : status::moved};
+    }
+
+    bool is_reset() const noexcept { return operation_count_ >= script_.fails_at; }
+
+    /// Calls whoever waits, from the I/O thread, unless the stream is closed before.
+    void tell_reader() { tell(reader_, &transport::stream_user::on_readable); }
+    void tell_writer() { tell(writer_, &transport::stream_user::on_writable); }
+
+    void tell(waiter& who, void (transport::stream_user::*ready)() noexcept) {
+        if (who.user == nullptr || std::exchange(who.is_told, true)) {
+            return;
+        }
+        thread_.post([self = transport::stream_ptr(this), &who, ready] {
+            who.is_told = false;
+            if (const auto user = std::exchange(who.user, nullptr); user != nullptr) {
+                (*user.*ready)();
+            }
+        });
+    }
+
+    runtime::io_thread& thread_;
+    stream_script script_;
+    std::string arriving_; ///< Sent by the peer and not read.
+    std::string written_;
+    waiter reader_;
+    waiter writer_;
+    std::size_t operation_count_ = 0;
+    bool has_ended_ = false;
+    bool is_closed_ = false;
+};
+
+} // namespace zlink::testing
