@@ -40,6 +40,7 @@ private:
             }
             const frame next = queue_.front();
             check(index, next);
+            taken_message_count_ += next.more() || next.control ? 0 : 1;
             wake_writer(queue_.pop(next));
         }
         exploration::require(!queue_.has_frame(), "there are more frames than were pushed");
@@ -111,6 +112,11 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     TEST_CASE("interleavings: a message of several parts is never seen in part") {
         check_all({{two_parts, message, two_parts}});
         check_all({{two_parts, two_parts}, one_message});
+    }
+
+    TEST_CASE("interleavings: a message is seen while a part of the next one is written") {
+        check_all({{ahead, message}});
+        check_all({{ahead, two_parts}, one_message});
     }
 
     TEST_CASE("interleavings: what was rolled back is never seen") {

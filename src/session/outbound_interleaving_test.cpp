@@ -83,6 +83,9 @@ private:
             stream_.insert(stream_.end(), bytes,
                            is_block ? std::byte{0} : static_cast<std::byte>(index + 1));
             pieces_.resize(stream_.size(), {index, message_begin_});
+            if ((flags & zmtp::flag_more) == 0) {
+                message_ends_.push_back(stream_.size());
+            }
         } else {
             control_count_ += 1;
         }
@@ -119,6 +122,9 @@ private:
             check(static_cast<const std::byte*>(part.iov_base), taken);
             bytes += taken;
         }
+        taken_message_count_ = static_cast<std::uint64_t>(
+            std::upper_bound(message_ends_.begin(), message_ends_.end(), position_) -
+            message_ends_.begin());
         wake_writer(sender_.advance(bytes));
     }
 
@@ -158,6 +164,7 @@ private:
     explored_outbound& sender_;
     std::vector<std::byte> stream_; ///< All that is to be written.
     std::vector<piece> pieces_;     ///< What each of its octets belongs to.
+    std::vector<std::size_t> message_ends_;
     std::size_t message_begin_ = 0;
     std::size_t position_ = 0;      ///< Of the connection, in stream_.
     std::size_t control_count_ = 0; ///< Objects that have not come yet.

@@ -28,6 +28,8 @@ enum class act {
     referenced,  ///< A message whose body is a block.
     control,     ///< An object for the reader.
     abandoned,   ///< Parts of a message that is rolled back, in several chunks.
+    ahead,       ///< A message that is published while a part of the next one, which is rolled
+                 ///< back, is written already.
     new_segment, ///< A segment of the largest size, which is kept for reuse when it was read.
     trim,
 };
@@ -59,6 +61,7 @@ struct script {
 ///
 /// Thread 0 writes, thread 1 reads. In each execution
 ///  - every frame arrives, whole, unchanged, in order, and ordered by acquire and release;
+///  - the writer is never ahead by more messages than it may be;
 ///  - nobody sleeps for ever, and nobody is woken who does not sleep;
 ///  - every chunk and every block is freed, once, and nobody uses it then.
 class queue_scenario : public exploration::scenario {
@@ -73,6 +76,7 @@ public:
                 expected_.push_back({each, wire::zmtp::flag_more});
                 [[fallthrough]];
             case act::message:
+            case act::ahead:
             case act::referenced:
             case act::control:
                 expected_.push_back({each, 0});
@@ -149,12 +153,12 @@ protected:
                     std::uint64_t bytes) {
         memory_of(index, body).note_read();
         const expected_frame& expected = expected_[index];
-        const bool intact =
-            (expected.made_by == act::message || expected.made_by == act::two_parts) &&
-            bytes == body_bytes && flags == (expected.flags | wire::zmtp::flag_long) &&
-            std::all_of(body, body + body_bytes, [&](std::byte octet) {
-                return octet == static_cast<std::byte>(index + 1);
-            });
+        const bool intact = expected.made_by != act::control &&
+                            expected.made_by != act::referenced && bytes == body_bytes &&
+                            flags == (expected.flags | wire::zmtp::flag_long) &&
+                            std::all_of(body, body + body_bytes, [&](std::byte octet) {
+                                return octet == static_cast<std::byte>(index + 1);
+                            });
         exploration::require(intact, "a frame is not what was pushed");
     }
 
@@ -187,6 +191,7 @@ protected:
     exploration::signal writer_woken_;
     std::vector<expected_frame> expected_;
     std::uint64_t blocks_alive_ = 0;
+    std::uint64_t taken_message_count_ = 0; ///< Kept by the reader, before it returns credit.
 
 private:
     /// Where queues are made; what pads them must not differ between executions.
@@ -216,18 +221,25 @@ private:
     void perform(act what) {
         switch (what) {
         case act::message:
-            wait_for_credit();
+            begin_message();
             push_copy();
             return wake_reader(queue_.finish_message());
         case act::two_parts:
-            wait_for_credit();
+            begin_message();
             push_copy();
             push_copy();
             return wake_reader(queue_.finish_message());
         case act::referenced:
-            wait_for_credit();
+            begin_message();
             queue_.push_reference(make_block(), block_bytes, 0);
             return wake_reader(queue_.finish_message());
+        case act::ahead:
+            begin_message();
+            push_copy();
+            queue_.rope().mark();
+            push_junk();
+            wake_reader(queue_.finish_marked(1));
+            return queue_.rollback();
         case act::control:
             return wake_reader(queue_.push_control(make_block()));
         case act::abandoned:
@@ -268,6 +280,15 @@ private:
         queue_.push_copy(body.data(), body_bytes, wire::zmtp::flag_more);
     }
 
+    void begin_message() {
+        wait_for_credit();
+        const std::uint64_t messages_max = play_.allowed.messages_max;
+        exploration::require(messages_max == 0 ||
+                                 pushed_message_count_ - taken_message_count_ < messages_max,
+                             "the writer has more credit than it may have");
+        ++pushed_message_count_;
+    }
+
     void wait_for_credit() {
         while (!queue_.has_credit()) {
             exploration::forget(1000 + pushed_count_);
@@ -290,7 +311,8 @@ private:
 
     std::deque<exploration::plain> memory_; ///< Of each frame's body.
     std::map<const std::byte*, exploration::plain> memory_by_address_;
-    std::uint64_t pushed_count_ = 0;
+    std::uint64_t pushed_count_ = 0; ///< Frames and control objects.
+    std::uint64_t pushed_message_count_ = 0;
 };
 
 /// Explores `Scenario`, a queue_scenario.
