@@ -242,6 +242,9 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
 } // namespace
 
 result<void> set_option(socket::socket& target, int option, const void* value, std::size_t size) {
+    if (target.is_terminated()) {
+        return errc::terminated;
+    }
     const entry* const at = find(option);
     if (at == nullptr) {
         return set_other(target, option, value, size);
@@ -255,6 +258,9 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
 }
 
 result<void> read_option(socket::socket& source, int option, void* value, std::size_t* size) {
+    if (source.is_terminated()) {
+        return errc::terminated;
+    }
     if (value == nullptr || size == nullptr) {
         return errc::invalid_argument;
     }

@@ -81,6 +81,8 @@ public:
 
     socket_options& options() noexcept { return options_; }
     const std::string& last_endpoint() const noexcept { return last_endpoint_; }
+    /// Whether a call has failed with `terminated`, as all will from then on.
+    bool is_terminated() const noexcept { return is_terminated_; }
     bool receives_more() const noexcept { return receives_more_; }
     pattern& rules() noexcept { return *pattern_; }
     socket_mailbox& mailbox() noexcept { return *mailbox_; }

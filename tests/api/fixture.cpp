@@ -26,17 +26,23 @@ std::string serial_number() {
     return std::to_string(::getpid()) + "-" + std::to_string(++count);
 }
 
-/// A port that was free a moment ago.
-std::string free_port() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+/// Binds `descriptor` to a free port of the loopback interface.
+std::string bind_to_free_port(int descriptor) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t bytes = sizeof address;
     REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), bytes) == 0);
     REQUIRE(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+    return "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+/// Where a port was free a moment ago.
+std::string vacant_port() {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+    std::string endpoint = bind_to_free_port(descriptor);
     ::close(descriptor);
-    return std::to_string(ntohs(address.sin_port));
+    return endpoint;
 }
 
 } // namespace
@@ -84,7 +90,7 @@ std::string vacant(transport via) {
     case transport::inproc:
         return "inproc://" + serial_number();
     case transport::tcp:
-        return "tcp://127.0.0.1:" + free_port();
+        return vacant_port();
     case transport::ipc:
         return "ipc:///tmp/zlink-api-" + serial_number();
     }
@@ -251,6 +257,15 @@ frame::frame(void* data, std::size_t bytes, zlink_free_fn* release, void* hint) 
 
 void count_release(void*, void* hint) {
     static_cast<std::atomic<int>*>(hint)->fetch_add(1);
+}
+
+silent_listener::silent_listener()
+    : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)), endpoint_(bind_to_free_port(descriptor_)) {
+    REQUIRE(::listen(descriptor_, 100) == 0);
+}
+
+silent_listener::~silent_listener() {
+    ::close(descriptor_);
 }
 
 filled fill(socket& from, const message& sent, int flags, int count_max) {

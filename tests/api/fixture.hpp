@@ -169,6 +169,21 @@ private:
 /// A zlink_free_fn that counts its calls in the std::atomic<int> that `hint` points to.
 void count_release(void* data, void* hint);
 
+/// A tcp port where the kernel accepts connections and nobody ever says a word.
+class silent_listener {
+public:
+    silent_listener();
+    silent_listener(const silent_listener&) = delete;
+    silent_listener& operator=(const silent_listener&) = delete;
+    ~silent_listener();
+
+    const std::string& endpoint() const noexcept { return endpoint_; }
+
+private:
+    int descriptor_;
+    std::string endpoint_;
+};
+
 /// Sends `message` so often that `from` waits for room: what one pipe holds, and how it failed.
 struct filled {
     int count;

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "fixture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+using namespace api_test;
+
+namespace {
+
+constexpr std::array sizes{0, 1, 47, 48, 49, 255, 256, 8191, 8192, 8193, 65535, 65536, 1 << 20};
+
+std::string octets_of(int size) {
+    std::string made(static_cast<std::size_t>(size), '\0');
+    for (std::size_t index = 0; index < made.size(); ++index) {
+        made[index] = static_cast<char>(index * 7 + index / 251);
+    }
+    return made;
+}
+
+/// Octets of the application that a message refers to, and how often they were given back.
+struct lent_octets {
+    explicit lent_octets(int size) : octets(octets_of(size)) {}
+    lent_octets(const lent_octets&) = delete;
+    ~lent_octets() { CHECK(freed_count == 1); }
+
+    std::string octets;
+    std::atomic<int> freed_count{0};
+};
+
+int send(lent_octets& lent, void* to, int flags = 0) {
+    zlink_msg_t raw;
+    REQUIRE(zlink_msg_init_data(&raw, lent.octets.data(), lent.octets.size(), count_release,
+                                &lent.freed_count) == 0);
+    const int error = error_of(zlink_msg_send(&raw, to, flags));
+    if (error == ok) {
+        CHECK(zlink_msg_size(&raw) == 0);
+    } else {
+        CHECK(zlink_msg_size(&raw) == lent.octets.size());
+    }
+    CHECK(zlink_msg_close(&raw) == 0);
+    return error;
+}
+
+} // namespace
+
+TEST_CASE("message: begins empty") {
+    zlink_msg_t raw;
+    CHECK(zlink_msg_init(&raw) == 0);
+
+    CHECK(zlink_msg_size(&raw) == 0);
+    CHECK(zlink_msg_more(&raw) == 0);
+    CHECK(zlink_msg_get(&raw, ZLINK_MORE) == 0);
+    CHECK(zlink_msg_get(&raw, ZLINK_SHARED) == 0);
+    CHECK(zlink_msg_close(&raw) == 0);
+}
+
+TEST_CASE("message: holds octets of every size") {
+    for (const int size : sizes) {
+        CAPTURE(size);
+        const std::string octets = octets_of(size);
+        frame held{octets};
+        CHECK(zlink_msg_size(held.get()) == octets.size());
+        CHECK((held.text() == octets));
+    }
+}
+
+TEST_CASE("message: moves") {
+    for (const int size : sizes) {
+        CAPTURE(size);
+        const std::string octets = octets_of(size);
+        frame from{octets};
+        frame to{std::string(100, 'x')};
+
+        CHECK(zlink_msg_move(to.get(), from.get()) == 0);
+
+        CHECK((to.text() == octets));
+        CHECK(zlink_msg_size(from.get()) == 0);
+        CHECK(zlink_msg_move(to.get(), to.get()) == 0);
+        CHECK((to.text() == octets));
+    }
+}
+
+TEST_CASE("message: copies, and shares what is large") {
+    for (const int size : sizes) {
+        CAPTURE(size);
+        const std::string octets = octets_of(size);
+        frame to{std::string(100, 'x')};
+        {
+            frame from{octets};
+            CHECK(zlink_msg_copy(to.get(), from.get()) == 0);
+            CHECK((from.text() == octets));
+            CHECK((to.text() == octets));
+            const int shared = zlink_msg_get(to.get(), ZLINK_SHARED);
+            CHECK(shared == zlink_msg_get(from.get(), ZLINK_SHARED));
+            CHECK(shared == (size >= 8192 ? 1 : shared));
+            CHECK((zlink_msg_data(to.get()) == zlink_msg_data(from.get())) == (shared == 1));
+            CHECK(zlink_msg_copy(to.get(), to.get()) == 0);
+        }
+        CHECK((to.text() == octets));
+        CHECK(zlink_msg_get(to.get(), ZLINK_SHARED) == 0);
+    }
+}
+
+TEST_CASE("message: what was closed, and what never was a message, is refused") {
+    zlink_msg_t closed;
+    zlink_msg_init(&closed);
+    zlink_msg_close(&closed);
+    zlink_msg_t never;
+    std::memset(&never, 0, sizeof never);
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    socket pull{owner, ZLINK_PULL};
+    push.connect(pull.bind(transport::inproc));
+    frame good;
+
+    for (zlink_msg_t* const bad : {&closed, &never}) {
+        CHECK(error_of(zlink_msg_close(bad)) == EFAULT);
+        CHECK(error_of(zlink_msg_move(good.get(), bad)) == EFAULT);
+        CHECK(error_of(zlink_msg_move(bad, good.get())) == EFAULT);
+        CHECK(error_of(zlink_msg_copy(good.get(), bad)) == EFAULT);
+        CHECK(error_of(zlink_msg_copy(bad, good.get())) == EFAULT);
+        CHECK(error_of(zlink_msg_send(bad, push, ZLINK_DONTWAIT)) == EFAULT);
+        CHECK(error_of(zlink_msg_recv(bad, pull, ZLINK_DONTWAIT)) == EFAULT);
+    }
+}
+
+TEST_CASE("message: properties that do not exist are refused") {
+    frame asked;
+    CHECK(error_of(zlink_msg_get(asked.get(), 12345)) == EINVAL);
+    CHECK(error_of(zlink_msg_set(asked.get(), ZLINK_MORE, 1)) == EINVAL);
+    CHECK(zlink_msg_gets(asked.get(), "Socket-Type") == nullptr);
+    CHECK(zlink_errno() == EINVAL);
+}
+
+TEST_CASE("message: octets of every size pass every transport unchanged") {
+    // zlink_send_const wants them to live for ever.
+    std::array<std::string, sizes.size()> constants;
+    std::transform(sizes.begin(), sizes.end(), constants.begin(), octets_of);
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket push{owner, ZLINK_PUSH};
+        socket pull{owner, ZLINK_PULL};
+        push.connect(pull.bind(over.via));
+
+        for (const std::string& octets : constants) {
+            const int size = static_cast<int>(octets.size());
+            CAPTURE(size);
+            REQUIRE(zlink_send(push, octets.data(), octets.size(), 0) == size);
+            frame copied{octets};
+            REQUIRE(zlink_msg_send(copied.get(), push, 0) == size);
+            REQUIRE(zlink_send_const(push, octets.data(), octets.size(), 0) == size);
+
+            std::string buffer(octets.size() + 10, '#');
+            CHECK(zlink_recv(pull, buffer.data(), buffer.size(), 0) == size);
+            CHECK((buffer == octets + std::string(10, '#')));
+            frame got;
+            CHECK(zlink_msg_recv(got.get(), pull, 0) == size);
+            CHECK((got.text() == octets));
+            CHECK((pull.recv_frame() == octets));
+        }
+    }
+}
+
+TEST_CASE("message: what does not fit into the buffer is cut off, and its size told") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket push{owner, ZLINK_PUSH};
+        socket pull{owner, ZLINK_PULL};
+        push.connect(pull.bind(over.via));
+
+        for (const int size : {10, 100, 10000, 100000}) {
+            const std::string octets = octets_of(size);
+            REQUIRE(push.send(octets) == ok);
+            std::string buffer(8, '#');
+            CHECK(zlink_recv(pull, buffer.data(), 5, 0) == size);
+            CHECK((buffer == octets.substr(0, 5) + "###"));
+            REQUIRE(push.send(octets) == ok);
+            CHECK(zlink_recv(pull, nullptr, 0, 0) == size);
+        }
+        CHECK(pull.recv_error() == EAGAIN);
+    }
+}
+
+TEST_CASE("message: a copy may be sent while the original is kept") {
+    for (const setting& over : every_setting()) {
+        for (const int size : {5, 100, 8192, 1 << 20}) {
+            CAPTURE(over);
+            CAPTURE(size);
+            const context owner{over};
+            socket push{owner, ZLINK_PUSH};
+            socket pull{owner, ZLINK_PULL};
+            push.connect(pull.bind(over.via));
+            const std::string octets = octets_of(size);
+            frame kept{octets};
+
+            for (int count = 0; count < 3; ++count) {
+                frame copy;
+                REQUIRE(zlink_msg_copy(copy.get(), kept.get()) == 0);
+                REQUIRE(zlink_msg_send(copy.get(), push, 0) == size);
+            }
+
+            for (int count = 0; count < 3; ++count) {
+                CHECK((pull.recv_frame() == octets));
+            }
+            CHECK((kept.text() == octets));
+        }
+    }
+}
+
+TEST_CASE("message: lent octets are given back once when they were not sent") {
+    for (const int size : sizes) {
+        CAPTURE(size);
+        lent_octets closed{size};
+        {
+            frame held{closed.octets.data(), closed.octets.size(), count_release,
+                       &closed.freed_count};
+        }
+        CHECK(closed.freed_count == 1);
+
+        lent_octets copied{size};
+        {
+            frame copy;
+            {
+                frame held{copied.octets.data(), copied.octets.size(), count_release,
+                           &copied.freed_count};
+                CHECK(zlink_msg_data(held.get()) == copied.octets.data());
+                zlink_msg_copy(copy.get(), held.get());
+            }
+            CHECK(copied.freed_count == 0);
+            CHECK((copy.text() == copied.octets));
+        }
+        CHECK(copied.freed_count == 1);
+
+        lent_octets moved{size};
+        {
+            frame target;
+            frame held{moved.octets.data(), moved.octets.size(), count_release, &moved.freed_count};
+            zlink_msg_move(target.get(), held.get());
+            CHECK(moved.freed_count == 0);
+            zlink_msg_move(target.get(), held.get());
+            CHECK(moved.freed_count == 1);
+        }
+    }
+}
+
+TEST_CASE("message: lent octets without a free function stay what they are") {
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    socket pull{owner, ZLINK_PULL};
+    push.connect(pull.bind(transport::inproc));
+    std::string octets = octets_of(20000);
+    frame lent{octets.data(), octets.size(), nullptr, nullptr};
+
+    REQUIRE(zlink_msg_send(lent.get(), push, 0) == 20000);
+
+    CHECK((pull.recv_frame() == octets));
+    CHECK((octets == octets_of(20000)));
+}
+
+TEST_CASE("message: lent octets are given back once after they were received") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        std::vector<std::unique_ptr<lent_octets>> all;
+        const context owner{over};
+        socket push{owner, ZLINK_PUSH};
+        socket pull{owner, ZLINK_PULL};
+        push.connect(pull.bind(over.via));
+
+        for (const int size : sizes) {
+            all.push_back(std::make_unique<lent_octets>(size));
+            const auto& each = all.back();
+            REQUIRE(send(*each, push) == ok);
+            CHECK((pull.recv_frame() == each->octets));
+            wait_until(owner, [&] { return each->freed_count != 0; });
+        }
+
+        lent_octets last{100000};
+        REQUIRE(send(last, push) == ok);
+        std::string buffer(100000, '#');
+        CHECK(zlink_recv(pull, buffer.data(), buffer.size(), 0) == 100000);
+        CHECK((buffer == last.octets));
+        wait_until(owner, [&] { return last.freed_count != 0; });
+    }
+}
+
+TEST_CASE("message: lent octets are given back once when sockets close with them inside") {
+    enum class ending { nobody_there, unread, receiver_first, unfinished };
+    for (const setting& over : every_setting()) {
+        for (const ending way :
+             {ending::nobody_there, ending::unread, ending::receiver_first, ending::unfinished}) {
+            CAPTURE(over);
+            CAPTURE(static_cast<int>(way));
+            std::vector<std::unique_ptr<lent_octets>> all;
+            const context owner{over};
+            socket push{owner, ZLINK_PUSH};
+            socket pull{owner, ZLINK_PULL};
+            push.connect(way == ending::nobody_there ? vacant(over.via) : pull.bind(over.via));
+            for (const int size : sizes) {
+                all.push_back(std::make_unique<lent_octets>(size));
+                const int flags = way == ending::unfinished ? ZLINK_SNDMORE : 0;
+                REQUIRE(send(*all.back(), push, flags) == ok);
+            }
+            if (way == ending::unread || way == ending::receiver_first) {
+                pull.poll(ZLINK_POLLIN);
+            }
+            if (way == ending::receiver_first) {
+                pull.close();
+                owner.let_io_happen();
+            }
+
+            push.close();
+            pull.close();
+
+            for (const auto& each : all) {
+                wait_until(owner, [&] { return each->freed_count != 0; });
+            }
+        }
+    }
+}
+
+TEST_CASE("message: lent octets that cannot be sent are still the caller's") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket push{owner, ZLINK_PUSH};
+        push.bind(over.via);
+        socket pull{owner, ZLINK_PULL};
+        for (const int size : sizes) {
+            lent_octets refused{size};
+            CHECK(send(refused, push, ZLINK_DONTWAIT) == EAGAIN);
+            lent_octets unsuitable{size};
+            CHECK(send(unsuitable, pull, ZLINK_DONTWAIT) == ENOTSUP);
+            lent_octets nowhere{size};
+            CHECK(send(nowhere, nullptr) == ENOTSOCK);
+        }
+    }
+}
+
+TEST_CASE("message: lent octets are given back once though many subscribers share them") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        std::vector<std::unique_ptr<lent_octets>> all;
+        const context owner{over};
+        socket pub{owner, ZLINK_XPUB};
+        const std::string endpoint = pub.bind(over.via);
+        std::vector<socket> subs;
+        for (int index = 0; index < 5; ++index) {
+            subs.emplace_back(owner, ZLINK_SUB).set(ZLINK_SUBSCRIBE, "").connect(endpoint);
+            if (index == 0) {
+                pub.recv();
+            }
+            subs.back().set(ZLINK_SUBSCRIBE, "known " + std::to_string(index));
+            pub.recv();
+        }
+        for (const int size : sizes) {
+            all.push_back(std::make_unique<lent_octets>(size));
+            REQUIRE(send(*all.back(), pub) == ok);
+        }
+
+        for (std::size_t index = 0; index + 1 < subs.size(); ++index) {
+            for (const auto& each : all) {
+                CHECK((subs[index].recv_frame() == each->octets));
+            }
+        }
+        // The last one closes with all of it unread.
+        subs.back().poll(ZLINK_POLLIN);
+        subs.back().close();
+        for (const auto& each : all) {
+            wait_until(owner, [&] {
+                pub.events(); // The publisher must look to learn that somebody has gone.
+                return each->freed_count != 0;
+            });
+        }
+    }
+}
+
+TEST_CASE("message: lent octets are given back once if nobody subscribed to them") {
+    for (const int size : sizes) {
+        CAPTURE(size);
+        const context owner;
+        socket pub{owner, ZLINK_PUB};
+        socket router{owner, ZLINK_ROUTER};
+        pub.bind(transport::inproc);
+        router.bind(transport::inproc);
+        lent_octets published{size};
+        REQUIRE(send(published, pub) == ok);
+        CHECK(published.freed_count == 1);
+
+        lent_octets routed{size};
+        REQUIRE(router.send("nobody", ZLINK_SNDMORE) == ok);
+        REQUIRE(send(routed, router) == ok);
+        CHECK(routed.freed_count == 1);
+    }
+}
+
+TEST_CASE("message: what was received may be sent on without a copy, and outlives its socket") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const std::string octets = octets_of(1 << 20);
+        frame kept;
+        {
+            const context owner{over};
+            socket push{owner, ZLINK_PUSH};
+            socket relay_in{owner, ZLINK_PULL};
+            socket relay_out{owner, ZLINK_PUSH};
+            socket pull{owner, ZLINK_PULL};
+            push.connect(relay_in.bind(over.via));
+            relay_out.connect(pull.bind(over.via));
+            REQUIRE(push.send(octets) == ok);
+            REQUIRE(push.send(octets) == ok);
+            frame relayed;
+            REQUIRE(zlink_msg_recv(relayed.get(), relay_in, 0) == 1 << 20);
+            REQUIRE(zlink_msg_send(relayed.get(), relay_out, 0) == 1 << 20);
+            CHECK((pull.recv_frame() == octets));
+            REQUIRE(zlink_msg_recv(kept.get(), relay_in, 0) == 1 << 20);
+        }
+        CHECK((kept.text() == octets));
+        // Its peer is known by what it told when it connected.
+        if (over.via != transport::inproc) {
+            const char* const type = zlink_msg_gets(kept.get(), "Socket-Type");
+            REQUIRE(type != nullptr);
+            CHECK(std::string(type) == "PUSH");
+        }
+    }
+}
+
+TEST_CASE("message: receiving releases what the message held before") {
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    socket pull{owner, ZLINK_PULL};
+    push.connect(pull.bind(transport::inproc));
+    lent_octets replaced{100000};
+    frame target{replaced.octets.data(), replaced.octets.size(), count_release,
+                 &replaced.freed_count};
+
+    CHECK(error_of(zlink_msg_recv(target.get(), pull, ZLINK_DONTWAIT)) == EAGAIN);
+    CHECK(replaced.freed_count == 0);
+    CHECK((target.text() == replaced.octets));
+    REQUIRE(push.send("small") == ok);
+    CHECK(zlink_msg_recv(target.get(), pull, 0) == 5);
+    CHECK(replaced.freed_count == 1);
+    CHECK(target.text() == "small");
+}
