@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/descriptor_stream.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using boost::intrusive_ptr;
+using zlink::transport::io_outcome;
+using zlink::transport::make_descriptor_stream;
+using zlink::transport::stream_ptr;
+using zlink::transport::stream_user;
+using status = zlink::transport::io_outcome::status;
+
+namespace {
+
+struct counting_user final : stream_user {
+    explicit counting_user(int& count) : alive(count) { ++alive; }
+    ~counting_user() override { --alive; }
+
+    void on_readable() noexcept override { ++readable_count; }
+    void on_writable() noexcept override { ++writable_count; }
+
+    int& alive;
+    int readable_count = 0;
+    int writable_count = 0;
+};
+
+/// A stream, and the descriptor at the other end of its connection.
+struct connection {
+    connection() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+        stream = make_descriptor_stream(reactor, ends[0]);
+        peer = ends[1];
+        REQUIRE(stream);
+    }
+    ~connection() {
+        stream->close();
+        close_peer();
+        run();
+    }
+
+    void close_peer() {
+        if (peer >= 0) {
+            ::close(peer);
+            peer = -1;
+        }
+    }
+
+    void run() {
+        reactor.restart();
+        reactor.poll();
+    }
+
+    void peer_sends(std::string_view octets) const {
+        REQUIRE(::send(peer, octets.data(), octets.size(), 0) ==
+                static_cast<ssize_t>(octets.size()));
+    }
+
+    std::string peer_receives() const {
+        std::string octets(1000, '\0');
+        const ssize_t bytes = ::recv(peer, octets.data(), octets.size(), 0);
+        octets.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+        return octets;
+    }
+
+    io_outcome write(std::string octets) const {
+        const iovec part{octets.data(), octets.size()};
+        return stream->try_write({&part, 1});
+    }
+
+    io_outcome read() const {
+        char octets[1000];
+        const iovec part{octets, sizeof octets};
+        return stream->try_read({&part, 1});
+    }
+
+    boost::asio::io_context reactor;
+    stream_ptr stream;
+    int peer = -1;
+};
+
+} // namespace
+
+TEST_SUITE("transport") {
+
+    TEST_CASE("descriptor stream: reads what is there into one part after the other") {
+        connection joined;
+        joined.peer_sends("abcdefg");
+        std::string parts[] = {"###", "######"};
+        const iovec room[] = {{parts[0].data(), 3}, {parts[1].data(), 6}};
+
+        const io_outcome outcome = joined.stream->try_read(room);
+
+        CHECK(outcome.what == status::moved);
+        CHECK(outcome.bytes == 7);
+        CHECK(parts[0] == "abc");
+        CHECK(parts[1] == "defg##");
+        CHECK(joined.read().what == status::would_block);
+    }
+
+    TEST_CASE("descriptor stream: writes one part after the other") {
+        connection joined;
+        std::string parts[] = {"abc", "defg"};
+        const iovec octets[] = {{parts[0].data(), 3}, {parts[1].data(), 4}};
+
+        const io_outcome outcome = joined.stream->try_write(octets);
+
+        CHECK(outcome.what == status::moved);
+        CHECK(outcome.bytes == 7);
+        CHECK(joined.peer_receives() == "abcdefg");
+    }
+
+    TEST_CASE("descriptor stream: reads to the end what a peer sent before it went") {
+        connection joined;
+        joined.peer_sends("last");
+        joined.close_peer();
+        CHECK(joined.read().bytes == 4);
+        CHECK(joined.read().what == status::ended);
+    }
+
+    TEST_CASE("descriptor stream: fails without a signal when nobody is there any more") {
+        connection joined;
+        joined.close_peer();
+        const io_outcome outcome = joined.write("x");
+        CHECK(outcome.what == status::failed);
+        CHECK(outcome.error == EPIPE);
+    }
+
+    TEST_CASE("descriptor stream: says why reading failed") {
+        connection joined;
+        REQUIRE(joined.write("never read").what == status::moved);
+        joined.close_peer(); // With octets unread, which resets the connection.
+        const io_outcome outcome = joined.read();
+        CHECK(outcome.what == status::failed);
+        CHECK(outcome.error == ECONNRESET);
+    }
+
+    TEST_CASE("descriptor stream: tells once of each wait that it may be read") {
+        int alive = 0;
+        connection joined;
+        const intrusive_ptr<counting_user> user{new counting_user{alive}};
+        joined.stream->wait_readable(*user);
+        joined.stream->wait_readable(*user);
+        joined.run();
+        CHECK(user->readable_count == 0);
+
+        joined.peer_sends("x");
+        CHECK(user->readable_count == 0);
+        joined.run();
+        CHECK(user->readable_count == 1);
+        joined.run();
+        CHECK(user->readable_count == 1);
+
+        joined.stream->wait_readable(*user);
+        CHECK(user->readable_count == 1); // Not from within the call.
+        joined.run();
+        CHECK(user->readable_count == 2);
+        CHECK(user->writable_count == 0);
+    }
+
+    TEST_CASE("descriptor stream: tells a reader that the peer has gone") {
+        int alive = 0;
+        connection joined;
+        const intrusive_ptr<counting_user> user{new counting_user{alive}};
+        joined.stream->wait_readable(*user);
+        joined.close_peer();
+        joined.run();
+        CHECK(user->readable_count == 1);
+    }
+
+    TEST_CASE("descriptor stream: tells when there is room again, and when there will be none") {
+        int alive = 0;
+        for (const bool is_read : {true, false}) {
+            CAPTURE(is_read);
+            connection joined;
+            const intrusive_ptr<counting_user> user{new counting_user{alive}};
+            while (joined.write(std::string(10'000, 'x')).what == status::moved) {
+            }
+            CHECK(joined.write("x").what == status::would_block);
+            joined.stream->wait_writable(*user);
+            joined.stream->wait_writable(*user);
+            joined.run();
+            CHECK(user->writable_count == 0);
+
+            if (is_read) {
+                while (!joined.peer_receives().empty()) {
+                }
+            } else {
+                joined.close_peer();
+            }
+            joined.run();
+            CHECK(user->writable_count == 1);
+            CHECK(joined.write("x").what == (is_read ? status::moved : status::failed));
+        }
+    }
+
+    TEST_CASE("descriptor stream: tells nobody anything once it is closed, and lets go of users") {
+        int alive = 0;
+        connection joined;
+        intrusive_ptr<counting_user> user{new counting_user{alive}};
+        joined.stream->wait_readable(*user);
+        joined.stream->wait_writable(*user);
+        joined.peer_sends("x");
+        joined.stream->close();
+        joined.stream->close();
+        joined.run();
+        CHECK(user->readable_count == 0);
+        CHECK(user->writable_count == 0);
+        user.reset();
+        CHECK(alive == 0);
+    }
+
+    TEST_CASE("descriptor stream: keeps who waits alive") {
+        int alive = 0;
+        {
+            connection joined;
+            joined.stream->wait_readable(*intrusive_ptr<counting_user>{new counting_user{alive}});
+            CHECK(alive == 1);
+            joined.peer_sends("x");
+            joined.run();
+            CHECK(alive == 0);
+        }
+    }
+
+    TEST_CASE("descriptor stream: sends what it has taken before it was closed") {
+        connection joined;
+        REQUIRE(joined.write("last words").what == status::moved);
+        joined.stream->close();
+        CHECK(joined.peer_receives() == "last words");
+    }
+
+    TEST_CASE("descriptor stream: is none over a descriptor that the reactor does not take") {
+        connection joined;
+        CHECK(make_descriptor_stream(joined.reactor, -1) == nullptr);
+    }
+
+} // TEST_SUITE
