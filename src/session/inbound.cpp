@@ -79,6 +79,7 @@ result<void> inbound::scan() {
     std::byte* const begin = rope.free_begin();
     std::size_t position = 0; // Behind the last frame that was found.
     std::size_t boundary = 0; // Behind the last message that was found.
+    std::size_t gap = 0; // Octets of commands that were dropped: what follows moves up by them.
     std::uint64_t count = 0;
     std::uint64_t credit = queue_.credit();
     const bool begins_inside = queue_.has_unfinished();
@@ -87,9 +88,9 @@ result<void> inbound::scan() {
     errc failure{};
 
     blocked_ = false;
-    while (position < raw_bytes_) {
+    while (position + gap < raw_bytes_) {
         // Most frames are short and alone.
-        while (credit != 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
+        while (gap == 0 && credit != 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
                begin[position] == std::byte{0}) {
             const std::size_t frame_bytes =
                 wire::zmtp::header_bytes_min + std::to_integer<std::size_t>(begin[position + 1]);
@@ -101,16 +102,16 @@ result<void> inbound::scan() {
             ++count;
             --credit;
         }
-        if (position == raw_bytes_) {
+        if (position + gap == raw_bytes_) {
             break;
         }
         if (credit == 0) {
             blocked_ = true;
             break;
         }
-        const std::size_t available = raw_bytes_ - position;
-        const head_status status =
-            wire::zmtp::read_head(begin + position, available, body_bytes_max_, head);
+        std::byte* const frame = begin + position + gap;
+        const std::size_t available = raw_bytes_ - position - gap;
+        const head_status status = wire::zmtp::read_head(frame, available, body_bytes_max_, head);
         if (status != head_status::complete) [[unlikely]] {
             if (status == head_status::violation) {
                 failure = errc::protocol_violation;
@@ -129,8 +130,7 @@ result<void> inbound::scan() {
             break;
         }
         if (head.command()) [[unlikely]] {
-            const auto verdict =
-                commands_.on_command({begin + position + head.header_bytes, head.body_bytes});
+            const auto verdict = commands_.on_command({frame + head.header_bytes, head.body_bytes});
             // What is kept is a message of its own, so it cannot come inside another one.
             const bool inside = position != boundary || (count == 0 && begins_inside);
             if (verdict == command_sink::verdict::fail ||
@@ -139,11 +139,12 @@ result<void> inbound::scan() {
                 break;
             }
             if (verdict == command_sink::verdict::drop) {
-                std::byte* const frame = begin + position;
-                std::memmove(frame, frame + frame_bytes, available - frame_bytes);
-                raw_bytes_ -= frame_bytes;
+                gap += frame_bytes;
                 continue;
             }
+        }
+        if (gap != 0) [[unlikely]] {
+            std::memmove(begin + position, frame, frame_bytes);
         }
         position += frame_bytes;
         if (!head.more()) {
@@ -151,6 +152,10 @@ result<void> inbound::scan() {
             ++count;
             --credit;
         }
+    }
+    if (gap != 0) [[unlikely]] {
+        raw_bytes_ -= gap;
+        std::memmove(begin + position, begin + position + gap, raw_bytes_ - position);
     }
 
     if (count != 0) {
