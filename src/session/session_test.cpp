@@ -412,7 +412,7 @@ TEST_SUITE("session") {
             CAPTURE(index);
             harness one;
             scripted_stream& stream =
-                one.accept({.read_bytes_max = 50, .write_bytes_max = 50, .blocks_at = index});
+                one.accept({.read_bytes_max = 500, .write_bytes_max = 50, .blocks_at = index});
             one.peer_sends(opening);
             REQUIRE(one.has_pipe());
             send_all(one);

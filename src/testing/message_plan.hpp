@@ -124,7 +124,7 @@ public:
             } while (front.control);
             const std::vector<std::byte>& expected = plan_.fill(bytes);
             is_intact = is_intact && front.body_bytes == bytes && front.more() == more &&
-                        std::equal(front.body, front.body + bytes, expected.begin());
+                        (bytes == 0 || std::memcmp(front.body, expected.data(), bytes) == 0);
             if (front.reference != nullptr && bytes % 2 == 0) {
                 front.take_reference()->drop();
             }
