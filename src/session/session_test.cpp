@@ -3,16 +3,14 @@
 
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
-#include "testing/scripted_dialer.hpp"
-#include "testing/scripted_stream.hpp"
+#include "testing/session_harness.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 // Each test is the peer at the other end of a stream in memory, and the socket at the other end of
@@ -23,14 +21,13 @@ using namespace zlink;
 using testing::octets;
 using testing::on_wire;
 using testing::pattern;
-using testing::scripted_dialer;
 using testing::scripted_stream;
-using testing::stream_script;
+using testing::session_harness;
+using testing::session_options;
 namespace zmtp = wire::zmtp;
 
 namespace {
 
-using stream_ptr = boost::intrusive_ptr<scripted_stream>;
 using messages = std::vector<std::string>;
 
 std::string wire_text(std::string_view spelled) {
@@ -42,139 +39,6 @@ const std::string greeting = signature + wire_text("03 01 'NULL' 00*16 00 00*31"
 const std::string ready = wire_text("04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
 const std::string opening = greeting + ready;
 
-socket_options options_of(socket_type type) {
-    socket_options made;
-    made.type = type;
-    made.handshake_interval = 0;
-    made.reconnect_interval = 0;
-    return made;
-}
-
-/// A session, and the socket that it belongs to.
-class harness final : session::session_host {
-public:
-    explicit harness(const socket_options& options = options_of(socket_type::pair)) {
-        auto made = std::make_shared<session::session_origin>();
-        made->host = this;
-        made->socket = box_;
-        made->options = std::make_shared<const socket_options>(options);
-        origin_ = std::move(made);
-    }
-
-    ~harness() {
-        if (end_) {
-            close_socket(0ms);
-        }
-        if (stream_) {
-            stream_->peer_resets();
-        }
-        run();
-        look();
-        box_->shut([](pipe::letter&, std::uint32_t) {});
-    }
-
-    /// Begins with a connection that came in.
-    scripted_stream& accept(const stream_script& script = {}) {
-        stream_.reset(new scripted_stream(thread_, script));
-        session::session::accept(thread_, origin_, stream_);
-        run();
-        return *stream_;
-    }
-
-    /// Begins as connect() does, without a connection.
-    void dial() {
-        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
-        pipe::end_ptr sessions_end(made->second);
-        made->first.set_home(box_, nullptr);
-        made->second.set_home(thread_.mailbox(), nullptr);
-        end_ = pipe::end_ptr(made->first);
-        dialer_.reset(new scripted_dialer(thread_));
-        session::session::dial(thread_, origin_, dialer_, std::move(sessions_end));
-        run();
-    }
-
-    /// Lets the dialer succeed.
-    scripted_stream& reach(const stream_script& script = {}) {
-        REQUIRE(is_dialing());
-        stream_.reset(new scripted_stream(thread_, script));
-        dialer_->come_to(transport::stream_ptr(stream_));
-        run();
-        return *stream_;
-    }
-
-    bool is_dialing() {
-        run();
-        return dialer_->is_dialing();
-    }
-
-    /// Lets the session do all that it can.
-    void run() {
-        thread_.drive_ready(100'000);
-        look();
-    }
-
-    void peer_sends(std::string_view octets) {
-        stream_->peer_sends(octets);
-        run();
-    }
-
-    void send(std::string_view body, std::uint8_t flags = 0) {
-        testing::push(end_->out, body, flags);
-        if ((flags & zmtp::flag_more) == 0) {
-            end_->finish_message();
-        }
-    }
-    void send_block(std::string_view body) {
-        pipe::block* const made = pipe::make_block(body.size());
-        std::copy(body.begin(), body.end(), reinterpret_cast<char*>(made->data));
-        end_->out.push_reference(made, body.size(), 0);
-        end_->finish_message();
-    }
-
-    /// @param linger  Nothing: as long as it takes.
-    void close_socket(std::optional<std::chrono::milliseconds> linger = {}) {
-        arrived();
-        end_->whole().linger = linger;
-        end_.reset();
-    }
-
-    /// What the socket has got so far; "*" for the news of a peer.
-    const messages& arrived() {
-        for (std::string& each : testing::take_all(end_->in)) {
-            arrived_.push_back(std::move(each));
-        }
-        return arrived_;
-    }
-
-    /// Whether the session has given the socket a pipe.
-    bool has_pipe() const { return static_cast<bool>(end_); }
-    bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
-    bool is_gone() const { return gone_count_ == 1; }
-    pipe::pipe_end& end() { return *end_; }
-
-private:
-    void on_session_gone() noexcept override { ++gone_count_; }
-
-    void look() {
-        box_->collect([this](pipe::letter& about, std::uint32_t happened) {
-            if ((happened & pipe::event::attached) != 0) {
-                end_ = pipe::end_ptr(static_cast<pipe::pipe_end&>(about));
-            }
-            told_ |= happened;
-        });
-    }
-
-    int gone_count_ = 0;
-    std::uint32_t told_ = 0;
-    messages arrived_;
-    boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
-    std::shared_ptr<const session::session_origin> origin_;
-    runtime::io_thread thread_;
-    boost::intrusive_ptr<scripted_dialer> dialer_;
-    stream_ptr stream_;
-    pipe::end_ptr end_;
-};
-
 /// What a peer may say after its opening, and what the socket gets of it.
 const std::string incoming = on_wire("hello") + on_wire("one", zmtp::flag_more) +
                              on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
@@ -183,7 +47,7 @@ const messages incoming_frames{"*",     "hello",         "+one", "+" + pattern(3
                                "three", pattern(20'000), ""};
 
 /// What the socket sends, where its messages end, and what the peer gets of it.
-void send_all(harness& by) {
+void send_all(session_harness& by) {
     by.send("hello");
     by.send("one", zmtp::flag_more);
     by.send(pattern(300), zmtp::flag_more);
@@ -219,7 +83,7 @@ bool begins_with(const messages& all, const messages& first) {
 TEST_SUITE("session") {
 
     TEST_CASE("session: says no more than the peer's greeting allows, then gives a pipe") {
-        harness one;
+        session_harness one;
         scripted_stream& stream = one.accept();
         CHECK(stream.written() == signature);
         one.peer_sends(greeting.substr(0, 11));
@@ -236,7 +100,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE("session: takes a peer that speaks octet by octet") {
-        harness one;
+        session_harness one;
         scripted_stream& stream = one.accept();
         for (const char octet : opening + incoming) {
             one.peer_sends({&octet, 1});
@@ -248,7 +112,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: takes what a peer says at once, however much of it is read at a time") {
         for (const std::size_t bytes : {1, 2, 3, 63, 64, 65, 92, 93, 1000, 100'000}) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept({.read_bytes_max = bytes});
             one.peer_sends(opening + incoming);
             CHECK(one.arrived() == incoming_frames);
@@ -261,7 +125,7 @@ TEST_SUITE("session") {
             for (const bool resets : {false, true}) {
                 CAPTURE(bytes);
                 CAPTURE(resets);
-                harness one;
+                session_harness one;
                 scripted_stream& stream = one.accept();
                 one.peer_sends(std::string_view(opening).substr(0, bytes));
                 CHECK(!one.is_gone());
@@ -290,7 +154,7 @@ TEST_SUITE("session") {
         };
         for (const std::string& each : wrong) {
             CAPTURE(&each - wrong);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept();
             one.peer_sends(each);
             CHECK(one.is_gone());
@@ -300,7 +164,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE("session: refuses a size when it is claimed") {
-        socket_options limited = options_of(socket_type::pair);
+        socket_options limited = session_options(socket_type::pair);
         limited.message_bytes_max = 1000;
         const struct {
             std::string octets;
@@ -315,7 +179,7 @@ TEST_SUITE("session") {
         };
         for (const auto& [octets, arrives] : examples) {
             CAPTURE(&octets);
-            harness one{limited};
+            session_harness one{limited};
             scripted_stream& stream = one.accept();
             one.peer_sends(octets);
             CHECK(one.is_gone());
@@ -331,7 +195,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: writes what the socket sends, however little the stream takes") {
         for (std::size_t bytes = 1; bytes < 900; bytes += bytes < 20 ? 1 : 83) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept({.write_bytes_max = bytes});
             one.peer_sends(opening);
             send_all(one);
@@ -343,7 +207,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: goes on where the stream was full, at every octet") {
         for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept();
             one.peer_sends(opening);
             stream.make_room(bytes);
@@ -361,7 +225,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: sends its opening through a stream that is full, at every octet") {
         for (std::size_t bytes = 0; bytes < opening.size(); ++bytes) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept({.room_bytes = bytes});
             one.peer_sends(opening + incoming);
             CHECK(stream.written().size() <= bytes);
@@ -384,7 +248,7 @@ TEST_SUITE("session") {
         const std::string all = frames[0] + frames[1] + frames[2] + frames[3];
         for (std::size_t bytes = 0; bytes <= all.size(); ++bytes) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept();
             one.peer_sends(opening);
             stream.make_room(bytes);
@@ -410,7 +274,7 @@ TEST_SUITE("session") {
         std::size_t operation_count = 1;
         for (std::size_t index = 0; index < operation_count; ++index) {
             CAPTURE(index);
-            harness one;
+            session_harness one;
             scripted_stream& stream =
                 one.accept({.read_bytes_max = 500, .write_bytes_max = 50, .blocks_at = index});
             one.peer_sends(opening);
@@ -426,11 +290,55 @@ TEST_SUITE("session") {
         CHECK(operation_count > 50);
     }
 
+    TEST_CASE("session: reads no more than the socket has room for, and goes on unasked") {
+        socket_options limited = session_options(socket_type::pair);
+        limited.recv_hwm = 2;
+        messages expected{"*"};
+        std::string octets;
+        for (int count = 0; count < 20; ++count) {
+            expected.push_back(pattern(1000, static_cast<unsigned>(count)));
+            octets += on_wire(expected.back());
+        }
+        for (const std::size_t bytes : {1, 700, 1009, 100'000}) {
+            CAPTURE(bytes);
+            session_harness one{limited};
+            scripted_stream& stream = one.accept({.read_bytes_max = bytes});
+            one.peer_sends(opening + octets);
+            CHECK(one.end().in.published().message_count == 2);
+            const std::size_t operation_count = stream.operation_count();
+            one.run();
+            CHECK(stream.operation_count() == operation_count);
+
+            while (one.arrived().size() < expected.size()) {
+                const std::uint64_t taken_count = one.arrived().size() - 1;
+                one.run();
+                CHECK(one.end().in.published().message_count > taken_count);
+                CHECK(one.end().in.published().message_count <= taken_count + 2);
+            }
+            CHECK(one.arrived() == expected);
+        }
+    }
+
+    TEST_CASE("session: gives the socket what a peer sent before it went") {
+        for (const std::size_t bytes : {1, 700, 100'000}) {
+            CAPTURE(bytes);
+            session_harness one;
+            scripted_stream& stream = one.accept({.read_bytes_max = bytes});
+            stream.peer_sends(opening + incoming);
+            stream.peer_ends();
+            one.run();
+            CHECK(one.is_gone());
+            REQUIRE(one.has_pipe());
+            CHECK(one.was_told(pipe::event::closed));
+            CHECK(one.arrived() == incoming_frames);
+        }
+    }
+
     TEST_CASE("session: ends, with whole messages only, when any one operation fails") {
         bool has_failed = true;
         for (std::size_t index = 0; has_failed; ++index) {
             CAPTURE(index);
-            harness one;
+            session_harness one;
             scripted_stream& stream =
                 one.accept({.read_bytes_max = 700, .write_bytes_max = 70, .fails_at = index});
             one.peer_sends(opening);
@@ -456,7 +364,7 @@ TEST_SUITE("session") {
         bool has_failed = true;
         for (std::size_t index = 0; has_failed; ++index) {
             CAPTURE(index);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept({.write_bytes_max = 70, .fails_at = index});
             one.peer_sends(opening);
             if (one.has_pipe()) {
@@ -476,7 +384,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: a socket that is closed waits until all was sent, or nobody takes it") {
         for (const bool resets : {false, true}) {
             CAPTURE(resets);
-            harness one;
+            session_harness one;
             scripted_stream& stream = one.accept();
             one.peer_sends(opening);
             stream.make_room(10);
@@ -494,7 +402,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE("session: ends at once when its socket does not wait") {
-        harness one;
+        session_harness one;
         scripted_stream& stream = one.accept();
         one.peer_sends(opening);
         stream.make_room(10);
@@ -510,7 +418,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE("session: dials until it reaches the peer, and then sends what waited") {
-        harness one;
+        session_harness one;
         one.dial();
         send_all(one);
         CHECK(one.is_dialing());
@@ -528,7 +436,7 @@ TEST_SUITE("session") {
             for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
                 CAPTURE(resets);
                 CAPTURE(bytes);
-                harness one;
+                session_harness one;
                 one.dial();
                 scripted_stream& first = one.reach();
                 one.peer_sends(opening);
@@ -554,7 +462,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: gives back the credit for all that was sent, over two connections") {
         for (std::size_t bytes = 0; bytes <= outgoing.size(); bytes += 3) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             one.dial();
             scripted_stream& first = one.reach();
             one.peer_sends(opening);
@@ -565,15 +473,14 @@ TEST_SUITE("session") {
             one.run();
             one.reach();
             one.peer_sends(opening);
-            one.end().out.set_limits({.messages_max = 100}); // Looks at the credit again.
-            CHECK(one.end().out.credit() == 100);
+            CHECK(one.credit() == 100);
         }
     }
 
     TEST_CASE("session: drops what a lost connection brought in part") {
         for (std::size_t bytes = 0; bytes < 400; ++bytes) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             one.dial();
             scripted_stream& first = one.reach();
             one.peer_sends(opening + incoming.substr(0, bytes));
@@ -594,7 +501,7 @@ TEST_SUITE("session") {
         bool has_failed = true;
         for (std::size_t index = 0; has_failed; ++index) {
             CAPTURE(index);
-            harness one;
+            session_harness one;
             one.dial();
             send_all(one);
             scripted_stream& first =
@@ -619,7 +526,7 @@ TEST_SUITE("session") {
     TEST_CASE("session: dials again to send what is left although its socket is closed") {
         for (std::size_t bytes = 0; bytes < outgoing.size(); bytes += 7) {
             CAPTURE(bytes);
-            harness one;
+            session_harness one;
             one.dial();
             scripted_stream& first = one.reach();
             one.peer_sends(opening);
@@ -641,7 +548,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE("session: tells a subscriber that its peer has come back, and sends nothing stale") {
-        harness one{options_of(socket_type::sub)};
+        session_harness one{session_options(socket_type::sub)};
         one.dial();
         one.send(subscribe("old"), zmtp::flag_command);
         scripted_stream& first = one.reach();
@@ -663,6 +570,35 @@ TEST_SUITE("session") {
 
         CHECK(second.written() ==
               subscriber_opening + on_wire(subscribe("new"), zmtp::flag_command));
+    }
+
+    TEST_CASE("session: sends subscriptions as messages to a 3.0 publisher, at every octet") {
+        const std::string older_opening =
+            signature + wire_text("03 00 'NULL' 00*16 00 00*31") +
+            wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'PUB'");
+        const std::string expected =
+            on_wire("\x01one") + on_wire("\x01" + pattern(300)) + on_wire(std::string("\0one", 4));
+        for (std::size_t bytes = 0; bytes <= expected.size(); ++bytes) {
+            CAPTURE(bytes);
+            session_harness one{session_options(socket_type::sub)};
+            one.dial();
+            scripted_stream& stream = one.reach();
+            one.peer_sends(older_opening);
+            stream.make_room(bytes);
+            one.send(subscribe("one"), zmtp::flag_command);
+            one.send(subscribe(pattern(300)), zmtp::flag_command);
+            one.send("\x06"
+                     "CANCELone",
+                     zmtp::flag_command);
+            one.run();
+            CHECK(stream.written() == subscriber_opening + expected.substr(0, bytes));
+
+            stream.make_room(SIZE_MAX);
+            one.run();
+
+            CHECK(stream.written() == subscriber_opening + expected);
+            CHECK(one.credit() == 100);
+        }
     }
 
 } // TEST_SUITE

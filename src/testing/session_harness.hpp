@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "session/session.hpp"
+#include "testing/queue_contents.hpp"
+#include "testing/scripted_dialer.hpp"
+#include "testing/scripted_stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zlink::testing {
+
+/// Options without timers that would have to be waited for.
+inline socket_options session_options(socket_type type) {
+    socket_options made;
+    made.type = type;
+    made.handshake_interval = 0;
+    made.reconnect_interval = 0;
+    return made;
+}
+
+/// A session, the socket that it belongs to, and the thread that it lives on, which run() drives
+/// until the session waits for the socket or the peer. The peer is the test's, by scripted_stream.
+class session_harness final : session::session_host {
+public:
+    explicit session_harness(const socket_options& options = session_options(socket_type::pair)) {
+        auto made = std::make_shared<session::session_origin>();
+        made->host = this;
+        made->socket = box_;
+        made->options = std::make_shared<const socket_options>(options);
+        origin_ = std::move(made);
+    }
+
+    ~session_harness() {
+        if (end_) {
+            close_socket(std::chrono::milliseconds{0});
+        }
+        for (const auto& each : streams_) {
+            each->peer_resets();
+        }
+        run();
+        look();
+        box_->shut([](pipe::letter&, std::uint32_t) {});
+    }
+
+    /// Begins with a connection that came in.
+    scripted_stream& accept(const stream_script& script = {}) {
+        streams_.emplace_back(new scripted_stream(thread_, script));
+        session::session::accept(thread_, origin_, streams_.back());
+        run();
+        return *streams_.back();
+    }
+
+    /// Begins as connect() does, without a connection.
+    void dial() {
+        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
+        pipe::end_ptr sessions_end(made->second);
+        made->first.set_home(box_, nullptr);
+        made->second.set_home(thread_.mailbox(), nullptr);
+        end_ = pipe::end_ptr(made->first);
+        dialer_.reset(new scripted_dialer(thread_));
+        session::session::dial(thread_, origin_, dialer_, std::move(sessions_end));
+        run();
+    }
+
+    /// Lets the dialer succeed.
+    scripted_stream& reach(const stream_script& script = {}) {
+        REQUIRE(is_dialing());
+        streams_.emplace_back(new scripted_stream(thread_, script));
+        dialer_->come_to(transport::stream_ptr(streams_.back()));
+        run();
+        return *streams_.back();
+    }
+
+    bool is_dialing() {
+        run();
+        return dialer_->is_dialing();
+    }
+
+    /// Lets the session do all that it can.
+    void run() {
+        thread_.drive_ready(100'000);
+        look();
+    }
+
+    /// Over the newest connection.
+    void peer_sends(std::string_view octets) {
+        streams_.back()->peer_sends(octets);
+        run();
+    }
+
+    void send(std::string_view body, std::uint8_t flags = 0) {
+        push(end_->out, body, flags);
+        if ((flags & wire::zmtp::flag_more) == 0) {
+            end_->finish_message();
+        }
+    }
+    void send_block(std::string_view body) {
+        pipe::block* const made = pipe::make_block(body.size());
+        std::copy(body.begin(), body.end(), reinterpret_cast<char*>(made->data));
+        end_->out.push_reference(made, body.size(), 0);
+        end_->finish_message();
+    }
+
+    /// @param linger  Nothing: as long as it takes.
+    void close_socket(std::optional<std::chrono::milliseconds> linger = {}) {
+        arrived();
+        end_->whole().linger = linger;
+        end_.reset();
+    }
+
+    /// What the socket has got so far; "*" for the news of a peer.
+    const std::vector<std::string>& arrived() {
+        while (end_->in.has_frame()) {
+            bool wakes = false;
+            arrived_.push_back(take(end_->in, wakes));
+            if (wakes) {
+                end_->other().deliver(pipe::event::writable);
+            }
+        }
+        return arrived_;
+    }
+
+    /// Whether the session has given the socket a pipe.
+    bool has_pipe() const { return static_cast<bool>(end_); }
+    bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
+    bool is_gone() const { return gone_count_ == 1; }
+    pipe::pipe_end& end() { return *end_; }
+    /// Messages that the socket may send now, of 100.
+    std::uint64_t credit() {
+        end_->out.set_limits({.messages_max = 100}); // Looks at it again.
+        return end_->out.credit();
+    }
+
+private:
+    void on_session_gone() noexcept override { ++gone_count_; }
+
+    void look() {
+        box_->collect([this](pipe::letter& about, std::uint32_t happened) {
+            if ((happened & pipe::event::attached) != 0) {
+                end_ = pipe::end_ptr(static_cast<pipe::pipe_end&>(about));
+            }
+            told_ |= happened;
+        });
+    }
+
+    int gone_count_ = 0;
+    std::uint32_t told_ = 0;
+    std::vector<std::string> arrived_;
+    boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
+    std::shared_ptr<const session::session_origin> origin_;
+    runtime::io_thread thread_;
+    boost::intrusive_ptr<scripted_dialer> dialer_;
+    std::vector<boost::intrusive_ptr<scripted_stream>> streams_; ///< Oldest first.
+    pipe::end_ptr end_;
+};
+
+} // namespace zlink::testing
