@@ -106,6 +106,9 @@ void waiting_mailbox::nudge() noexcept {
     if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
         futex_wake(state_);
     }
+    if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
+        add_one(open);
+    }
 }
 
 void waiting_mailbox::on_collect() noexcept {
@@ -139,13 +142,23 @@ result<int> waiting_mailbox::descriptor() noexcept {
         if (open < 0) {
             return static_cast<errc>(errno);
         }
-        // As in wake(): either the next delivery sees the descriptor or we see the delivery.
+        // As in on_first_letter(): either the next delivery sees the descriptor or we see the
+        // delivery.
         event_descriptor_.store(open, std::memory_order_seq_cst);
-        if (has_mail_ordered()) {
+        if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged) {
             add_one(open);
         }
     }
     return open;
+}
+
+void waiting_mailbox::calm_descriptor() noexcept {
+    state_.store(awake, std::memory_order_relaxed);
+    on_collect();
+    const int open = event_descriptor_.load(std::memory_order_relaxed);
+    if (open >= 0 && has_mail_ordered()) {
+        add_one(open);
+    }
 }
 
 } // namespace zlink::pipe

@@ -121,13 +121,17 @@ public:
     /// @error interrupted  A signal handler ran.
     result<void> wait(deadline until) noexcept;
 
-    /// Makes wait() return, or the next one if nobody waits.
+    /// Makes wait() return, or the next one if nobody waits, and the descriptor readable.
     void nudge() noexcept;
 
     /// A descriptor that is readable while there is something to collect. Opened at the first call
     /// and closed with the mailbox.
     /// @error no_descriptors  The process has no descriptor left.
     result<int> descriptor() noexcept;
+
+    /// Ends what nudge(), or a letter that was taken early, did to the descriptor: from now on it is
+    /// readable only if there is something to collect.
+    void calm_descriptor() noexcept;
 
 protected:
     void on_first_letter() noexcept override;

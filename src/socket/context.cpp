@@ -150,55 +150,54 @@ result<void> context::wait(socket_mailbox& awaited, pipe::deadline until) {
     if (!is_caller_driven_) {
         return awaited.wait(until);
     }
+    socket_mailbox* const only[] = {&awaited};
+    return drive_or_rest(
+        only, [] { return false; }, [&] { return awaited.wait(until); }, until);
+}
+
+result<void> context::drive_until(std::span<socket_mailbox* const> awaited,
+                                  const std::function<bool()>& done,
+                                  const std::function<result<void>()>& rest, pipe::deadline until) {
+    return drive_or_rest(awaited, done, rest, until);
+}
+
+template<class Done, class Rest>
+result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done,
+                                    Rest&& rest, pipe::deadline until) {
+    const auto is_over = [&] {
+        return done() ||
+               std::any_of(awaited.begin(), awaited.end(),
+                           [](const socket_mailbox* each) { return each->has_mail_ordered(); });
+    };
+    const auto is_late = [&] { return until && pipe::clock::now() >= *until; };
     // Registered first, so that a driver that stops finds us.
     {
         const std::lock_guard lock{drivers_mutex_};
-        would_drive_.push_back(&awaited);
+        would_drive_.push_back(awaited.front());
     }
     result<void> outcome;
-    while (!awaited.has_mail()) {
-        if (until && pipe::clock::now() >= *until) {
+    while (!is_over()) {
+        if (is_late()) {
             outcome = errc::again;
             break;
         }
         if (std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
-            runtime::io_thread& reactor = *threads_.front();
-            awaited.set_driven(&reactor);
-            while (!awaited.has_mail_ordered() && !(until && pipe::clock::now() >= *until)) {
-                reactor.drive(until);
+            for (socket_mailbox* const each : awaited) {
+                each->set_driven(&reactor());
             }
-            awaited.set_driven(nullptr);
-        } else if (outcome = awaited.wait(until); !outcome) {
+            while (!is_over() && !is_late()) {
+                reactor().drive(until);
+            }
+            for (socket_mailbox* const each : awaited) {
+                each->set_driven(nullptr);
+            }
+        } else if (outcome = rest(); !outcome) {
             break;
         }
     }
     {
         const std::lock_guard lock{drivers_mutex_};
-        std::erase(would_drive_, &awaited);
-    }
-    hand_over_driving();
-    return outcome;
-}
-
-result<void> context::drive_until(std::span<socket_mailbox* const> awaited,
-                                  const std::function<bool()>& done, pipe::deadline until) {
-    result<void> outcome;
-    {
-        const std::lock_guard driving{driving_mutex_};
-        const auto has_mail = [](const socket_mailbox* each) { return each->has_mail_ordered(); };
-        for (socket_mailbox* const each : awaited) {
-            each->set_driven(&reactor());
-        }
-        while (!done() && std::none_of(awaited.begin(), awaited.end(), has_mail)) {
-            if (until && pipe::clock::now() >= *until) {
-                outcome = errc::again;
-                break;
-            }
-            reactor().drive(until);
-        }
-        for (socket_mailbox* const each : awaited) {
-            each->set_driven(nullptr);
-        }
+        std::erase(would_drive_, awaited.front());
     }
     hand_over_driving();
     return outcome;
@@ -216,9 +215,14 @@ void context::poll() {
     if (!is_caller_driven_) {
         return;
     }
-    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+    {
+        const std::unique_lock driving{driving_mutex_, std::try_to_lock};
+        if (!driving) {
+            return;
+        }
         threads_.front()->drive_ready(tasks_per_poll);
     }
+    hand_over_driving(); // Who wanted to drive meanwhile went to rest.
 }
 
 // Inproc.

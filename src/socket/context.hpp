@@ -90,10 +90,15 @@ public:
     result<void> wait(socket_mailbox& awaited, pipe::deadline until);
 
     /// Drives the I/O until something lies in one of `awaited` or `done()` is true. Only where that
-    /// is our callers' work; while another thread does it, waits for that one to stop.
-    /// @error again  `until` has passed.
+    /// is our callers' work.
+    /// @param awaited  At least one.
+    /// @param rest  Called instead while another thread drives. Returns when something was
+    ///              delivered to one of `awaited`, the first of them was nudged, done() became true
+    ///              or `until` has passed.
+    /// @error again  `until` has passed. And what `rest` gives.
     result<void> drive_until(std::span<socket_mailbox* const> awaited,
-                             const std::function<bool()>& done, pipe::deadline until);
+                             const std::function<bool()>& done,
+                             const std::function<result<void>()>& rest, pipe::deadline until);
 
     /// The reactor that callers drive.
     runtime::io_thread& reactor() noexcept { return *threads_.front(); }
@@ -133,6 +138,9 @@ private:
 
     static void join(const inproc_binding& bound, pipe::pipe_end& end);
     bool may_end() const noexcept;
+    template<class Done, class Rest>
+    result<void> drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done, Rest&& rest,
+                               pipe::deadline until);
     void hand_over_driving() noexcept;
 
     mutable std::mutex mutex_;
@@ -153,7 +161,7 @@ private:
 
     std::mutex driving_mutex_; ///< Held by the thread that drives.
     std::mutex drivers_mutex_;
-    std::vector<socket_mailbox*> would_drive_; ///< Whose owners wait while another drives.
+    std::vector<socket_mailbox*> would_drive_; ///< Whose owners drive or wait to.
 };
 
 } // namespace zlink::socket

@@ -5,12 +5,14 @@
 #include "socket/socket.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <climits>
 #include <list>
 #include <memory>
 #include <poll.h>
+#include <unistd.h>
 #include <vector>
 
 namespace zlink::socket {
@@ -111,41 +113,94 @@ result<int> look_at_descriptors(std::span<poll_item> items, int timeout) {
     return count;
 }
 
-/// Runs the I/O of the callers' context until an item may be ready.
+/// Has the reactor watch the descriptors among some items, for as long as it lives.
+class descriptor_watch {
+public:
+    descriptor_watch(std::span<const poll_item> items, runtime::io_thread& reactor) {
+        for (const poll_item& each : items) {
+            if (each.asked == nullptr) {
+                add(each, reactor);
+            }
+        }
+    }
+    descriptor_watch(const descriptor_watch&) = delete;
+    descriptor_watch& operator=(const descriptor_watch&) = delete;
+    ~descriptor_watch() {
+        for (stream_descriptor& each : applications_) {
+            each.release();
+        }
+    }
+
+    bool is_ready() const noexcept { return *is_ready_; }
+
+private:
+    void add(const poll_item& item, runtime::io_thread& reactor) {
+        boost::system::error_code refused;
+        stream_descriptor* added = &applications_.emplace_back(reactor.context());
+        added->assign(item.descriptor, refused);
+        if (refused == boost::system::errc::file_exists) {
+            // Another item, or another caller, has it watched already.
+            applications_.pop_back();
+            added = &duplicates_.emplace_back(reactor.context());
+            const int duplicate = ::dup(item.descriptor);
+            added->assign(duplicate, refused);
+            if (refused && duplicate >= 0) {
+                ::close(duplicate);
+            }
+        }
+        if (refused) {
+            *is_ready_ = true; // What cannot be waited for, as a file, is always ready.
+            return;
+        }
+        const auto on_ready = [is_ready = is_ready_](const boost::system::error_code& cancelled) {
+            *is_ready = *is_ready || !cancelled;
+        };
+        if ((item.wanted & POLLIN) != 0) {
+            added->async_wait(stream_descriptor::wait_read, on_ready);
+        }
+        if ((item.wanted & POLLOUT) != 0) {
+            added->async_wait(stream_descriptor::wait_write, on_ready);
+        }
+    }
+
+    /// Shared with the waits, which another thread may end, after us too.
+    std::shared_ptr<std::atomic<bool>> is_ready_ = std::make_shared<std::atomic<bool>>(false);
+    std::list<stream_descriptor> applications_; ///< They stay the application's.
+    std::list<stream_descriptor> duplicates_;
+};
+
+/// Runs the I/O of the callers' context, or waits while another caller does, until an item may be
+/// ready.
 result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline until) {
     std::vector<socket_mailbox*> mailboxes;
-    std::list<stream_descriptor> watched;
-    // Shared with the waits, which may end after this call.
-    const auto is_ready = std::make_shared<bool>(false);
     for (const poll_item& each : items) {
         if (each.asked != nullptr) {
             mailboxes.push_back(&each.asked->mailbox());
-            continue;
-        }
-        stream_descriptor& added = watched.emplace_back(driven.reactor().context());
-        boost::system::error_code refused;
-        added.assign(each.descriptor, refused);
-        if (refused) {
-            *is_ready = true; // What cannot be waited for, as a file, is always ready.
-            watched.pop_back();
-            continue;
-        }
-        const auto on_ready = [is_ready](const boost::system::error_code& cancelled) {
-            *is_ready = *is_ready || !cancelled;
-        };
-        if ((each.wanted & POLLIN) != 0) {
-            added.async_wait(stream_descriptor::wait_read, on_ready);
-        }
-        if ((each.wanted & POLLOUT) != 0) {
-            added.async_wait(stream_descriptor::wait_write, on_ready);
         }
     }
-    const result<void> driven_until = driven.drive_until(
-        mailboxes, [&] { return *is_ready; }, until);
-    for (stream_descriptor& each : watched) {
-        each.release(); // The descriptor stays the application's.
-    }
-    return driven_until;
+    const descriptor_watch watched{items, driven.reactor()};
+    bool is_found = false; // While another thread drove.
+    const auto rest = [&]() -> result<void> {
+        descriptor_set all;
+        for (const poll_item& each : items) {
+            if (const result<void> added = all.add(each); !added) {
+                return added.error();
+            }
+        }
+        if (const result<void> waited = all.wait(milliseconds_until(until)); !waited) {
+            return waited.error();
+        }
+        for (std::size_t index = 0; index < items.size(); ++index) {
+            if (all.found(index) != 0 && items[index].asked != nullptr) {
+                items[index].asked->mailbox().calm_descriptor();
+            } else if (all.found(index) != 0) {
+                is_found = true;
+            }
+        }
+        return {};
+    };
+    return driven.drive_until(
+        mailboxes, [&] { return is_found || watched.is_ready(); }, rest, until);
 }
 
 } // namespace

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "fixture.hpp"
+
+#include <ctime>
+#include <future>
+#include <span>
+#include <unistd.h>
+
+// Threads that share a context whose I/O its callers drive.
+
+using namespace api_test;
+
+namespace {
+
+/// Two pull sockets that one thread waits for, and a push socket that is connected to the first.
+struct receivers {
+    explicit receivers(const context& owner)
+        : first(owner, ZLINK_PULL), second(owner, ZLINK_PULL), sender(owner, ZLINK_PUSH) {
+        sender.connect(first.bind(transport::tcp));
+        REQUIRE(sender.send("connected") == ok);
+        REQUIRE(first.recv() == message{"connected"});
+    }
+
+    /// Waits for both sockets and `descriptor`.
+    /// @return Which is ready, or -1 if none is.
+    int poll(milliseconds longest, int descriptor = -1) {
+        zlink_pollitem_t items[] = {{first, -1, ZLINK_POLLIN, 0},
+                                    {second, -1, ZLINK_POLLIN, 0},
+                                    {nullptr, descriptor, ZLINK_POLLIN, 0}};
+        const int item_count = descriptor < 0 ? 2 : 3;
+        if (zlink_poll(items, item_count, static_cast<long>(longest.count())) != 1) {
+            return -1;
+        }
+        for (int index = 0; index < item_count; ++index) {
+            if (items[index].revents != 0) {
+                return index;
+            }
+        }
+        return -1;
+    }
+
+    /// Waits for one message on the first socket.
+    std::string next() {
+        if (poll(patience) != 0) {
+            return "nothing";
+        }
+        char octets[16];
+        const int bytes = zlink_recv(first, octets, sizeof octets, ZLINK_DONTWAIT);
+        return bytes < 0 ? "nothing after all"
+                         : std::string(octets, static_cast<std::size_t>(bytes));
+    }
+
+    socket first;
+    socket second;
+    socket sender;
+};
+
+/// A pipe of the system.
+struct system_pipe {
+    system_pipe() { REQUIRE(::pipe(ends) == 0); }
+    ~system_pipe() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+
+    int ends[2];
+};
+
+template<class Body>
+auto in_thread(Body&& body) {
+    return std::async(std::launch::async, std::forward<Body>(body));
+}
+
+/// The processor time that the calling thread has used.
+milliseconds thread_time() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::duration_cast<milliseconds>(std::chrono::seconds(now.tv_sec) +
+                                                    std::chrono::nanoseconds(now.tv_nsec));
+}
+
+} // namespace
+
+TEST_CASE(
+    "poll: while another caller drives, messages and descriptors are noticed; then drives on") {
+    const context owner{0};
+    receivers one{owner};
+    receivers other{owner};
+    const system_pipe told;
+
+    for (int round = 0; round < 20; ++round) {
+        auto stays = in_thread([&] { return one.next(); });
+        auto first = in_thread([&] { return other.next(); });
+        REQUIRE(other.sender.send("first") == ok);
+        CHECK(first.get() == "first");
+
+        auto descriptor = in_thread([&] { return other.poll(patience, told.ends[0]); });
+        char octet = 'x';
+        REQUIRE(::write(told.ends[1], &octet, 1) == 1);
+        CHECK(descriptor.get() == 2);
+        REQUIRE(::read(told.ends[0], &octet, 1) == 1);
+
+        auto second = in_thread([&] { return other.next(); });
+        REQUIRE(one.sender.send("go") == ok);
+        CHECK(stays.get() == "go");
+        REQUIRE(other.sender.send("second") == ok);
+        CHECK(second.get() == "second");
+    }
+}
+
+TEST_CASE("poll: callers that drive in turn hand over to each other and to one that receives") {
+    constexpr int message_count = 200;
+    const context owner{0};
+    std::vector<receivers> all;
+    all.reserve(3);
+    std::vector<std::future<int>> received;
+    for (int index = 0; index < 3; ++index) {
+        receivers& added = all.emplace_back(owner);
+        added.sender.set(ZLINK_SNDHWM, 0);
+    }
+    for (receivers& each : all) {
+        const bool polls = &each != &all.back();
+        received.push_back(in_thread([&each, polls] {
+            int count = 0;
+            char octets[16];
+            while (count < message_count &&
+                   (polls ? each.next() == "x" : zlink_recv(each.first, octets, 16, 0) == 1)) {
+                ++count;
+            }
+            return count;
+        }));
+    }
+
+    for (int count = 0; count < message_count; ++count) {
+        for (receivers& each : all) {
+            REQUIRE(each.sender.send("x") == ok);
+        }
+    }
+
+    for (auto& each : received) {
+        CHECK(each.get() == message_count);
+    }
+}
+
+TEST_CASE("poll: while another caller drives, waits for as long as it was told, at rest") {
+    constexpr milliseconds longest{100};
+    const context owner{0};
+    receivers one{owner};
+    receivers other{owner};
+    const system_pipe told;
+    auto stays = in_thread([&] { return one.poll(patience, told.ends[0]); });
+
+    for (const int descriptor : {-1, told.ends[0]}) {
+        const milliseconds used_before = thread_time();
+        CHECK(time_of([&] { CHECK(other.poll(longest, descriptor) == -1); }) >= longest);
+        CHECK(thread_time() - used_before < longest / 2);
+    }
+
+    REQUIRE(one.sender.send("go") == ok);
+    CHECK(stays.get() == 0);
+}
+
+TEST_CASE("poll: a caller that waits while another drives learns that the context ends") {
+    context owner{0};
+    receivers one{owner};
+    receivers other{owner};
+    const auto error = [](receivers& asked) {
+        zlink_pollitem_t items[] = {{asked.first, -1, ZLINK_POLLIN, 0},
+                                    {asked.second, -1, ZLINK_POLLIN, 0}};
+        return error_of(zlink_poll(items, 2, static_cast<long>(patience.count())));
+    };
+    auto first = in_thread([&] { return error(one); });
+    auto second = in_thread([&] { return error(other); });
+
+    owner.shut_down();
+
+    CHECK(first.get() == ETERM);
+    CHECK(second.get() == ETERM);
+}
