@@ -23,6 +23,7 @@ struct event {
     static constexpr std::uint32_t closed = 8;     ///< The other end let go.
     static constexpr std::uint32_t restarted = 16; ///< The peer is a new connection: resend state.
     static constexpr std::uint32_t stopped = 32;   ///< The context shuts down.
+    static constexpr std::uint32_t idle = 64;      ///< Nothing is sent any more: memory may go.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.
@@ -129,8 +130,8 @@ public:
     /// @error no_descriptors  The process has no descriptor left.
     result<int> descriptor() noexcept;
 
-    /// Ends what nudge(), or a letter that was taken early, did to the descriptor: from now on it is
-    /// readable only if there is something to collect.
+    /// Ends what nudge(), or a letter that was taken early, did to the descriptor: from now on it
+    /// is readable only if there is something to collect.
     void calm_descriptor() noexcept;
 
 protected:

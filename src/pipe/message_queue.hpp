@@ -194,18 +194,21 @@ public:
             [[likely]] {
             return false;
         }
-        return return_credit(popped_count_, place_.position);
+        return return_credit();
     }
 
-    /// Tells the writer how much was taken out of the rope, ever.
+    /// Tells the writer how much was taken out of the rope, ever, by a reader that does so itself.
+    /// @param place  Up to where the rope was released.
     /// @return Whether the caller must wake the writer.
-    [[nodiscard]] bool return_credit(std::uint64_t message_count, std::uint64_t position) noexcept {
-        popped_count_ = returned_count_ = message_count;
-        taken_count_.store(message_count, std::memory_order_relaxed);
-        taken_bytes_.store(position, std::memory_order_release);
-        Platform::fence::light();
-        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+    [[nodiscard]] bool return_credit(std::uint64_t message_count, const cursor& place) noexcept {
+        popped_count_ = message_count;
+        place_ = place;
+        return return_credit();
     }
+
+    /// Where the reader goes on. Its position changes only by what the reader does; the rest also
+    /// by trim(), while the reader is marked asleep.
+    const cursor& place() const noexcept { return place_; }
 
     /// How far the writer has come: a number of messages that lie before `position`. Some more of
     /// them may, unless the writer is at rest.
@@ -235,8 +238,8 @@ public:
             return false;
         }
         // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
-        // place nor the rope. If it has read everything, the mark can go back instead.
-        if (place_.position != rope_.marked()) {
+        // place nor the rope. If it has nothing left to do, the mark can go back instead.
+        if (place_.position != rope_.marked() || returned_count_ != pushed_count_) {
             return true;
         }
         rope_.release_to(place_);
@@ -260,6 +263,14 @@ private:
         rope_.publish(pushed_count_);
         Platform::fence::light();
         return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
+    }
+
+    [[nodiscard]] bool return_credit() noexcept {
+        returned_count_ = popped_count_;
+        taken_count_.store(popped_count_, std::memory_order_relaxed);
+        taken_bytes_.store(place_.position, std::memory_order_release);
+        Platform::fence::light();
+        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {

@@ -377,10 +377,12 @@ TEST_SUITE("pipe") {
         send(queue, "one");
         send(queue, "two");
         queue.mark_writer_asleep();
-        CHECK(queue.return_credit(1, 5));
+        const message_queue::cursor begin = queue.rope().front();
+        CHECK(queue.return_credit(1, {begin.at, 0, 5}));
         CHECK(queue.credit() == 1);
-        CHECK(!queue.return_credit(2, 10));
+        CHECK(!queue.return_credit(2, {begin.at, 0, 10}));
         CHECK(queue.credit() == 1); // Not asked for again while there is some.
+        CHECK(queue.place().position == 10);
     }
 
     TEST_CASE("message queue: keeps its memory while the reader is awake") {

@@ -73,6 +73,13 @@ public:
         }
     }
 
+    /// Gives back the memory of what was sent, if the other end has taken everything and sleeps.
+    void trim() noexcept {
+        if (out.trim()) {
+            other().deliver(event::readable);
+        }
+    }
+
     /// Lets go of this end. Finished messages stay for the other end, which is told; an unfinished
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;

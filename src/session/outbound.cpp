@@ -103,7 +103,13 @@ void outbound::walk() noexcept {
 /// Lets go of the messages before boundary_.
 bool outbound::release() noexcept {
     queue_.rope().release_to(boundary_);
-    return queue_.return_credit(message_count_, boundary_.position);
+    return queue_.return_credit(message_count_, boundary_);
+}
+
+void outbound::on_woken() noexcept {
+    if (queue_.place().position == sent_.position) {
+        sent_ = walked_ = boundary_ = queue_.place();
+    }
 }
 
 bool outbound::return_credit() noexcept {

@@ -36,6 +36,10 @@ public:
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool return_credit() noexcept;
 
+    /// Must be called before anything but has_work() and is_empty() when the queue's reader was
+    /// marked asleep and no longer is: its memory may have been given back meanwhile.
+    void on_woken() noexcept;
+
     /// Whether there is something to write or credit to return. After the heavy fence a reader that
     /// marked itself asleep asks this.
     bool has_work() const noexcept {

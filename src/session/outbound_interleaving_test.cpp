@@ -155,10 +155,12 @@ private:
         if (play_.reader_fences) {
             explored_platform::fence::heavy();
         }
-        if (play_.reader_looks_again && sender_.has_work() && queue_.unmark_reader()) {
-            return;
+        if (!play_.reader_looks_again || !sender_.has_work() || !queue_.unmark_reader()) {
+            reader_woken_.wait();
         }
-        reader_woken_.wait();
+        if (play_.reader_finds_place) {
+            sender_.on_woken();
+        }
     }
 
     explored_outbound& sender_;
@@ -214,6 +216,19 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
             CAPTURE(bytes);
             check_all({.acts = {message, message}, .connection_bytes = bytes});
         }
+    }
+
+    TEST_CASE("interleavings of a sending session: trimming loses neither octets nor wake-ups") {
+        check_all({{message, trim, message}});
+        check_all({{new_segment, message, new_segment, message, trim, message}});
+        check_all({{referenced, control, trim, message}});
+        check_all({{message, abandoned, trim, message}, one_message});
+        check_all({.acts = {message, trim, message}, .write_bytes_max = 200});
+        check_all({.acts = {message, trim, message}, .connection_bytes = 5});
+    }
+
+    TEST_CASE("interleavings of a sending session: who slept has to look where its place is") {
+        CHECK(failure_of({.acts = {message, trim, message}, .reader_finds_place = false}) != "");
     }
 
     TEST_CASE("interleavings of a sending session: the fence and another look are needed") {

@@ -305,11 +305,7 @@ void session::read_messages() {
 }
 
 void session::deliver_inbound() noexcept {
-    moved_ = true;
-    if (!is_warm_) {
-        is_warm_ = true;
-        thread_.sweep_later(*this);
-    }
+    keep_warm(in_warmth_);
     if (inbound_->take_wake()) {
         end_->other().deliver(pipe::event::readable);
     }
@@ -396,6 +392,10 @@ bool session::write_prefix() {
 
 /// @return Whether to go on.
 bool session::write_rope() {
+    if (out_rest_ == wakefulness::asleep && !rouse_outbound()) {
+        finish_if_drained();
+        return false;
+    }
     if (awaits_subscriptions_ && !skip_stale_subscriptions()) {
         tire_outbound();
         return false;
@@ -432,6 +432,7 @@ bool session::write_rope() {
         return false;
     }
     thread_.count_moved(outcome.bytes);
+    keep_warm(out_warmth_);
     if (outbound_->advance(outcome.bytes)) {
         wake_writer();
     }
@@ -465,6 +466,7 @@ bool session::write_translated() {
     }
     translated_.clear();
     translated_sent_bytes_ = 0;
+    keep_warm(out_warmth_);
     if (outbound_->advance(translated_source_bytes_)) {
         wake_writer();
     }
@@ -497,6 +499,22 @@ bool session::skip_stale_subscriptions() {
     mark->drop();
     awaits_subscriptions_ = false;
     return true;
+}
+
+/// Takes the mark of sleep back, if there is something to write. While it stands the memory of the
+/// rope is the socket's to give back.
+/// @return Whether that was so; if not, there is nothing to do, or a letter will come.
+bool session::rouse_outbound() noexcept {
+    if (!outbound_->has_work() || !end_->in.unmark_reader()) {
+        return false;
+    }
+    wake_outbound();
+    return true;
+}
+
+void session::wake_outbound() noexcept {
+    out_rest_ = wakefulness::awake;
+    outbound_->on_woken();
 }
 
 void session::wake_writer() noexcept {
@@ -545,8 +563,7 @@ bool session::on_turn_over() noexcept {
 
 void session::on_settled() noexcept {
     guarded([this] {
-        if (out_rest_ == wakefulness::asleep && outbound_->has_work() && end_->in.unmark_reader()) {
-            out_rest_ = wakefulness::awake;
+        if (out_rest_ == wakefulness::asleep && rouse_outbound()) {
             write_some();
         }
         if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
@@ -578,7 +595,7 @@ void session::on_events(std::uint32_t happened) noexcept {
     }
     guarded([&] {
         if ((happened & pipe::event::readable) != 0) {
-            out_rest_ = wakefulness::awake;
+            wake_outbound();
             write_some();
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
@@ -628,15 +645,27 @@ void session::on_origin_gone(std::uint64_t origin_id) noexcept {
     }
 }
 
+void session::keep_warm(warmth& direction) {
+    const bool is_swept = in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+    if (!is_swept) {
+        thread_.sweep_later(*this);
+    }
+    direction = warmth::hot;
+}
+
 bool session::on_sweep() noexcept {
-    if (std::exchange(moved_, false)) {
-        return true;
+    const auto has_cooled = [](warmth& direction) {
+        const bool was_hot = direction == warmth::hot;
+        return std::exchange(direction, was_hot ? warmth::warm : warmth::cold) == warmth::warm;
+    };
+    if (has_cooled(in_warmth_) && inbound_->is_idle()) {
+        end_->trim();
     }
-    is_warm_ = false;
-    if (end_ && inbound_->is_idle() && end_->out.trim()) {
-        end_->other().deliver(pipe::event::readable);
+    // Going out, the memory is the socket's.
+    if (has_cooled(out_warmth_) && out_rest_ == wakefulness::asleep) {
+        end_->other().deliver(pipe::event::idle);
     }
-    return false;
+    return in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
 }
 
 // Endings.
@@ -665,7 +694,7 @@ void session::lost(errc reason) noexcept {
         outbound_.reset();
         in_rest_ = out_rest_ = wakefulness::awake;
         thread_.forget(*this);
-        is_warm_ = false;
+        in_warmth_ = out_warmth_ = warmth::cold;
     }
     if (end_) {
         inbound_->reset();

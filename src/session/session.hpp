@@ -116,10 +116,14 @@ private:
     bool write_translated();
     void on_write_failed(int error);
     bool skip_stale_subscriptions();
+    bool rouse_outbound() noexcept;
+    void wake_outbound() noexcept;
     void tire_outbound();
     void tire_inbound();
     void resume_inbound();
     void wake_writer() noexcept;
+    enum class warmth : std::uint8_t;
+    void keep_warm(warmth& direction);
     void on_socket_closed();
     void finish_if_drained();
     void lost(errc reason) noexcept;
@@ -161,8 +165,15 @@ private:
     bool is_writable_ = true;           ///< No write has failed on this connection.
     bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
     bool translates_subscriptions_ = false;
-    bool moved_ = false;   ///< Something passed since the last sweep.
-    bool is_warm_ = false; ///< The sweep knows of us.
+
+    /// What the sweep knows of a direction. It calls us while one of them is not cold.
+    enum class warmth : std::uint8_t {
+        cold, ///< Nothing has passed since its memory was given back, or asked back.
+        warm, ///< Nothing has passed since the last sweep.
+        hot,  ///< Something has.
+    };
+    warmth out_warmth_ = warmth::cold;
+    warmth in_warmth_ = warmth::cold;
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

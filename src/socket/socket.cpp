@@ -176,6 +176,9 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::restarted) != 0) {
         pattern_->on_restarted(about);
     }
+    if ((happened & pipe::event::idle) != 0) {
+        about.end().trim();
+    }
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         pipe::frame front;

@@ -46,6 +46,7 @@ struct script {
     bool writer_looks_again = true;
     bool publisher_wakes = true;
     bool trimmer_wakes = true;
+    bool reader_finds_place = true; ///< outbound::on_woken().
 
     /// Look for races between all uses of an address, not only between those of one body. Only
     /// where the allocator gives no address twice.
