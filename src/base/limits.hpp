@@ -21,6 +21,11 @@ constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
 /// wire image. One message that is larger than this may pass alone.
 constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
 
+/// What the frames of a message may take while its last one has not come, if the application limits
+/// frames at all (ZMQ_MAXMSGSIZE) and not to more: as much as messages that wait. The limit on a
+/// frame alone would let a message without an end take everything.
+constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
+
 /// Memory that freed segments and blocks may occupy before it goes back to the system.
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 

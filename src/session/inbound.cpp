@@ -71,7 +71,7 @@ result<void> inbound::feed(std::span<const std::byte> octets) {
         raw_bytes_ += octets.size();
         return scan();
     }
-    return {};
+    return check_unfinished();
 }
 
 result<void> inbound::scan() {
@@ -173,6 +173,15 @@ result<void> inbound::scan() {
     if (begins_pending) {
         begin_pending(head, begin + position, raw_bytes_);
         raw_bytes_ = 0;
+    }
+    return check_unfinished();
+}
+
+/// Looks at the whole frames of the message that is under way.
+result<void> inbound::check_unfinished() noexcept {
+    const auto& rope = queue_.rope();
+    if (rope.written() - rope.marked() > unfinished_bytes_max_) [[unlikely]] {
+        return errc::message_too_large;
     }
     return {};
 }

@@ -39,10 +39,13 @@ protected:
 /// @threads The session's.
 class inbound {
 public:
-    /// @param body_bytes_max  Largest frame body accepted, in octets.
-    inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max,
-            command_sink& commands) noexcept
+    /// @param body_bytes_max        Largest frame body accepted, in octets.
+    /// @param unfinished_bytes_max  Octets, headers included, that the frames of one message may
+    ///                              have together while more are to follow.
+    inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max, command_sink& commands,
+            std::uint64_t unfinished_bytes_max = UINT64_MAX) noexcept
         : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max),
+          unfinished_bytes_max_(unfinished_bytes_max),
           short_frame_bytes_max_(
               wire::zmtp::header_bytes_min +
               std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max)) {}
@@ -59,7 +62,8 @@ public:
 
     /// Takes the first `bytes` octets of what prepare() offered.
     /// @error protocol_violation  A frame or command breaks the rules.
-    /// @error message_too_large   A frame is larger than body_bytes_max.
+    /// @error message_too_large   A frame is larger than body_bytes_max, or a message without an
+    ///                            end larger than unfinished_bytes_max.
     /// @throws std::bad_alloc
     result<void> received(std::size_t bytes);
 
@@ -100,10 +104,12 @@ private:
     void grow_pending();
     void finish_pending_if_whole();
     void drop_pending() noexcept;
+    result<void> check_unfinished() noexcept;
 
     pipe::message_queue& queue_;
     command_sink& commands_;
     std::uint64_t body_bytes_max_;
+    std::uint64_t unfinished_bytes_max_;
     std::uint64_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
     pending_frame pending_;
     std::byte* scratch_ = nullptr;

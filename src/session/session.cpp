@@ -40,6 +40,12 @@ std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
                                          : static_cast<std::uint64_t>(options.message_bytes_max);
 }
 
+std::uint64_t unfinished_bytes_max_of(const socket_options& options) noexcept {
+    return options.message_bytes_max < 0
+               ? UINT64_MAX
+               : std::max(body_bytes_max_of(options), limits::unfinished_message_bytes_max);
+}
+
 } // namespace
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
@@ -88,8 +94,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
     thread_.load.fetch_add(1, std::memory_order_relaxed);
     if (end_) {
         end_->set_home(thread_.mailbox(), this);
-        inbound_.emplace(end_->out, body_bytes_max_of(options()),
-                         static_cast<command_sink&>(*this));
+        make_inbound();
         outbound_.emplace(end_->in);
     }
 }
@@ -244,9 +249,14 @@ void session::make_pipe() {
     end_->set_home(thread_.mailbox(), this);
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
-    inbound_.emplace(end_->out, body_bytes_max_of(options()), static_cast<command_sink&>(*this));
+    make_inbound();
     outbound_.emplace(end_->in);
     made->first.deliver(pipe::event::attached);
+}
+
+void session::make_inbound() {
+    inbound_.emplace(end_->out, body_bytes_max_of(options()), static_cast<command_sink&>(*this),
+                     unfinished_bytes_max_of(options()));
 }
 
 void session::announce_peer() {

@@ -106,6 +106,7 @@ private:
     void continue_handshake(std::span<const std::byte> octets);
     void enter_traffic(std::span<const std::byte> rest);
     void make_pipe();
+    void make_inbound();
     void announce_peer();
     void read_handshake();
     void read_messages();
