@@ -60,6 +60,12 @@ constexpr unsigned unsettled_recv_max = 128;
 /// to what else its application asked for.
 constexpr std::size_t subscriptions_per_turn = 10000;
 
+/// What a publisher keeps for an application that does not receive, in frames and in their octets:
+/// as many as the subscriptions that one peer may have, as much as a pipe may hold. Peers that send
+/// more are left unread.
+constexpr std::size_t pending_frames_max = 1000000;
+constexpr std::size_t pending_bytes_max = std::size_t{64} * 1024 * 1024;
+
 /// Messages, or octets in an I/O thread, that make a batch of a stream (stream_pace.hpp).
 constexpr std::uint32_t stream_batch_min = 32;
 constexpr std::size_t stream_batch_bytes_min = 4096;

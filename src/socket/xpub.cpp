@@ -22,6 +22,9 @@ void xpub::on_attached(peer& added) {
 void xpub::on_detached(peer& removed) {
     std::erase(peers_, &removed);
     std::erase(matched_, &removed);
+    if (removed.recv_index != peer::nowhere) {
+        std::erase(unread_, &removed);
+    }
     subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
         if (is_last || options_.xpub_verboser) {
             notify(false, topic);
@@ -34,27 +37,67 @@ void xpub::on_readable(peer& woken) {
 }
 
 void xpub::read(peer& from) {
+    if (from.recv_index != peer::nowhere) {
+        return; // In unread_, until that is emptied.
+    }
     pipe::frame front;
     std::size_t count = 0;
+    bool inside = false; // A message: others' may not come between its frames.
     do {
         while (from.peek(front)) {
-            if (++count > limits::subscriptions_per_turn) {
+            if (!inside && is_full()) {
+                unread_.push_back(&from);
+                from.recv_index = 0;
+                return;
+            }
+            if (!inside && count >= limits::subscriptions_per_turn) {
                 // The rest waits for the next look into the mailbox.
                 return from.end().deliver(pipe::event::readable);
             }
+            ++count;
             const std::span<const std::byte> body{front.body, front.body_bytes};
             const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
                                                       : zmtp::decode_subscription_message(body);
             if (subscription) {
                 change(from, subscription->subscribe, subscription->topic);
             } else if (!is_pub() && !front.command()) {
-                pending_.push_back({{body.begin(), body.end()}, front.more()});
+                keep({{body.begin(), body.end()}, front.more()});
             }
+            inside = front.more();
             from.drop(front);
+        }
+        if (from.is_closed_by_peer()) {
+            return from.report_drained();
         }
         from.mark_reader_asleep();
         asymmetric_fence::heavy();
     } while (from.look_again_to_read());
+}
+
+void xpub::keep(pending_frame&& added) {
+    const std::size_t bytes = added.body.size();
+    pending_.push_back(std::move(added));
+    pending_bytes_ += bytes;
+}
+
+bool xpub::is_full() const noexcept {
+    return pending_.size() >= limits::pending_frames_max ||
+           pending_bytes_ >= limits::pending_bytes_max;
+}
+
+bool xpub::is_over_half_full() const noexcept {
+    return pending_.size() > limits::pending_frames_max / 2 ||
+           pending_bytes_ > limits::pending_bytes_max / 2;
+}
+
+/// Has the peers that were left unread looked at again; another one first than last time.
+void xpub::resume_reading() noexcept {
+    std::rotate(unread_.begin(), unread_.begin() + 1, unread_.end());
+    for (peer* const each : unread_) {
+        each->recv_index = peer::nowhere;
+        each->end().deliver(pipe::event::readable);
+    }
+    unread_.clear();
 }
 
 void xpub::change(peer& from, bool subscribe, topic_view topic) {
@@ -83,7 +126,7 @@ void xpub::notify(bool subscribe, topic_view topic) {
     made.body.reserve(1 + topic.size());
     made.body.push_back(std::byte{subscribe});
     made.body.insert(made.body.end(), topic.begin(), topic.end());
-    pending_.push_back(std::move(made));
+    keep(std::move(made));
 }
 
 /// Finds who gets the message that begins with `first`.
@@ -152,7 +195,11 @@ result<void> xpub::recv(incoming& target) {
     }
     const pending_frame& front = pending_.front();
     target.take_copy(front.body.data(), front.body.size(), front.more);
+    pending_bytes_ -= front.body.size();
     pending_.pop_front();
+    if (!unread_.empty() && !is_over_half_full()) [[unlikely]] {
+        resume_reading();
+    }
     return {};
 }
 

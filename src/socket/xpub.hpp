@@ -16,6 +16,10 @@ namespace zlink::socket {
 ///
 /// A subscriber that has no room misses the message, which is counted; nobody waits for it unless
 /// ZMQ_XPUB_NODROP says so.
+///
+/// What peers send upstream is taken out of their pipes at once, since a subscription must take
+/// effect. While more of it waits for the application than limits allow, no peer is read; once half
+/// of that was received, those that had something go on, in turn.
 class xpub final : public pattern {
 public:
     explicit xpub(const socket_options& options) noexcept : options_(options) {}
@@ -38,6 +42,11 @@ private:
         bool more;
     };
 
+    void keep(pending_frame&& added);
+    bool is_full() const noexcept;
+    bool is_over_half_full() const noexcept;
+    void resume_reading() noexcept;
+
     bool is_pub() const noexcept { return options_.type == socket_type::pub; }
     void read(peer& from);
     void change(peer& from, bool subscribe, topic_view topic);
@@ -51,6 +60,8 @@ private:
     std::uint64_t match_serial_ = 0;
     bool is_sending_ = false; ///< Inside a message.
     std::deque<pending_frame> pending_;
+    std::size_t pending_bytes_ = 0;
+    std::vector<peer*> unread_; ///< Peers with something to read, awake. Their recv_index is set.
 };
 
 } // namespace zlink::socket
