@@ -13,9 +13,9 @@
 ///  fails,
 ///    with the reason in errno, and then has changed nothing;
 ///  - texts end with a zero octet, sizes are in octets, times in milliseconds;
-///  - a call that waits fails with EINTR when a signal handler ran on its thread, and with ETERM
-///    when its context is shut down. Afterwards all that is left to do with that context's sockets
-///    is to close them.
+///  - a call that waits fails with EINTR when a signal handler ran on its thread, unless it drives
+///    the I/O itself (ZLINK_IO_THREADS 0), and with ETERM when its context is shut down. Afterwards
+///    all that is left to do with that context's sockets is to close them.
 ///
 /// @threads A context may be used by any number of threads at once. A socket may be used by one
 ///          thread at a time; handing it to another thread takes a full memory barrier, as a mutex

@@ -86,7 +86,7 @@ public:
     /// Waits for something in `awaited`, and meanwhile drives the I/O where that is our callers'
     /// work.
     /// @error again        `until` has passed.
-    /// @error interrupted  A signal handler ran.
+    /// @error interrupted  A signal handler ran; the reactor hides that from who drives it.
     result<void> wait(socket_mailbox& awaited, pipe::deadline until);
 
     /// Drives the I/O until something lies in one of `awaited` or `done()` is true. Only where that
