@@ -43,7 +43,7 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return -1;
 }
 
-ZLINK_HOT int send_octets(void* socket, const void* data, size_t size, int flags) noexcept {
+[[gnu::noinline]] int send_octets(void* socket, const void* data, size_t size, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (target == nullptr) [[unlikely]] {
@@ -73,7 +73,7 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     return size_for_c(bytes);
 }
 
-ZLINK_HOT int recv_into(void* socket, incoming& target, int flags) noexcept {
+[[gnu::noinline]] int recv_into(void* socket, incoming& target, int flags) noexcept {
     zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (from == nullptr) [[unlikely]] {
@@ -87,6 +87,11 @@ ZLINK_HOT int recv_into(void* socket, incoming& target, int flags) noexcept {
 } // namespace
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
+    auto* const target = zlink::socket::socket::from_handle(socket);
+    if (target != nullptr && (flags & ZLINK_SNDMORE) == 0 &&
+        target->send_at_once(static_cast<const std::byte*>(data), size)) [[likely]] {
+        return static_cast<int>(size);
+    }
     return send_octets(socket, data, size, flags);
 }
 ZLINK_ALSO_ZMQ(send)
@@ -108,6 +113,12 @@ extern "C" int zlink_send_const(void* socket, const void* data, size_t size, int
 ZLINK_ALSO_ZMQ(send_const)
 
 extern "C" int zlink_recv(void* socket, void* buffer, size_t size, int flags) {
+    if (auto* const from = zlink::socket::socket::from_handle(socket); from != nullptr) [[likely]] {
+        const std::size_t bytes = from->recv_at_once(buffer, size);
+        if (bytes != zlink::pipe::message_queue::nothing) [[likely]] {
+            return static_cast<int>(bytes);
+        }
+    }
     incoming target{.buffer = buffer, .capacity = size};
     return recv_into(socket, target, flags);
 }

@@ -9,41 +9,55 @@
 
 namespace zlink {
 
-/// memcpy for payloads, most of which are short.
+/// Copies at most `short_copy_bytes_max` octets without a call.
 ///
-/// Short ones are moved 16 octets at a time. The library's memcpy would use the widest registers:
-/// such a store to memory that is not aligned to a cache line is split, and whoever reads the start
-/// of the message next waits until both halves have reached the cache.
-ZLINK_HOT void copy_octets(void* to, const void* from, std::size_t bytes) noexcept {
-    constexpr std::size_t step = 16;
-    constexpr std::size_t short_bytes_max = 256;
-    struct alignas(1) block {
-        std::uint8_t octets[step];
+/// Goes 16 octets at a time. The library's memcpy would use the widest registers: such a store to
+/// memory that is not aligned to a cache line is split, and whoever reads the start of the message
+/// next waits until both halves have reached the cache.
+inline constexpr std::size_t short_copy_bytes_max = 256;
+
+ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcept {
+    auto* const out = static_cast<std::byte*>(to);
+    const auto* const in = static_cast<const std::byte*>(from);
+    // Each size is covered by steps from both ends, which overlap.
+    const auto move = [&]<class Step>(Step step, std::size_t offset) {
+        std::memcpy(&step, in + offset, sizeof step);
+        std::memcpy(out + offset, &step, sizeof step);
     };
-    auto* out = static_cast<std::byte*>(to);
-    const auto* in = static_cast<const std::byte*>(from);
-    const auto move = [](std::byte* target, const std::byte* source) {
-        block moved;
-        std::memcpy(&moved, source, sizeof moved);
-        std::memcpy(target, &moved, sizeof moved);
+    struct sixteen {
+        std::uint8_t octets[16];
     };
-    if (bytes < step || bytes > short_bytes_max) {
-        if (bytes != 0) {
-            std::memcpy(to, from, bytes);
+    if (bytes >= 16) [[likely]] {
+        std::size_t offset = 0;
+        while (bytes - offset > 32) {
+            move(sixteen{}, offset);
+            // Keeps the compiler from widening the steps or turning the loop back into a call.
+            asm volatile("" ::: "memory");
+            offset += 16;
         }
-        return;
-    }
-    // The last step overlaps the one before it.
-    const std::byte* const last = in + bytes - step;
-    std::byte* const last_out = out + bytes - step;
-    while (in < last) {
-        move(out, in);
-        // Keeps the compiler from widening or turning the loop back into a call.
+        move(sixteen{}, offset);
         asm volatile("" ::: "memory");
-        in += step;
-        out += step;
+        move(sixteen{}, bytes - 16);
+    } else if (bytes >= 8) {
+        move(std::uint64_t{}, 0);
+        move(std::uint64_t{}, bytes - 8);
+    } else if (bytes >= 4) {
+        move(std::uint32_t{}, 0);
+        move(std::uint32_t{}, bytes - 4);
+    } else if (bytes != 0) {
+        move(std::uint8_t{}, 0);
+        move(std::uint8_t{}, bytes / 2);
+        move(std::uint8_t{}, bytes - 1);
     }
-    move(last_out, last);
+}
+
+/// memcpy for payloads, most of which are short.
+ZLINK_HOT void copy_octets(void* to, const void* from, std::size_t bytes) noexcept {
+    if (bytes <= short_copy_bytes_max) [[likely]] {
+        copy_short(to, from, bytes);
+    } else {
+        std::memcpy(to, from, bytes);
+    }
 }
 
 } // namespace zlink

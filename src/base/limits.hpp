@@ -14,6 +14,11 @@ constexpr std::size_t cache_line_bytes = 64;
 constexpr std::size_t segment_bytes_min = 512;
 constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
 
+/// How far ahead of a writer the processor fetches the lines of a segment, which another processor
+/// has read since they were last written; and ahead of a reader, the other way round.
+constexpr std::size_t write_prefetch_bytes = 512;
+constexpr std::size_t read_prefetch_bytes = 768;
+
 /// Payloads from this size travel by reference instead of being copied into a segment.
 constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
 

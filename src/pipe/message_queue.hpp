@@ -3,6 +3,7 @@
 
 #include "base/copy.hpp"
 #include "base/limits.hpp"
+#include "base/prefetch.hpp"
 #include "pipe/block.hpp"
 #include "pipe/rope.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -104,6 +105,7 @@ public:
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = wire::zmtp::write_header(out, body_bytes, flags);
         copy_octets(out + header, body, body_bytes);
+        prefetch_to_write(out + limits::write_prefetch_bytes);
         rope_.commit(wire_bytes);
     }
 
@@ -114,6 +116,23 @@ public:
         std::byte header[wire::zmtp::header_bytes_max];
         const std::size_t written = wire::zmtp::write_header(header, body_bytes, flags);
         rope_.append_external(header, written, body, body_bytes);
+    }
+
+    /// Appends a message that is one short frame, if there is credit, and room in the newest
+    /// segment. finish_message() shows it.
+    /// @return Whether it was appended.
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes) noexcept {
+        const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
+        if (body_bytes > wire::zmtp::short_body_bytes_max || pushed_count_ >= pushed_limit_ ||
+            rope_.marked() >= marked_limit_ || rope_.free_bytes() < wire_bytes) [[unlikely]] {
+            return false;
+        }
+        std::byte* const out = rope_.free_begin();
+        wire::zmtp::write_short_header(out, body_bytes, 0);
+        copy_short(out + wire::zmtp::header_bytes_min, body, body_bytes);
+        prefetch_to_write(out + limits::write_prefetch_bytes);
+        rope_.commit(wire_bytes);
+        return true;
     }
 
     /// Ends the message whose frames were pushed and shows it to the reader.
@@ -180,6 +199,46 @@ public:
         return {begin + head.header_bytes, head.body_bytes, wire_bytes, head.flags, nullptr, false};
     }
 
+    /// What take_at_once() says if it took nothing.
+    static constexpr std::size_t nothing = SIZE_MAX;
+
+    /// Takes a message that is one short frame and at most `capacity` octets, if such a one lies at
+    /// the front, and copies it to `to`. return_due_credit() must follow.
+    /// @return Its octets, or `nothing`.
+    ZLINK_HOT std::size_t take_at_once(void* to, std::size_t capacity) noexcept {
+        if (!has_frame()) [[unlikely]] {
+            return nothing;
+        }
+        chunk& at = *place_.at;
+        const std::uint64_t offset = place_.offset;
+        if (at.what != chunk::kind::segment || offset == at.end.load(std::memory_order_relaxed))
+            [[unlikely]] {
+            return nothing;
+        }
+        const std::byte* const begin = at.data() + offset;
+        const std::size_t body_bytes = wire::zmtp::read_plain_short_header(begin);
+        if (body_bytes > capacity) [[unlikely]] {
+            return nothing;
+        }
+        prefetch_to_read(begin + limits::read_prefetch_bytes);
+        copy_short(to, begin + wire::zmtp::header_bytes_min, body_bytes);
+        place_.offset = offset + wire::zmtp::header_bytes_min + body_bytes;
+        place_.position += wire::zmtp::header_bytes_min + body_bytes;
+        ++popped_count_;
+        return body_bytes;
+    }
+
+    /// Returns credit if enough messages were removed or there are no more.
+    /// @return Whether the caller must wake the writer.
+    [[nodiscard]] bool return_due_credit() noexcept {
+        if (place_.position != visible_ &&
+            popped_count_ - returned_count_ < credit_batch_.load(std::memory_order_relaxed))
+            [[likely]] {
+            return false;
+        }
+        return return_credit();
+    }
+
     /// Removes the frame at the front.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool pop(const frame& done) noexcept {
@@ -189,12 +248,7 @@ public:
             return false;
         }
         popped_count_ += done.control ? 0 : 1; // Its octets count, so credit for them goes back.
-        if (place_.position != visible_ &&
-            popped_count_ - returned_count_ < credit_batch_.load(std::memory_order_relaxed))
-            [[likely]] {
-            return false;
-        }
-        return return_credit();
+        return return_due_credit();
     }
 
     /// Tells the writer how much was taken out of the rope, ever, by a reader that does so itself.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/inline.hpp"
 #include "base/ref_counted.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/message_queue.hpp"
@@ -56,7 +57,7 @@ public:
     /// Shows the message whose frames were pushed to the other end.
     void finish_message() noexcept {
         if (out.finish_message()) [[unlikely]] {
-            other().deliver(event::readable);
+            tell_other(event::readable);
         }
     }
 
@@ -69,7 +70,14 @@ public:
     /// Removes the frame at the front of `in`.
     void pop(const frame& done) noexcept {
         if (in.pop(done)) [[unlikely]] {
-            other().deliver(event::writable);
+            tell_other(event::writable);
+        }
+    }
+
+    /// Returns credit for what in.take_at_once() took.
+    void return_due_credit() noexcept {
+        if (in.return_due_credit()) [[unlikely]] {
+            tell_other(event::writable);
         }
     }
 
@@ -99,6 +107,8 @@ public:
     void release() noexcept override;
 
 private:
+    ZLINK_COLD void tell_other(std::uint32_t happened) noexcept { other().deliver(happened); }
+
     const pipe_end& other_const() const noexcept { return const_cast<pipe_end*>(this)->other(); }
 
     pipe& whole_;

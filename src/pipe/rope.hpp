@@ -292,7 +292,7 @@ private:
         return made;
     }
 
-    static chunk* make_small_chunk(kind what, std::size_t data_bytes) {
+    static chunk* make_small_chunk(kind what, [[maybe_unused]] std::size_t data_bytes) {
         ZLINK_DEBUG_ASSERT(data_bytes <= small_data_bytes);
         const pooled_buffer buffer = take_buffer(sizeof(chunk) + small_data_bytes);
         chunk* const made = new (buffer.memory) chunk;

@@ -122,6 +122,19 @@ public:
         return find_next(front);
     }
 
+    /// pattern::recv_at_once().
+    ZLINK_HOT std::size_t recv_at_once(void* to, std::size_t capacity) noexcept {
+        if (receiving_ != nullptr || !unsettled_.empty() || !peers_.any_active()) [[unlikely]] {
+            return pipe::message_queue::nothing;
+        }
+        const std::size_t bytes = peers_.current().take_at_once(to, capacity);
+        if (bytes != pipe::message_queue::nothing) [[likely]] {
+            peers_.advance();
+            pace_.count();
+        }
+        return bytes;
+    }
+
     /// Receives the next frame.
     /// @error again  There is none.
     ZLINK_HOT result<void> recv(incoming& target) {

@@ -26,6 +26,20 @@ public:
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
+    /// pattern::send_at_once().
+    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+        if (is_inside_message() || !peers_.any_active()) [[unlikely]] {
+            return false;
+        }
+        peer& target = peers_.current();
+        if (!target.push_at_once(body, bytes)) [[unlikely]] {
+            return false;
+        }
+        peers_.advance();
+        pace_.count();
+        return true;
+    }
+
     /// @error again  No peer has room for another message.
     ZLINK_HOT result<void> send(outgoing& source) {
         if (!is_inside_message() && peers_.any_active() && !source.more()) [[likely]] {

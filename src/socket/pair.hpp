@@ -36,6 +36,12 @@ public:
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }
+    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override {
+        return balancer_.send_at_once(body, bytes);
+    }
+    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
+        return queue_.recv_at_once(to, capacity);
+    }
     bool can_send() override { return balancer_.can_send(); }
     bool can_recv() override { return queue_.can_recv(); }
 

@@ -49,6 +49,17 @@ public:
     /// @error  As send().
     virtual result<void> recv(incoming& target) = 0;
 
+    /// The common case of send(), in as few instructions as possible: a message of one short frame
+    /// for a peer that has credit and room.
+    /// @return Whether it was sent. If not, nothing happened: send() does it, or says why not.
+    virtual bool send_at_once(const std::byte*, std::size_t) noexcept { return false; }
+
+    /// The common case of recv(): a message of one short frame, of at most `capacity` octets.
+    /// @return Its octets, copied to `to`. If it is message_queue::nothing, nothing happened.
+    virtual std::size_t recv_at_once(void*, std::size_t) noexcept {
+        return pipe::message_queue::nothing;
+    }
+
     /// Whether send() and recv() would not give `again`.
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;

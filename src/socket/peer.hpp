@@ -153,6 +153,17 @@ public:
         end_->pop(front);
     }
 
+    /// Takes the message at the front if it is short and whole in one frame.
+    /// @return Its octets, copied to `to`, or message_queue::nothing.
+    ZLINK_HOT std::size_t take_at_once(void* to, std::size_t capacity) noexcept {
+        pipe::pipe_end& end = *end_;
+        const std::size_t bytes = end.in.take_at_once(to, capacity);
+        if (bytes != pipe::message_queue::nothing) [[likely]] {
+            end.return_due_credit();
+        }
+        return bytes;
+    }
+
     void drop(const pipe::frame& front) noexcept {
         front.drop_reference();
         end_->pop(front);
@@ -186,6 +197,17 @@ public:
         } else {
             push_shared(source);
         }
+    }
+
+    /// Sends a message that is one short frame, if there is credit and room.
+    /// @return Whether it was sent.
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t bytes) noexcept {
+        pipe::pipe_end& end = *end_;
+        if (!end.out.push_at_once(body, bytes)) [[unlikely]] {
+            return false;
+        }
+        end.finish_message();
+        return true;
     }
 
     void push_octets(const std::byte* body, std::size_t bytes, unsigned flags) {

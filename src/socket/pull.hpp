@@ -17,6 +17,9 @@ public:
 
     result<void> send(outgoing&) override { return errc::not_supported; }
     result<void> recv(incoming& target) override { return queue_.recv(target); }
+    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
+        return queue_.recv_at_once(to, capacity);
+    }
     bool can_send() override { return false; }
     bool can_recv() override { return queue_.can_recv(); }
 

@@ -17,6 +17,9 @@ public:
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming&) override { return errc::not_supported; }
+    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override {
+        return balancer_.send_at_once(body, bytes);
+    }
     bool can_send() override { return balancer_.can_send(); }
     bool can_recv() override { return false; }
 

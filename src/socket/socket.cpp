@@ -80,29 +80,8 @@ result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) 
     }
 }
 
-result<void> socket::send(outgoing& source, bool dont_wait) {
-    if (is_undisturbed()) [[likely]] {
-        const result<void> outcome = pattern_->send(source);
-        if (outcome || outcome.error() != errc::again) [[likely]] {
-            return outcome;
-        }
-    }
-    return send_waiting(source, dont_wait);
-}
-
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
     return until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
-}
-
-result<void> socket::recv(incoming& target, bool dont_wait) {
-    if (is_undisturbed() && departed_.empty()) [[likely]] {
-        const result<void> outcome = pattern_->recv(target);
-        if (outcome || outcome.error() != errc::again) [[likely]] {
-            receives_more_ = target.more;
-            return outcome;
-        }
-    }
-    return recv_waiting(target, dont_wait);
 }
 
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {

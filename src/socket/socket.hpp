@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/endpoint.hpp"
+#include "base/inline.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "base/stable_storage.hpp"
@@ -48,12 +49,46 @@ public:
     /// Sends one frame.
     /// @blocks  Until a peer can take it, at most options().send_timeout, unless `dont_wait`.
     /// @error again, terminated, interrupted, and what pattern::send() gives.
-    result<void> send(outgoing& source, bool dont_wait);
+    ZLINK_HOT result<void> send(outgoing& source, bool dont_wait) {
+        if (is_undisturbed()) [[likely]] {
+            const result<void> outcome = pattern_->send(source);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                return outcome;
+            }
+        }
+        return send_waiting(source, dont_wait);
+    }
+
+    /// pattern::send_at_once(), unless there is something else to see to.
+    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+        return is_undisturbed() && pattern_->send_at_once(body, bytes);
+    }
+
+    /// pattern::recv_at_once(), unless there is something else to see to.
+    ZLINK_HOT std::size_t recv_at_once(void* to, std::size_t capacity) noexcept {
+        if (!is_undisturbed()) [[unlikely]] {
+            return pipe::message_queue::nothing;
+        }
+        const std::size_t bytes = pattern_->recv_at_once(to, capacity);
+        if (bytes != pipe::message_queue::nothing) [[likely]] {
+            receives_more_ = false;
+        }
+        return bytes;
+    }
 
     /// Receives one frame.
     /// @blocks  Until there is one, at most options().recv_timeout, unless `dont_wait`.
     /// @error   As send().
-    result<void> recv(incoming& target, bool dont_wait);
+    ZLINK_HOT result<void> recv(incoming& target, bool dont_wait) {
+        if (is_undisturbed() && departed_.empty()) [[likely]] {
+            const result<void> outcome = pattern_->recv(target);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                receives_more_ = target.more;
+                return outcome;
+            }
+        }
+        return recv_waiting(target, dont_wait);
+    }
 
     result<void> bind(std::string_view address);
     result<void> connect(std::string_view address);
@@ -122,8 +157,8 @@ private:
 
     template<class Attempt>
     result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
-    result<void> send_waiting(outgoing& source, bool dont_wait);
-    result<void> recv_waiting(incoming& target, bool dont_wait);
+    ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);
+    ZLINK_COLD result<void> recv_waiting(incoming& target, bool dont_wait);
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;

@@ -32,6 +32,12 @@ constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
     return body_bytes <= short_body_bytes_max ? header_bytes_min : header_bytes_max;
 }
 
+/// Writes the header of a frame of at most short_body_bytes_max octets.
+inline void write_short_header(std::byte* out, std::size_t body_bytes, unsigned flags) noexcept {
+    out[0] = static_cast<std::byte>(flags);
+    out[1] = static_cast<std::byte>(body_bytes);
+}
+
 /// Writes the header of a frame with the shortest size that can say `body_bytes`.
 ///
 /// @param out    Room for header_bytes(body_bytes) octets.
@@ -39,13 +45,18 @@ constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
 /// @return The octets written.
 inline std::size_t write_header(std::byte* out, std::uint64_t body_bytes, unsigned flags) noexcept {
     if (body_bytes <= short_body_bytes_max) [[likely]] {
-        out[0] = static_cast<std::byte>(flags);
-        out[1] = static_cast<std::byte>(body_bytes);
+        write_short_header(out, body_bytes, flags);
         return header_bytes_min;
     }
     out[0] = static_cast<std::byte>(flags | flag_long);
     store_big_endian(out + 1, body_bytes);
     return header_bytes_max;
+}
+
+/// Reads a whole header as read_head_trusted does, if it has a short size and no flag.
+/// @return The octets of the body; SIZE_MAX if it is another header.
+inline std::size_t read_plain_short_header(const std::byte* in) noexcept {
+    return in[0] == std::byte{0} ? std::to_integer<std::size_t>(in[1]) : SIZE_MAX;
 }
 
 /// What a header says.

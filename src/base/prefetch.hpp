@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/inline.hpp"
+
+namespace zlink {
+
+/// Asks the processor for the cache line at `place`, to be read soon. Any address will do.
+ZLINK_HOT void prefetch_to_read(const void* place) noexcept {
+    __builtin_prefetch(place);
+}
+
+/// Asks the processor for the cache line at `place`, to be written soon. Any address will do.
+ZLINK_HOT void prefetch_to_write(const void* place) noexcept {
+#if defined(__x86_64__)
+    // The compiler would choose an instruction that leaves the line shared, so that the write must
+    // wait after all. Processors that do not know this one do nothing.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));
+#else
+    __builtin_prefetch(place, 1);
+#endif
+}
+
+} // namespace zlink
