@@ -174,11 +174,13 @@ tally recv_all(void* socket, const settings& run, lent_blocks& lent) {
     tally result;
     std::uint64_t next_sequence = 0;
     zmq_pollitem_t poll_item{socket, 0, ZMQ_POLLIN, 0};
+    const bool polls = run.shape->polls;
+    const bool addressed = run.shape->receiver_addressed;
     for (;;) {
-        if (run.shape->polls && zmq_poll(&poll_item, 1, -1) < 0) {
+        if (polls && zmq_poll(&poll_item, 1, -1) < 0) {
             fail("zmq_poll");
         }
-        if (run.shape->receiver_addressed) {
+        if (addressed) {
             in.recv_address();
         }
         const header head = in.recv();
@@ -295,21 +297,20 @@ void send_all(void* socket, const settings& run, lent_blocks& lent) {
     window measured(run);
     const seconds_f length{run.warmup_seconds + run.seconds + sender_overrun.count()};
     std::uint64_t sequence = 0;
-    const auto is_over = [&] {
-        return run.message_count != 0
-                   ? sequence == run.message_count
-                   : measured.is_started() && measured.last_check() - measured.start() >= length;
-    };
+    const bool addresses = run.shape->sender_addresses;
     const auto send = [&](const header& head) {
-        if (run.shape->sender_addresses) {
+        if (addresses) {
             out.send_to(receiver_address, head);
         } else {
             out.send(head);
         }
     };
-    while (!is_over()) {
+    const std::uint64_t count_max = run.message_count;
+    for (bool is_over = false; !is_over;) {
         send({sequence++, 0});
-        measured.on_message();
+        const bool read_clock = measured.on_message();
+        is_over = count_max != 0 ? sequence == count_max
+                                 : read_clock && measured.last_check() - measured.start() >= length;
     }
     send({end_sequence, sequence});
     measured.close();

@@ -69,13 +69,16 @@ public:
           interval_{std::clamp<std::size_t>(clock_interval_bytes / run.body_bytes, 1,
                                             clock_interval_messages_max)} {}
 
-    // Counts one message; reads the clock at the first one and then once per interval.
-    void on_message() {
+    // Counts one message; reads the clock at the first one and then once per interval. Says whether
+    // it did.
+    bool on_message() {
         ++message_count_;
-        if (--until_check_ == 0) {
-            until_check_ = interval_;
-            check();
+        if (--until_check_ != 0) {
+            return false;
         }
+        until_check_ = interval_;
+        check();
+        return true;
     }
 
     void close() {
@@ -90,7 +93,6 @@ public:
     [[nodiscard]] bool is_closed() const { return state_ == state::closed; }
     [[nodiscard]] monotonic::time_point last_check() const { return last_check_; }
     [[nodiscard]] monotonic::time_point start() const { return start_; }
-    [[nodiscard]] bool is_started() const { return state_ != state::idle; }
     [[nodiscard]] std::uint64_t total_count() const { return message_count_; }
     [[nodiscard]] std::uint64_t count() const { return end_count_ - begin_count_; }
     [[nodiscard]] double seconds() const { return seconds_f(end_ - begin_).count(); }
