@@ -105,7 +105,10 @@ public:
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = wire::zmtp::write_header(out, body_bytes, flags);
         copy_octets(out + header, body, body_bytes);
-        prefetch_to_write(out + limits::write_prefetch_bytes);
+        // The lines that the next message of this size takes.
+        for (std::size_t ahead = 0; ahead < wire_bytes; ahead += limits::cache_line_bytes) {
+            prefetch_to_write(out + wire_bytes + limits::write_prefetch_bytes + ahead);
+        }
         rope_.commit(wire_bytes);
     }
 
@@ -188,6 +191,7 @@ public:
         }
         chunk& at = *place_.at;
         std::byte* const begin = at.data() + place_.offset;
+        prefetch_to_read(begin + limits::read_prefetch_bytes);
         if (at.what == chunk::kind::control) [[unlikely]] {
             return {nullptr, 0, 1, 0, &at.payload, true};
         }
