@@ -549,6 +549,7 @@ void session::tire_inbound() {
 }
 
 bool session::on_turn_over() noexcept {
+    const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
     guarded([this] {
         if (out_rest_ == wakefulness::tired) {
             if (outbound_->has_work()) {
