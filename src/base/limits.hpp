@@ -34,6 +34,12 @@ constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
 /// Memory that freed segments and blocks may occupy before it goes back to the system.
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
+/// Free cells (cell_pool.hpp) that pass between threads together, and how many such batches are
+/// kept besides those of the threads: 1 MiB, what four inproc pipes use that are full of referenced
+/// messages at the default high-water marks.
+constexpr std::uint32_t cells_per_batch = 32;
+constexpr std::size_t cell_batches_max = 512;
+
 /// Octets that an I/O thread offers to a peer that has no segment of its own yet.
 constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;
 

@@ -2,7 +2,9 @@
 #include "pipe/block.hpp"
 
 #include "pipe/buffer_pool.hpp"
+#include "pipe/cell_pool.hpp"
 
+#include <memory>
 #include <new>
 
 namespace zlink::pipe {
@@ -10,6 +12,8 @@ namespace zlink::pipe {
 namespace {
 
 constexpr std::size_t header_bytes = (sizeof(block) + 15) / 16 * 16;
+
+static_assert(sizeof(block) <= cell_bytes);
 
 } // namespace
 
@@ -25,7 +29,7 @@ block* make_block(std::size_t bytes_min) {
 }
 
 block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint) {
-    auto* const made = new block;
+    auto* const made = new (take_cell()) block;
     made->kind = block::origin::caller;
     made->data = static_cast<std::byte*>(data);
     made->bytes = bytes;
@@ -42,7 +46,8 @@ void block::free_now() noexcept {
         if (release.function != nullptr) {
             release.function(data, release.hint);
         }
-        delete this;
+        std::destroy_at(this);
+        give_cell(this);
         break;
     case origin::object:
         destroy(this);

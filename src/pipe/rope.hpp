@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "pipe/block.hpp"
 #include "pipe/buffer_pool.hpp"
+#include "pipe/cell_pool.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -261,7 +262,9 @@ public:
     }
 
 private:
+    /// A chunk that is no segment lies in a cell.
     static constexpr std::size_t small_data_bytes = 16;
+    static_assert(sizeof(chunk) + small_data_bytes <= cell_bytes);
 
     void grow(std::size_t bytes, std::size_t keep_bytes) {
         const std::byte* const kept = tail_->data() + write_offset_;
@@ -294,8 +297,7 @@ private:
 
     static chunk* make_small_chunk(kind what, [[maybe_unused]] std::size_t data_bytes) {
         ZLINK_DEBUG_ASSERT(data_bytes <= small_data_bytes);
-        const pooled_buffer buffer = take_buffer(sizeof(chunk) + small_data_bytes);
-        chunk* const made = new (buffer.memory) chunk;
+        chunk* const made = new (take_cell()) chunk;
         made->what = what;
         return made;
     }
@@ -334,10 +336,14 @@ private:
         if (done->payload != nullptr) {
             done->payload->drop();
         }
-        const std::size_t data_bytes =
-            done->what == kind::segment ? done->capacity : small_data_bytes;
+        const bool is_segment = done->what == kind::segment;
+        const std::size_t segment_bytes = sizeof(chunk) + done->capacity;
         done->~chunk();
-        give_buffer({done, sizeof(chunk) + data_bytes});
+        if (is_segment) {
+            give_buffer({done, segment_bytes});
+        } else {
+            give_cell(done);
+        }
     }
 
     template<class T>

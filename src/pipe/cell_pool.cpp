@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/cell_pool.hpp"
+
+#include "base/poison.hpp"
+
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace zlink::pipe {
+
+namespace {
+
+struct free_cell {
+    free_cell* next;       ///< In the batch.
+    free_cell* next_batch; ///< Of the first cell of a batch in the depot.
+};
+
+constexpr std::size_t poisoned_bytes = cell_bytes - sizeof(free_cell);
+
+void* allocate_cell() {
+    return ::operator new (cell_bytes, std::align_val_t{cell_bytes});
+}
+
+void free_memory(void* cell) noexcept {
+    unpoison(static_cast<std::byte*>(cell) + sizeof(free_cell), poisoned_bytes);
+    ::operator delete (cell, cell_bytes, std::align_val_t{cell_bytes});
+}
+
+void free_all(free_cell* cells) noexcept {
+    while (cells != nullptr) {
+        free_memory(std::exchange(cells, cells->next));
+    }
+}
+
+/// The batches that no thread keeps.
+struct depot {
+    std::mutex mutex;
+    free_cell* batches = nullptr;
+    std::size_t batch_count = 0;
+
+    /// @return A batch, or null.
+    free_cell* take() noexcept {
+        const std::lock_guard lock{mutex};
+        free_cell* const taken = batches;
+        if (taken != nullptr) {
+            batches = taken->next_batch;
+            --batch_count;
+        }
+        return taken;
+    }
+
+    void give(free_cell* batch) noexcept {
+        {
+            const std::lock_guard lock{mutex};
+            if (batch_count < limits::cell_batches_max) {
+                batch->next_batch = std::exchange(batches, batch);
+                ++batch_count;
+                return;
+            }
+        }
+        free_all(batch);
+    }
+
+    void trim() noexcept {
+        while (free_cell* const batch = take()) {
+            free_all(batch);
+        }
+    }
+};
+
+// Never destroyed: messages may outlive every static object of the library.
+depot& the_depot() noexcept {
+    static depot& instance = *new depot;
+    return instance;
+}
+
+/// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
+/// none, so that taking and giving in turn at the edge of a batch leaves the depot alone.
+///
+/// Is neither constructed nor destroyed, so that it can be used as long as the thread runs.
+struct magazine {
+    enum class state : std::uint8_t {
+        fresh,
+        open,
+        ended, ///< The thread ends: what it still gives back goes to the system.
+    };
+
+    free_cell* cells;
+    free_cell* whole_batch;
+    std::uint32_t cell_count; ///< In `cells`.
+    state is;
+
+    void* take() {
+        if (cells == nullptr && !refill()) [[unlikely]] {
+            return allocate_cell();
+        }
+        free_cell* const taken = cells;
+        cells = taken->next;
+        --cell_count;
+        unpoison(taken + 1, poisoned_bytes);
+        return taken;
+    }
+
+    void give(void* cell) noexcept {
+        if (is != state::open || cell_count == limits::cells_per_batch) [[unlikely]] {
+            if (!make_room()) {
+                free_memory(cell);
+                return;
+            }
+        }
+        auto* const freed = new (cell) free_cell{cells, nullptr};
+        poison(freed + 1, poisoned_bytes);
+        cells = freed;
+        ++cell_count;
+    }
+
+    void trim() noexcept {
+        free_all(std::exchange(cells, nullptr));
+        free_all(std::exchange(whole_batch, nullptr));
+        cell_count = 0;
+    }
+
+private:
+    bool refill() noexcept {
+        if (!open()) {
+            return false;
+        }
+        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : the_depot().take();
+        cell_count = cells != nullptr ? limits::cells_per_batch : 0;
+        return cells != nullptr;
+    }
+
+    bool make_room() noexcept {
+        if (!open()) {
+            return false;
+        }
+        if (cell_count == limits::cells_per_batch) {
+            if (whole_batch != nullptr) {
+                the_depot().give(whole_batch);
+            }
+            whole_batch = std::exchange(cells, nullptr);
+            cell_count = 0;
+        }
+        return true;
+    }
+
+    /// @return Whether the thread does not end yet.
+    bool open() noexcept;
+};
+
+constinit thread_local magazine own{};
+
+/// Empties the thread's magazine when the thread ends.
+struct magazine_closer {
+    ~magazine_closer() {
+        own.is = magazine::state::ended;
+        if (own.whole_batch != nullptr) {
+            the_depot().give(std::exchange(own.whole_batch, nullptr));
+        }
+        own.trim();
+    }
+    void touch() noexcept { own.is = magazine::state::open; }
+};
+
+bool magazine::open() noexcept {
+    if (is == state::fresh) {
+        static thread_local magazine_closer closer;
+        closer.touch();
+    }
+    return is == state::open;
+}
+
+} // namespace
+
+void* take_cell() {
+    return own.take();
+}
+
+void give_cell(void* cell) noexcept {
+    own.give(cell);
+}
+
+void trim_cells() noexcept {
+    own.trim();
+    the_depot().trim();
+}
+
+} // namespace zlink::pipe

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+
+#include <cstddef>
+
+namespace zlink::pipe {
+
+/// What a cell holds: one cache line, so that handing it to another thread moves one line.
+constexpr std::size_t cell_bytes = limits::cache_line_bytes;
+
+/// Memory for the small objects that one thread makes and another one frees with each message: a
+/// chunk without octets, and the block around an application's octets. Allocators are slow at that.
+///
+/// Each thread keeps up to two batches of free cells, and exchanges whole batches with all others.
+/// What is kept in common is at most limits::cell_batches_max.
+///
+/// @threads Any; also while a thread ends.
+/// @return  `cell_bytes` octets, aligned to as many.
+/// @throws std::bad_alloc
+[[nodiscard]] void* take_cell();
+
+/// Gives back what take_cell() returned, on any thread.
+void give_cell(void* cell) noexcept;
+
+/// Gives the free cells back to the system that the calling thread keeps or all have in common.
+void trim_cells() noexcept;
+
+} // namespace zlink::pipe

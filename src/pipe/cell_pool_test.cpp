@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "pipe/cell_pool.hpp"
+
+#include "base/limits.hpp"
+#include "pipe/block.hpp"
+#include "pipe/rope.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+using zlink::pipe::cell_bytes;
+using zlink::pipe::give_cell;
+using zlink::pipe::take_cell;
+using zlink::pipe::trim_cells;
+namespace limits = zlink::limits;
+
+namespace {
+
+std::vector<void*> take_cells(std::size_t count) {
+    std::vector<void*> taken;
+    for (std::size_t each = 0; each < count; ++each) {
+        taken.push_back(take_cell());
+        std::memset(taken.back(), 0xee, cell_bytes);
+    }
+    return taken;
+}
+
+void give_cells(const std::vector<void*>& cells) {
+    for (void* const each : cells) {
+        give_cell(each);
+    }
+}
+
+/// How many of `taken` are among `given`.
+std::size_t common_count(std::vector<void*> taken, std::vector<void*> given) {
+    std::sort(taken.begin(), taken.end());
+    std::sort(given.begin(), given.end());
+    std::vector<void*> common;
+    std::set_intersection(taken.begin(), taken.end(), given.begin(), given.end(),
+                          std::back_inserter(common));
+    return common.size();
+}
+
+} // namespace
+
+TEST_SUITE("pipe") {
+
+    TEST_CASE("cell pool: a cell is a cache line that nobody else has") {
+        std::vector<void*> taken = take_cells(100);
+        for (void* const each : taken) {
+            CHECK(reinterpret_cast<std::uintptr_t>(each) % limits::cache_line_bytes == 0);
+        }
+        std::sort(taken.begin(), taken.end());
+        CHECK(std::adjacent_find(taken.begin(), taken.end()) == taken.end());
+        give_cells(taken);
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: a thread gets back what it gave, the last one first") {
+        trim_cells();
+        const std::vector<void*> given = take_cells(2 * limits::cells_per_batch);
+        give_cells(given);
+        void* const again = take_cell();
+        CHECK(again == given.back());
+        give_cell(again);
+        const std::vector<void*> taken = take_cells(given.size());
+        CHECK(common_count(taken, given) == given.size());
+        give_cells(taken);
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: a batch that one thread gives reaches another one") {
+        trim_cells();
+        const std::vector<void*> given = take_cells(10 * limits::cells_per_batch);
+        std::thread{[&] { give_cells(given); }}.join(); // It ends, and keeps nothing.
+        const std::vector<void*> taken = take_cells(given.size());
+        CHECK(common_count(taken, given) >= given.size() - limits::cells_per_batch);
+        give_cells(taken);
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: threads exchange batches at the same time") {
+        std::vector<std::thread> threads;
+        for (int count = 0; count < 4; ++count) {
+            threads.emplace_back([] {
+                for (std::size_t held = 1; held < 300; ++held) {
+                    give_cells(take_cells(held));
+                }
+            });
+        }
+        for (std::thread& each : threads) {
+            each.join();
+        }
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: takes more than it keeps, and frees what is beyond") {
+        const std::vector<void*> given =
+            take_cells((limits::cell_batches_max + 5) * limits::cells_per_batch);
+        give_cells(given);
+        const std::vector<void*> taken = take_cells(given.size());
+        give_cells(taken);
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: may be used while a thread ends, when its cells have gone") {
+        struct late_user {
+            void* cell = nullptr;
+            ~late_user() {
+                give_cell(cell);
+                give_cell(take_cell());
+            }
+        };
+        std::thread{[] {
+            static thread_local late_user last; // Older than what empties the thread's cells.
+            last.cell = take_cell();
+            give_cell(take_cell());
+        }}.join();
+        trim_cells();
+    }
+
+    TEST_CASE("cell pool: chunks and the blocks of an application lie in cells") {
+        trim_cells();
+        const std::vector<void*> given = take_cells(2);
+        give_cells(given);
+        int octet = 0;
+        zlink::pipe::block* const wrapped =
+            zlink::pipe::wrap_block(&octet, sizeof octet, nullptr, nullptr);
+        CHECK(static_cast<void*>(wrapped) == given[1]);
+        {
+            zlink::pipe::rope shared;
+            const std::byte header{};
+            shared.append_external(&header, 1, wrapped, sizeof octet);
+            void* const other = take_cell();
+            CHECK(other != given[0]);
+            give_cell(other);
+        }
+        const std::vector<void*> taken = take_cells(2);
+        CHECK(common_count(taken, given) == 2);
+        give_cells(taken);
+        trim_cells();
+    }
+
+} // TEST_SUITE
