@@ -198,6 +198,9 @@ public:
         const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(begin);
         const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
         if (at.what == chunk::kind::external) [[unlikely]] {
+            if (visible_ - place_.position > wire_bytes) {
+                prefetch_to_read(at.next); // Rope's invariant 4.
+            }
             return {at.payload->data, head.body_bytes, wire_bytes, head.flags, &at.payload, false};
         }
         return {begin + head.header_bytes, head.body_bytes, wire_bytes, head.flags, nullptr, false};
