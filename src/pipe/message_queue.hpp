@@ -223,8 +223,8 @@ public:
             return nothing;
         }
         const std::byte* const begin = at.data() + offset;
-        const std::size_t body_bytes = wire::zmtp::read_plain_short_header(begin);
-        if (body_bytes > capacity) [[unlikely]] {
+        const auto body_bytes = std::to_integer<std::size_t>(begin[1]);
+        if (!wire::zmtp::is_plain_short_header(begin) || body_bytes > capacity) [[unlikely]] {
             return nothing;
         }
         prefetch_to_read(begin + limits::read_prefetch_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <sys/uio.h>
 
@@ -183,6 +184,30 @@ TEST_CASE("multipart: more is told of each frame by the message and by the socke
         // A failed attempt says nothing new.
         CHECK(pull.recv_error() == EAGAIN);
         CHECK(pull.get(ZLINK_RCVMORE) == 0);
+    }
+}
+
+TEST_CASE("multipart: a buffer may be said to hold more than any frame has") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket push{owner, ZLINK_PUSH};
+        socket pull{owner, ZLINK_PULL};
+        push.connect(pull.bind(over.via));
+        const message sent{"short", std::string(1000, 'x'), "last"};
+        for (int count = 0; count < 3; ++count) {
+            REQUIRE(push.send(sent) == ok);
+        }
+
+        for (int count = 0; count < 3; ++count) {
+            for (const std::string& expected : sent.frames) {
+                std::string buffer(1000, '-');
+                const int bytes = zlink_recv(pull, buffer.data(), SIZE_MAX, 0);
+                REQUIRE(bytes == static_cast<int>(expected.size()));
+                CHECK(buffer.substr(0, expected.size()) == expected);
+                CHECK(pull.more() == (expected != "last"));
+            }
+        }
     }
 }
 

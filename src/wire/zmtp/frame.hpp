@@ -53,10 +53,9 @@ inline std::size_t write_header(std::byte* out, std::uint64_t body_bytes, unsign
     return header_bytes_max;
 }
 
-/// Reads a whole header as read_head_trusted does, if it has a short size and no flag.
-/// @return The octets of the body; SIZE_MAX if it is another header.
-inline std::size_t read_plain_short_header(const std::byte* in) noexcept {
-    return in[0] == std::byte{0} ? std::to_integer<std::size_t>(in[1]) : SIZE_MAX;
+/// Whether a whole header has a short size, which is its second octet, and no flag.
+inline bool is_plain_short_header(const std::byte* in) noexcept {
+    return in[0] == std::byte{0};
 }
 
 /// What a header says.
