@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace zlink::pipe {
@@ -70,11 +71,10 @@ struct depot {
     }
 };
 
-// Never destroyed: messages may outlive every static object of the library.
-depot& the_depot() noexcept {
-    static depot& instance = *new depot;
-    return instance;
-}
+// Neither constructed nor destroyed: there from the start, without memory that might be refused,
+// and messages may outlive every static object of the library.
+constinit depot common;
+static_assert(std::is_trivially_destructible_v<depot>);
 
 /// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
 /// none, so that taking and giving in turn at the edge of a batch leaves the depot alone.
@@ -127,7 +127,7 @@ private:
         if (!open()) {
             return false;
         }
-        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : the_depot().take();
+        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : common.take();
         cell_count = cells != nullptr ? limits::cells_per_batch : 0;
         return cells != nullptr;
     }
@@ -138,7 +138,7 @@ private:
         }
         if (cell_count == limits::cells_per_batch) {
             if (whole_batch != nullptr) {
-                the_depot().give(whole_batch);
+                common.give(whole_batch);
             }
             whole_batch = std::exchange(cells, nullptr);
             cell_count = 0;
@@ -157,7 +157,7 @@ struct magazine_closer {
     ~magazine_closer() {
         own.is = magazine::state::ended;
         if (own.whole_batch != nullptr) {
-            the_depot().give(std::exchange(own.whole_batch, nullptr));
+            common.give(std::exchange(own.whole_batch, nullptr));
         }
         own.trim();
     }
@@ -184,7 +184,7 @@ void give_cell(void* cell) noexcept {
 
 void trim_cells() noexcept {
     own.trim();
-    the_depot().trim();
+    common.trim();
 }
 
 } // namespace zlink::pipe
