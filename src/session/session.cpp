@@ -314,11 +314,11 @@ void session::read_messages() {
     }
 }
 
-void session::deliver_inbound() noexcept {
-    keep_warm(in_warmth_);
+void session::deliver_inbound() {
     if (inbound_->take_wake()) {
         end_->other().deliver(pipe::event::readable);
     }
+    keep_warm(in_warmth_);
 }
 
 session::verdict session::on_command(std::span<const std::byte> body) noexcept {

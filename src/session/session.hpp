@@ -110,7 +110,7 @@ private:
     void announce_peer();
     void read_handshake();
     void read_messages();
-    void deliver_inbound() noexcept;
+    void deliver_inbound();
     void write_some();
     bool write_prefix();
     bool write_rope();
