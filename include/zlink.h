@@ -622,6 +622,7 @@ typedef struct zmq_pollitem_t zlink_pollitem_t;
 /// @error EFAULT  `items` is NULL and `count` is not 0.
 /// @error EINVAL  `count` is negative.
 /// @error EINTR   A signal handler ran.
+/// @error EMFILE  The process has no descriptor left to wait with.
 /// @error ETERM   The context of one of the sockets was shut down.
 ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 

@@ -133,6 +133,9 @@ public:
 
     bool is_ready() const noexcept { return *is_ready_; }
 
+    /// The system's error if one of them cannot be watched.
+    const result<void>& outcome() const noexcept { return outcome_; }
+
 private:
     void add(const poll_item& item, runtime::io_thread& reactor) {
         boost::system::error_code refused;
@@ -143,13 +146,17 @@ private:
             applications_.pop_back();
             added = &duplicates_.emplace_back(reactor.context());
             const int duplicate = ::dup(item.descriptor);
+            if (duplicate < 0) {
+                outcome_ = static_cast<errc>(errno);
+                return;
+            }
             added->assign(duplicate, refused);
-            if (refused && duplicate >= 0) {
+            if (refused) {
                 ::close(duplicate);
             }
         }
         if (refused) {
-            *is_ready_ = true; // What cannot be waited for, as a file, is always ready.
+            outcome_ = static_cast<errc>(refused.value());
             return;
         }
         const auto on_ready = [is_ready = is_ready_](const boost::system::error_code& cancelled) {
@@ -167,6 +174,7 @@ private:
     std::shared_ptr<std::atomic<bool>> is_ready_ = std::make_shared<std::atomic<bool>>(false);
     std::list<stream_descriptor> applications_; ///< They stay the application's.
     std::list<stream_descriptor> duplicates_;
+    result<void> outcome_;
 };
 
 /// Runs the I/O of the callers' context, or waits while another caller does, until an item may be
@@ -179,6 +187,9 @@ result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline u
         }
     }
     const descriptor_watch watched{items, driven.reactor()};
+    if (!watched.outcome()) {
+        return watched.outcome();
+    }
     bool is_found = false; // While another thread drove.
     const auto rest = [&]() -> result<void> {
         descriptor_set all;

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <future>
 #include <span>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // Threads that share a context whose I/O its callers drive.
@@ -64,6 +65,25 @@ struct system_pipe {
     }
 
     int ends[2];
+};
+
+/// A process that can open no more descriptors, for as long as it lives.
+class no_descriptors_left {
+public:
+    no_descriptors_left() {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        const int lowest_free = ::dup(STDERR_FILENO);
+        REQUIRE(lowest_free >= 0);
+        ::close(lowest_free);
+        const rlimit none_left{static_cast<rlim_t>(lowest_free), before_.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none_left) == 0);
+    }
+    no_descriptors_left(const no_descriptors_left&) = delete;
+    no_descriptors_left& operator=(const no_descriptors_left&) = delete;
+    ~no_descriptors_left() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
 };
 
 template<class Body>
@@ -176,4 +196,20 @@ TEST_CASE("poll: a caller that waits while another drives learns that the contex
 
     CHECK(first.get() == ETERM);
     CHECK(second.get() == ETERM);
+}
+
+TEST_CASE("poll: says so if the system has nothing left to wait with") {
+    const context owner{0};
+    socket pull{owner, ZLINK_PULL};
+    const system_pipe silent;
+    const int descriptor = silent.ends[0];
+    zlink_pollitem_t items[] = {{pull, -1, ZLINK_POLLIN, 0},
+                                {nullptr, descriptor, ZLINK_POLLIN, 0},
+                                {nullptr, descriptor, ZLINK_POLLIN, 0}};
+    CHECK(zlink_poll(items, 3, 0) == 0);
+    {
+        const no_descriptors_left here;
+        CHECK(error_of(zlink_poll(items, 3, static_cast<long>(patience.count()))) == EMFILE);
+    }
+    CHECK(zlink_poll(items, 3, 1) == 0);
 }
