@@ -98,7 +98,7 @@ ZLINK_ALSO_ZMQ(send)
 
 extern "C" int zlink_send_const(void* socket, const void* data, size_t size, int flags) {
     if (size < zlink::limits::external_bytes_min) {
-        return send_octets(socket, data, size, flags);
+        return zlink_send(socket, data, size, flags);
     }
     return at_boundary([&]() -> result<int> {
         message source;
