@@ -86,8 +86,10 @@ public:
     explicit outgoing_bodies(std::size_t body_bytes)
         : octets_(new (alignment) unsigned char[2 * padded(body_bytes)]), present_(octets_.get()),
           next_(body_bytes <= small_body_bytes_max ? present_ + padded(body_bytes) : present_) {
-        fill_body(present_, body_bytes);
-        fill_body(next_, body_bytes);
+        for (unsigned char* const body : {present_, next_}) {
+            fill_body(body, body_bytes);
+            write({written_sequence_, 0}, body);
+        }
     }
 
     // The octets of a body with that header, until the next call.
@@ -220,10 +222,7 @@ private:
 
     bool try_send_message(const header& head) {
         zmq_msg_t message;
-        switch (run_.api) {
-        case api_kind::buffer:
-            return false;
-        case api_kind::msg: {
+        if (run_.api == api_kind::msg) {
             if (zmq_msg_init_size(&message, run_.body_bytes) != 0) {
                 fail("zmq_msg_init_size");
             }
@@ -232,17 +231,13 @@ private:
                 std::memcpy(body, expected_.data(), run_.body_bytes);
             }
             std::memcpy(body, &head, sizeof head);
-            break;
-        }
-        case api_kind::ref: {
+        } else {
             lent_blocks::block& block = lent_.take();
             std::memcpy(block.octets.get(), &head, sizeof head);
             if (zmq_msg_init_data(&message, block.octets.get(), run_.body_bytes,
                                   lent_blocks::on_released, &block) != 0) {
                 fail("zmq_msg_init_data");
             }
-            break;
-        }
         }
         if (zmq_msg_send(&message, socket_, 0) >= 0) {
             return true;
