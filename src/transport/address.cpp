@@ -110,6 +110,20 @@ std::string endpoint_text(const sockaddr_storage& storage, socklen_t bytes) {
     }
 }
 
+/// What `ask`, getsockname or getpeername, says of `descriptor`; nothing in it if that fails.
+socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept {
+    socket_address found;
+    found.bytes = sizeof found.storage;
+    if (ask(descriptor, found.get(), &found.bytes) != 0) {
+        return {};
+    }
+    return found;
+}
+
+bool is_internet(const socket_address& address) noexcept {
+    return address.family() == AF_INET || address.family() == AF_INET6;
+}
+
 void set(int descriptor, int level, int option, int value) noexcept {
     ::setsockopt(descriptor, level, option, &value, sizeof value);
 }
@@ -165,31 +179,25 @@ result<socket_address> unix_address(const std::string& path) {
 }
 
 std::string local_endpoint_text(int descriptor) {
-    sockaddr_storage storage{};
-    socklen_t bytes = sizeof storage;
-    if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
-        return {};
-    }
-    return endpoint_text(storage, bytes);
+    const socket_address local = address_of(descriptor, ::getsockname);
+    return endpoint_text(local.storage, local.bytes);
 }
 
 std::string peer_endpoint_text(int descriptor) {
-    sockaddr_storage storage{};
-    socklen_t bytes = sizeof storage;
-    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
-        return {};
-    }
-    return endpoint_text(storage, bytes);
+    const socket_address peer = address_of(descriptor, ::getpeername);
+    return endpoint_text(peer.storage, peer.bytes);
 }
 
 std::string peer_host(int descriptor) {
-    sockaddr_storage storage{};
-    socklen_t bytes = sizeof storage;
-    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0 ||
-        (storage.ss_family != AF_INET && storage.ss_family != AF_INET6)) {
-        return {};
-    }
-    return host_text(storage);
+    const socket_address peer = address_of(descriptor, ::getpeername);
+    return is_internet(peer) ? host_text(peer.storage) : std::string();
+}
+
+bool is_connected_to_itself(int descriptor) noexcept {
+    const socket_address local = address_of(descriptor, ::getsockname);
+    const socket_address peer = address_of(descriptor, ::getpeername);
+    return is_internet(local) && local.bytes == peer.bytes &&
+           std::memcmp(&local.storage, &peer.storage, local.bytes) == 0;
 }
 
 result<int> open_socket(int family, const socket_options& options) noexcept {

@@ -39,6 +39,12 @@ std::string peer_endpoint_text(int descriptor);
 /// The peer's address without port, as ZMTP's Peer-Address has it; empty for ipc.
 std::string peer_host(int descriptor);
 
+/// Whether both ends of a tcp connection are the same socket. That happens to who dials a local
+/// port where nobody listens, time and again: some day the system chooses this very port for the
+/// dialling end, and the two opens meet (RFC 9293, 3.5). Nobody can listen there as long as the
+/// connection stands.
+bool is_connected_to_itself(int descriptor) noexcept;
+
 /// A socket that does not block, with the options applied that must precede connecting.
 /// @error  The system's.
 result<int> open_socket(int family, const socket_options& options) noexcept;

@@ -32,6 +32,7 @@ public:
 private:
     void resolve();
     void connect(const socket_address& address);
+    void finish_connected(int descriptor);
     void finish(result<int> outcome);
     result<void> bind_source(int descriptor, int family);
 
@@ -126,8 +127,7 @@ void descriptor_dialer::connect(const socket_address& address) {
         return finish(bound.error());
     }
     if (::connect(descriptor, address.get(), address.bytes) == 0) {
-        tune_connection(descriptor, *options_);
-        return finish(descriptor);
+        return finish_connected(descriptor);
     }
     boost::system::error_code refused;
     if (errno == EINPROGRESS) {
@@ -156,9 +156,17 @@ void descriptor_dialer::connect(const socket_address& address) {
                 ::close(connected);
                 return self->finish(static_cast<errc>(error));
             }
-            tune_connection(connected, *self->options_);
-            self->finish(connected);
+            self->finish_connected(connected);
         });
+}
+
+void descriptor_dialer::finish_connected(int descriptor) {
+    if (is_connected_to_itself(descriptor)) {
+        ::close(descriptor);
+        return finish(static_cast<errc>(ECONNREFUSED));
+    }
+    tune_connection(descriptor, *options_);
+    finish(descriptor);
 }
 
 /// @param outcome  A connected descriptor, or why there is none.

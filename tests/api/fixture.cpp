@@ -37,12 +37,14 @@ std::string bind_to_free_port(int descriptor) {
     return "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-/// Where a port was free a moment ago.
+/// A port where nobody listens. A socket of ours holds it until the process ends, so that the
+/// system gives it to nobody else; sockets under test can bind to it, because both sides allow
+/// addresses to be reused.
 std::string vacant_port() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
-    std::string endpoint = bind_to_free_port(descriptor);
-    ::close(descriptor);
-    return endpoint;
+    const int holder = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    REQUIRE(::setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    return bind_to_free_port(holder);
 }
 
 } // namespace

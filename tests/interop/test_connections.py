@@ -16,20 +16,34 @@ def both(peers, pairing):
     return [peers(kind) for kind in pairing.split("-")]
 
 
-def free_endpoint(transport, ipc_folder):
-    """An endpoint that nobody is bound to yet."""
-    if transport == "ipc":
-        return f"ipc://{ipc_folder}/late"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+@pytest.fixture
+def late_endpoint(ipc_folder):
+    """Gives an endpoint that nobody is bound to yet, for a transport's name.
+
+    A tcp port is held by a socket that does not listen: peers may bind to it, because both sides allow
+    addresses to be reused, but the system hands it to nobody else as a port of its own choice.
+    """
+    holders = []
+
+    def choose(transport):
+        if transport == "ipc":
+            return f"ipc://{ipc_folder}/late"
+        holder = socket.socket()
+        holders.append(holder)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{holder.getsockname()[1]}"
+
+    yield choose
+    for holder in holders:
+        holder.close()
 
 
 @pairings
 @transports
-def test_connect_before_bind_keeps_what_was_sent(pairing, transport, peers, ipc_folder):
+def test_connect_before_bind_keeps_what_was_sent(pairing, transport, peers, late_endpoint):
     first, second = both(peers, pairing)
-    endpoint = free_endpoint(transport, ipc_folder)
+    endpoint = late_endpoint(transport)
     push = first.socket("PUSH")
     push.connect(endpoint)
     push.call("send_numbered", count=500, size=100)
@@ -54,9 +68,9 @@ def test_inproc_connect_before_bind_keeps_what_was_sent(kinds, peers):
 
 @pairings
 @transports
-def test_late_subscriber_hears_what_comes_after(pairing, transport, peers, ipc_folder):
+def test_late_subscriber_hears_what_comes_after(pairing, transport, peers, late_endpoint):
     first, second = both(peers, pairing)
-    endpoint = free_endpoint(transport, ipc_folder)
+    endpoint = late_endpoint(transport)
     subscriber = second.socket("SUB", RCVHWM=0)
     subscribe(subscriber, b"")
     subscriber.connect(endpoint)
@@ -69,9 +83,9 @@ def test_late_subscriber_hears_what_comes_after(pairing, transport, peers, ipc_f
 
 @pairings
 @transports
-def test_connection_comes_back_after_the_binder_crashed(pairing, transport, peers, ipc_folder):
+def test_connection_comes_back_after_the_binder_crashed(pairing, transport, peers, late_endpoint):
     first, second_kind = peers(pairing.split("-")[0]), pairing.split("-")[1]
-    endpoint = free_endpoint(transport, ipc_folder)
+    endpoint = late_endpoint(transport)
     requester = first.socket("REQ", RECONNECT_IVL=20, REQ_RELAXED=1, REQ_CORRELATE=1)
     requester.connect(endpoint)
     for generation in (b"one", b"two", b"three"):
@@ -92,9 +106,9 @@ def test_connection_comes_back_after_the_binder_crashed(pairing, transport, peer
 
 @pairings
 @transports
-def test_connection_comes_back_after_the_binder_closed(pairing, transport, peers, ipc_folder):
+def test_connection_comes_back_after_the_binder_closed(pairing, transport, peers, late_endpoint):
     first, second = both(peers, pairing)
-    endpoint = free_endpoint(transport, ipc_folder)
+    endpoint = late_endpoint(transport)
     dealer = first.socket("DEALER", RECONNECT_IVL=20)
     dealer.connect(endpoint)
     for generation in (b"one", b"two", b"three"):
@@ -120,9 +134,9 @@ def bound(target, endpoint):
 
 
 @pairings
-def test_subscriptions_are_sent_again_after_a_reconnect(pairing, peers, ipc_folder):
+def test_subscriptions_are_sent_again_after_a_reconnect(pairing, peers, late_endpoint):
     first, second_kind = peers(pairing.split("-")[0]), pairing.split("-")[1]
-    endpoint = free_endpoint("tcp", ipc_folder)
+    endpoint = late_endpoint("tcp")
     subscriber = first.socket("SUB", RECONNECT_IVL=20)
     for topic in (b"a", b"bb"):
         subscribe(subscriber, topic)
@@ -142,10 +156,10 @@ def test_subscriptions_are_sent_again_after_a_reconnect(pairing, peers, ipc_fold
 
 
 @pairings
-def test_messages_wait_while_nobody_is_there(pairing, peers, ipc_folder):
+def test_messages_wait_while_nobody_is_there(pairing, peers, late_endpoint):
     """What is sent between two generations of the binder goes to the later one."""
     first, second_kind = peers(pairing.split("-")[0]), pairing.split("-")[1]
-    endpoint = free_endpoint("tcp", ipc_folder)
+    endpoint = late_endpoint("tcp")
     push = first.socket("PUSH", RECONNECT_IVL=20)
     push.connect(endpoint)
     earlier = peers(second_kind)
