@@ -591,9 +591,13 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 /// application connects one of its own. An event is a message of two frames: a uint16_t event and
 /// an int32_t value, packed, in the machine's order of octets; then the endpoint concerned.
 ///
+/// Up to 1000 events are kept until the application has connected, and 1000, besides what its
+/// ZLINK_RCVHWM allows, while it does not receive; further ones are dropped. A monitor ends with
+/// its socket, or when another one takes its place; ZLINK_EVENT_MONITOR_STOPPED is its last event.
+///
 /// @param endpoint  "inproc://NAME"; NULL ends the monitor that the socket has.
 /// @param events    ZLINK_EVENT_*, or-ed.
-/// @error EINVAL           The endpoint is malformed.
+/// @error EINVAL           The endpoint is malformed, or `events` has more than 16 bits.
 /// @error EPROTONOSUPPORT  The transport is not inproc.
 /// @error EADDRINUSE       Somebody is bound there already.
 /// @error ENOTSOCK         `socket` is not a socket.

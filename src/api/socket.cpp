@@ -104,14 +104,23 @@ extern "C" int zlink_getsockopt(void* socket, int option, void* value, size_t* s
 }
 ZLINK_ALSO_ZMQ(getsockopt)
 
-/// Monitoring is not part of this build.
-extern "C" int zlink_socket_monitor(void* socket, const char*, int) {
+extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int events) {
     return at_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
         }
-        return errc::protocol_not_supported;
+        if ((*target)->is_terminated()) {
+            return errc::terminated;
+        }
+        if ((events & ~ZLINK_EVENT_ALL) != 0) {
+            return errc::invalid_argument;
+        }
+        if (endpoint == nullptr) {
+            (*target)->stop_monitor();
+            return {};
+        }
+        return (*target)->start_monitor(endpoint, static_cast<unsigned>(events));
     });
 }
 ZLINK_ALSO_ZMQ(socket_monitor)

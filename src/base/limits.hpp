@@ -77,6 +77,12 @@ constexpr std::size_t subscriptions_per_turn = 10000;
 constexpr std::size_t pending_frames_max = 1000000;
 constexpr std::size_t pending_bytes_max = std::size_t{64} * 1024 * 1024;
 
+/// Events that a monitor holds because nobody has connected to it yet or its I/O thread is busy,
+/// and those that may wait in the pipe of whoever did, besides that socket's own high-water mark.
+/// Further ones are dropped.
+constexpr std::size_t monitor_events_max = 1000;
+constexpr int monitor_messages_max = 1000;
+
 /// Messages, or octets in an I/O thread, that make a batch of a stream (stream_pace.hpp).
 constexpr std::uint32_t stream_batch_min = 32;
 constexpr std::size_t stream_batch_bytes_min = 4096;

@@ -57,6 +57,9 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
     if (greeting_.state() < greeting_state::complete) {
         const greeting_state state = greeting_.on_received(input);
         flush_greeting(out);
+        if (state == greeting_state::mechanism_mismatch) {
+            return fail(errc::not_supported, protocol_fault::mechanism_mismatch);
+        }
         if (state > greeting_state::complete) {
             return errc::not_supported;
         }
@@ -77,7 +80,7 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
             input = input.subspan(taken.size());
             continue;
         case head_status::violation:
-            return errc::protocol_violation;
+            return fail(errc::protocol_violation, protocol_fault::unexpected_command);
         case head_status::too_large:
             return errc::message_too_large;
         case head_status::complete:
@@ -88,7 +91,7 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
             continue;
         }
         if (!head.command()) {
-            return errc::protocol_violation;
+            return fail(errc::protocol_violation, protocol_fault::unexpected_command);
         }
         input = input.subspan(head.frame_bytes() - before);
         const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
@@ -103,17 +106,19 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
 result<void> handshake::on_command(std::span<const std::byte> body) {
     const result<command_view> command = decode_command(body);
     if (!command) {
-        return command.error();
+        return fail(command.error(), protocol_fault::unexpected_command);
     }
     if (command->name == error_name) {
-        return errc::connection_refused;
+        return on_error(command->data);
     }
     if (command->name != ready_name) {
-        return errc::protocol_violation;
+        return fail(errc::protocol_violation, protocol_fault::unexpected_command);
     }
     const result<peer_metadata> metadata = decode_peer_metadata(command->data, options_.type);
     if (!metadata) {
-        return metadata.error();
+        return metadata.error() == errc::invalid_argument
+                   ? metadata.error()
+                   : fail(metadata.error(), protocol_fault::invalid_metadata);
     }
     peer_ = std::make_unique<pipe::peer_info>();
     peer_->routing_id = text_of(metadata->identity);
@@ -125,6 +130,25 @@ result<void> handshake::on_command(std::span<const std::byte> body) {
     }
     complete_ = true;
     return {};
+}
+
+/// A reason of three digits is the status that the peer's ZAP handler gave.
+result<void> handshake::on_error(std::span<const std::byte> data) {
+    const result<std::string_view> reason = decode_error(data);
+    if (!reason) {
+        return fail(errc::protocol_violation, protocol_fault::malformed_error);
+    }
+    if (*reason == "300" || *reason == "400" || *reason == "500") {
+        failure_ = {connection_event::handshake_failed_auth, (reason->front() - '0') * 100};
+    }
+    return errc::connection_refused;
+}
+
+/// Notes what a monitor is told.
+/// @return `reason`.
+errc handshake::fail(errc reason, protocol_fault fault) noexcept {
+    failure_ = {connection_event::handshake_failed_protocol, static_cast<std::int32_t>(fault)};
+    return reason;
 }
 
 } // namespace zlink::session

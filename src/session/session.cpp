@@ -50,7 +50,8 @@ std::uint64_t unfinished_bytes_max_of(const socket_options& options) noexcept {
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    endpoint target, pipe::end_ptr end) {
-    auto by = transport::make_dialer(thread.context(), std::move(target), origin->options);
+    auto by = transport::make_dialer(thread.context(), std::move(target), origin->options,
+                                     origin->observer);
     dial(thread, std::move(origin), std::move(by), std::move(end));
 }
 
@@ -150,7 +151,9 @@ void session::dial_later() {
     if (options().reconnect_interval < 0) {
         return finish();
     }
-    start_timer(timer_, backoff_.next(random_number()), &session::on_next_attempt);
+    const milliseconds wait = backoff_.next(random_number());
+    tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()));
+    start_timer(timer_, wait, &session::on_next_attempt);
 }
 
 void session::on_next_attempt() noexcept {
@@ -168,6 +171,9 @@ void session::start_stream(transport::stream_ptr connected) {
     if (!stream_) {
         return lost(errc::no_descriptors);
     }
+    if (dialer_) {
+        tell(connection_event::connected, stream_->descriptor());
+    }
     is_writable_ = true;
     handshake_ = std::make_unique<handshake>(options());
     handshake_->start(prefix_);
@@ -182,7 +188,7 @@ void session::start_stream(transport::stream_ptr connected) {
 
 void session::on_handshake_deadline() noexcept {
     if (state_ == session_state::handshake) {
-        lost(errc::again);
+        lost_in_handshake(errc::again);
     }
 }
 
@@ -198,14 +204,17 @@ void session::read_handshake() {
     case io_outcome::status::would_block:
         return stream_->wait_readable(*this);
     case io_outcome::status::ended:
-        return lost(errc::connection_refused);
+        return lost_in_handshake(static_cast<errc>(EPIPE));
     case io_outcome::status::failed:
-        return lost(static_cast<errc>(outcome.error));
+        return lost_in_handshake(static_cast<errc>(outcome.error));
     }
 }
 
 void session::continue_handshake(std::span<const std::byte> octets) {
     if (const result<void> taken = handshake_->on_received(octets, prefix_); !taken) {
+        if (const auto& failure = handshake_->failure()) {
+            tell(failure->what, failure->value);
+        }
         return lost(taken.error());
     }
     if (handshake_->is_complete()) {
@@ -226,6 +235,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     }
     translates_subscriptions_ = speaks_subscriptions() && !handshake_->has_subscribe_command();
     announce_peer();
+    tell(connection_event::handshake_succeeded, 0);
     handshake_.reset();
     advance(session_state::traffic);
     if (is_reconnect) {
@@ -681,12 +691,35 @@ bool session::on_sweep() noexcept {
 
 // Endings.
 
+/// @param value  As connection_event says.
+void session::tell(connection_event what, std::int32_t value) const noexcept {
+    if (!origin_->observer || !origin_->observer->watches(what)) {
+        return;
+    }
+    if (dialer_) {
+        return origin_->observer->on_connection_event(what, value, origin_->target);
+    }
+    try {
+        const std::string own = transport::local_endpoint_text(stream_->descriptor());
+        origin_->observer->on_connection_event(what, value, own);
+    } catch (const std::bad_alloc&) {
+        // An event is lost, as where nobody reads them.
+    }
+}
+
+/// The connection was lost, or took too long, and not by what the peer said.
+void session::lost_in_handshake(errc reason) noexcept {
+    tell(connection_event::handshake_failed_no_detail, static_cast<std::int32_t>(reason));
+    lost(reason);
+}
+
 void session::lost(errc reason) noexcept {
     (void)reason;
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
     if (stream_) {
+        tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
         stream_.reset();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace zlink::session {
@@ -50,7 +52,9 @@ struct session_origin {
     session_host* host = nullptr;
     pipe::mailbox_ptr socket;                      ///< Where new pipes are delivered.
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
-    std::uint64_t id = 0;                          ///< Differs for each bind or connect.
+    std::shared_ptr<connection_observer> observer; ///< Null: nobody.
+    std::string target;   ///< Where a connect call goes to, for the observer.
+    std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
 
 /// One peer: a stream, ZMTP, and the session's end of a pipe. A session that dials outlives its
@@ -128,6 +132,8 @@ private:
     void on_socket_closed();
     void finish_if_drained();
     void lost(errc reason) noexcept;
+    void lost_in_handshake(errc reason) noexcept;
+    void tell(connection_event what, std::int32_t value) const noexcept;
     void finish() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
                      void (session::*expired)() noexcept);

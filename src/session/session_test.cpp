@@ -163,6 +163,74 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("session: tells a monitor how a handshake ended") {
+        using enum connection_event;
+        using enum protocol_fault;
+        const auto fault = [](protocol_fault which) { return static_cast<int>(which); };
+        const std::pair<connection_event, int> nothing{};
+        const struct {
+            std::string octets;
+            std::pair<connection_event, int> told;
+        } examples[] = {
+            {opening, {handshake_succeeded, 0}},
+            {"GET / HTTP/1.1\r\n\r\n", nothing},
+            {signature + wire_text("03 01 'PLAIN' 00*15 00 00*31"),
+             {handshake_failed_protocol, fault(mechanism_mismatch)}},
+            {greeting + on_wire("no command"),
+             {handshake_failed_protocol, fault(unexpected_command)}},
+            {greeting + on_wire("\x05HELLO", zmtp::flag_command),
+             {handshake_failed_protocol, fault(unexpected_command)}},
+            {greeting + wire_text("04 00"), {handshake_failed_protocol, fault(unexpected_command)}},
+            {greeting + wire_text("08 01 00"),
+             {handshake_failed_protocol, fault(unexpected_command)}},
+            {greeting + on_wire("\x05READY\x0bSocket-Type", zmtp::flag_command),
+             {handshake_failed_protocol, fault(invalid_metadata)}},
+            {greeting + wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'PUB'"), nothing},
+            {greeting + wire_text("04 0a 05 'ERROR' 03 '400'"), {handshake_failed_auth, 400}},
+            {greeting + wire_text("04 09 05 'ERROR' 02 'no'"), nothing},
+            {greeting + wire_text("04 09 05 'ERROR' 09 'no'"),
+             {handshake_failed_protocol, fault(malformed_error)}},
+        };
+        for (const auto& [octets, told] : examples) {
+            CAPTURE(&octets);
+            session_harness one;
+            one.accept();
+            one.peer_sends(octets);
+            std::vector<std::pair<connection_event, int>> expected;
+            if (told != nothing) {
+                expected.push_back(told);
+            }
+            if (told.first != handshake_succeeded) {
+                expected.emplace_back(disconnected, -1);
+            }
+            CHECK(one.events() == expected);
+        }
+    }
+
+    TEST_CASE("session: tells a monitor of connections that are lost") {
+        using enum connection_event;
+        using events = std::vector<std::pair<connection_event, int>>;
+        session_harness one;
+        one.dial();
+        one.reach().peer_ends();
+        one.run();
+        CHECK(one.events() == events{{connected, -1},
+                                     {handshake_failed_no_detail, EPIPE},
+                                     {disconnected, -1},
+                                     {connect_retried, 0}});
+        while (!one.is_dialing()) {
+        }
+        scripted_stream& stream = one.reach();
+        one.peer_sends(opening);
+        stream.peer_resets();
+        one.run();
+        CHECK(events(one.events().begin() + 4, one.events().end()) ==
+              events{{connected, -1},
+                     {handshake_succeeded, 0},
+                     {disconnected, -1},
+                     {connect_retried, 0}});
+    }
+
     TEST_CASE("session: refuses a size when it is claimed") {
         socket_options limited = session_options(socket_type::pair);
         limited.message_bytes_max = 1000;

@@ -237,12 +237,9 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
     end.deliver(pipe::event::attached);
 }
 
-result<void> context::bind_inproc(const std::string& name, socket& binder) {
-    const socket_options& options = binder.options();
+result<void> context::bind_inproc(const std::string& name, inproc_binding bound) {
     const std::lock_guard lock{inproc_mutex_};
-    const auto [place, is_new] = inproc_names_.try_emplace(
-        name, inproc_binding{&binder, binder.shared_mailbox(), options.send_hwm, options.recv_hwm,
-                             options.routing_id});
+    const auto [place, is_new] = inproc_names_.try_emplace(name, std::move(bound));
     if (!is_new) {
         return errc::address_in_use;
     }
@@ -254,10 +251,10 @@ result<void> context::bind_inproc(const std::string& name, socket& binder) {
     return {};
 }
 
-void context::unbind_inproc(const std::string& name, const socket& binder) noexcept {
+void context::unbind_inproc(const std::string& name, const void* binder) noexcept {
     const std::lock_guard lock{inproc_mutex_};
     const auto found = inproc_names_.find(name);
-    if (found != inproc_names_.end() && found->second.binder == &binder) {
+    if (found != inproc_names_.end() && found->second.binder == binder) {
         inproc_names_.erase(found);
     }
 }

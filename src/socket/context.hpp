@@ -108,9 +108,18 @@ public:
 
     // Inproc.
 
+    /// Who is bound to a name, and its options as they were then.
+    struct inproc_binding {
+        const void* binder; ///< Only compared.
+        pipe::mailbox_ptr mailbox;
+        int send_hwm;
+        int recv_hwm;
+        std::string routing_id;
+    };
+
     /// @error address_in_use  The name is taken.
-    result<void> bind_inproc(const std::string& name, socket& binder);
-    void unbind_inproc(const std::string& name, const socket& binder) noexcept;
+    result<void> bind_inproc(const std::string& name, inproc_binding bound);
+    void unbind_inproc(const std::string& name, const void* binder) noexcept;
     /// Joins `connecting`, the second end of a pipe, to the socket bound to `name`, now or when
     /// there is one.
     void connect_inproc(const std::string& name, pipe::pipe_ptr joined);
@@ -121,21 +130,13 @@ public:
         return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 
-    /// Counts something that terminate() waits for, besides sockets: a session or a listener.
+    /// Counts something that terminate() waits for, besides sockets: a session, a listener or a
+    /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
 
 private:
     result<void> start_threads();
-    /// A socket that is bound to a name, and its options as they were then.
-    struct inproc_binding {
-        const socket* binder;
-        pipe::mailbox_ptr mailbox;
-        int send_hwm;
-        int recv_hwm;
-        std::string routing_id;
-    };
-
     static void join(const inproc_binding& bound, pipe::pipe_end& end);
     bool may_end() const noexcept;
     template<class Done, class Rest>

@@ -120,6 +120,7 @@ result<void> socket::process_mail() {
     mailbox_->collect([this](pipe::letter& about, std::uint32_t happened) {
         if (&about == this) {
             is_terminated_ = true;
+            monitored_->stop();
             return;
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
@@ -212,7 +213,13 @@ result<void> socket::bind(std::string_view address) {
     if (where->via != scheme::inproc) {
         return bind_network(*where, address);
     }
-    if (const result<void> bound = context_.bind_inproc(where->path, *this); !bound) {
+    const result<void> bound =
+        context_.bind_inproc(where->path, {.binder = this,
+                                           .mailbox = mailbox_,
+                                           .send_hwm = options_.send_hwm,
+                                           .recv_hwm = options_.recv_hwm,
+                                           .routing_id = options_.routing_id});
+    if (!bound) {
         return bound.error();
     }
     last_endpoint_ = std::string(address);
@@ -222,23 +229,38 @@ result<void> socket::bind(std::string_view address) {
     return process_mail();
 }
 
-result<void> socket::bind_network(const endpoint& where, std::string_view) {
+std::shared_ptr<session::session_origin> socket::make_origin() {
+    auto made = std::make_shared<session::session_origin>();
+    made->host = &context_;
+    made->socket = mailbox_;
+    made->options = std::make_shared<const socket_options>(options_);
+    made->observer = monitored_;
+    made->id = context_.next_origin_id();
+    return made;
+}
+
+result<void> socket::bind_network(const endpoint& where, std::string_view address) {
     result<transport::listening> opened = transport::open_listening(where, options_);
     if (!opened) {
+        monitored_->on_connection_event(connection_event::bind_failed,
+                                        static_cast<int>(opened.error()),
+                                        address.substr(address.find("://") + 3));
         return opened.error();
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto origin = std::make_shared<session::session_origin>();
-    origin->host = &context_;
-    origin->socket = mailbox_;
-    origin->options = std::make_shared<const socket_options>(options_);
-    origin->id = context_.next_origin_id();
+    const auto origin = make_origin();
     last_endpoint_ = opened->endpoint_text;
+    monitored_->on_connection_event(connection_event::listening, opened->descriptor,
+                                    last_endpoint_);
     const boost::intrusive_ptr<transport::listener> listener{
-        new transport::listener(thread.context(), std::move(*opened), origin->options)};
+        new transport::listener(thread.context(), std::move(*opened), origin->options, monitored_)};
     context_.add_dependant();
     thread.post([listener, origin, &owner = context_] {
         listener->start([origin, &owner](int descriptor) {
+            if (origin->observer->watches(connection_event::accepted)) {
+                origin->observer->on_connection_event(connection_event::accepted, descriptor,
+                                                      transport::local_endpoint_text(descriptor));
+            }
             owner.add_dependant();
             session::session::accept(owner.choose_thread(origin->options->affinity), origin,
                                      descriptor);
@@ -280,11 +302,8 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
 
 result<void> socket::connect_network(const endpoint& where, std::string_view address) {
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto origin = std::make_shared<session::session_origin>();
-    origin->host = &context_;
-    origin->socket = mailbox_;
-    origin->options = std::make_shared<const socket_options>(options_);
-    origin->id = context_.next_origin_id();
+    auto origin = make_origin();
+    origin->target = where.text();
     pipe::end_ptr sessions_end;
     if (!options_.immediate) {
         const pipe::pipe_ptr made{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
@@ -339,7 +358,7 @@ void socket::set_linger(pipe::pipe_end& end) const noexcept {
 void socket::release_binding(binding& undone) noexcept {
     if (undone.via == scheme::inproc) {
         if (undone.listens) {
-            context_.unbind_inproc(undone.address.substr(sizeof "inproc://" - 1), *this);
+            context_.unbind_inproc(undone.address.substr(sizeof "inproc://" - 1), this);
         } else {
             context_.disconnect_inproc(undone.address.substr(sizeof "inproc://" - 1),
                                        *undone.joined);
@@ -347,6 +366,8 @@ void socket::release_binding(binding& undone) noexcept {
     }
     if (undone.listener) {
         undone.listener->remove_file();
+        monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
+                                        undone.address);
         undone.thread->post([listener = undone.listener, &owner = context_] {
             listener->stop();
             owner.on_session_gone();
@@ -384,7 +405,22 @@ void socket::close() noexcept {
         pattern_->on_detached(*each);
     }
     peers_.clear();
+    monitored_->stop();
     context_.forget_socket(*this);
+}
+
+result<void> socket::start_monitor(std::string_view address, unsigned events) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
+    if (!where) {
+        return where.error();
+    }
+    if (where->via != scheme::inproc) {
+        return errc::protocol_not_supported;
+    }
+    return monitored_->start(context_, where->path, events);
 }
 
 } // namespace zlink::socket

@@ -9,6 +9,8 @@
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
+#include "session/session.hpp"
+#include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
 #include "transport/listener.hpp"
@@ -95,6 +97,16 @@ public:
     result<void> unbind(std::string_view address);
     result<void> disconnect(std::string_view address);
 
+    /// Has what happens to the connections told at `address`, an inproc name, in place of the
+    /// monitor that there was.
+    /// @param events  Which, by bit of connection_event.
+    /// @error invalid_argument        The address is malformed.
+    /// @error protocol_not_supported  It is not inproc.
+    /// @error address_in_use          Somebody is bound there.
+    /// @error terminated
+    result<void> start_monitor(std::string_view address, unsigned events);
+    void stop_monitor() noexcept { monitored_->stop(); }
+
     /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
     /// long as options().linger allows.
     void close() noexcept;
@@ -150,6 +162,7 @@ private:
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
+    std::shared_ptr<session::session_origin> make_origin();
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
@@ -171,6 +184,7 @@ private:
     std::vector<peer*> departed_;
     std::vector<binding> bindings_;
     std::string last_endpoint_;
+    const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
 };
 
 } // namespace zlink::socket

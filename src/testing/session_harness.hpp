@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_event.hpp"
 #include "session/session.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/scripted_dialer.hpp"
@@ -28,6 +29,18 @@ inline socket_options session_options(socket_type type) {
     return made;
 }
 
+/// Notes down events, as "what value".
+class event_recorder final : public connection_observer {
+public:
+    bool watches(connection_event) const noexcept override { return true; }
+    void on_connection_event(connection_event what, std::int32_t value,
+                             std::string_view) noexcept override {
+        events.emplace_back(what, value);
+    }
+
+    std::vector<std::pair<connection_event, std::int32_t>> events;
+};
+
 /// A session, the socket that it belongs to, and the thread that it lives on, which run() drives
 /// until the session waits for the socket or the peer. The peer is the test's, by scripted_stream.
 class session_harness final : session::session_host {
@@ -37,6 +50,7 @@ public:
         made->host = this;
         made->socket = box_;
         made->options = std::make_shared<const socket_options>(options);
+        made->observer = recorder_;
         origin_ = std::move(made);
     }
 
@@ -133,6 +147,8 @@ public:
     /// Whether the session has given the socket a pipe.
     bool has_pipe() const { return static_cast<bool>(end_); }
     bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
+    /// What a monitor of the socket would have been told.
+    const auto& events() const { return recorder_->events; }
     bool is_gone() const { return gone_count_ == 1; }
     pipe::pipe_end& end() { return *end_; }
     /// Messages that the socket may send now, of 100.
@@ -157,6 +173,7 @@ private:
     std::uint32_t told_ = 0;
     std::vector<std::string> arrived_;
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
+    std::shared_ptr<event_recorder> recorder_ = std::make_shared<event_recorder>();
     std::shared_ptr<const session::session_origin> origin_;
     runtime::io_thread thread_;
     boost::intrusive_ptr<scripted_dialer> dialer_;

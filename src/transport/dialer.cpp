@@ -22,9 +22,10 @@ namespace {
 class descriptor_dialer final : public dialer {
 public:
     descriptor_dialer(boost::asio::io_context& reactor, endpoint target,
-                      std::shared_ptr<const socket_options> options)
-        : reactor_(reactor), target_(std::move(target)), options_(std::move(options)),
-          connecting_(reactor) {}
+                      std::shared_ptr<const socket_options> options,
+                      std::shared_ptr<connection_observer> observer)
+        : reactor_(reactor), target_(std::move(target)), target_text_(target_.text()),
+          options_(std::move(options)), observer_(std::move(observer)), connecting_(reactor) {}
 
     void start(outcome_handler handler) override;
     void stop() noexcept override;
@@ -34,11 +35,15 @@ private:
     void connect(const socket_address& address);
     void finish_connected(int descriptor);
     void finish(result<int> outcome);
+    void give_up(int descriptor, int error);
+    void tell(connection_event what, std::int32_t value) const noexcept;
     result<void> bind_source(int descriptor, int family);
 
     boost::asio::io_context& reactor_;
     endpoint target_;
+    std::string target_text_; ///< For the observer.
     std::shared_ptr<const socket_options> options_;
+    std::shared_ptr<connection_observer> observer_;
     outcome_handler handler_;
     boost::asio::posix::stream_descriptor connecting_;
     std::unique_ptr<boost::asio::ip::tcp::resolver> resolver_;
@@ -66,6 +71,9 @@ void descriptor_dialer::start(outcome_handler handler) {
 
 void descriptor_dialer::stop() noexcept {
     handler_ = nullptr;
+    if (connecting_.is_open()) {
+        tell(connection_event::closed, connecting_.native_handle());
+    }
     boost::system::error_code ignored;
     connecting_.close(ignored);
     if (resolver_) {
@@ -123,8 +131,7 @@ void descriptor_dialer::connect(const socket_address& address) {
     }
     const int descriptor = *opened;
     if (const result<void> bound = bind_source(descriptor, address.family()); !bound) {
-        ::close(descriptor);
-        return finish(bound.error());
+        return give_up(descriptor, static_cast<int>(bound.error()));
     }
     if (::connect(descriptor, address.get(), address.bytes) == 0) {
         return finish_connected(descriptor);
@@ -135,10 +142,9 @@ void descriptor_dialer::connect(const socket_address& address) {
         errno = refused.value();
     }
     if (errno != 0) {
-        const int error = errno;
-        ::close(descriptor);
-        return finish(static_cast<errc>(error));
+        return give_up(descriptor, errno);
     }
+    tell(connection_event::connect_delayed, EINPROGRESS);
     connecting_.async_wait(
         stream_descriptor::wait_write,
         [self = boost::intrusive_ptr<descriptor_dialer>(this),
@@ -153,8 +159,7 @@ void descriptor_dialer::connect(const socket_address& address) {
                 error = errno;
             }
             if (error != 0) {
-                ::close(connected);
-                return self->finish(static_cast<errc>(error));
+                return self->give_up(connected, error);
             }
             self->finish_connected(connected);
         });
@@ -162,11 +167,23 @@ void descriptor_dialer::connect(const socket_address& address) {
 
 void descriptor_dialer::finish_connected(int descriptor) {
     if (is_connected_to_itself(descriptor)) {
-        ::close(descriptor);
-        return finish(static_cast<errc>(ECONNREFUSED));
+        return give_up(descriptor, ECONNREFUSED);
     }
     tune_connection(descriptor, *options_);
     finish(descriptor);
+}
+
+/// Ends the attempt that `descriptor` was opened for.
+void descriptor_dialer::give_up(int descriptor, int error) {
+    tell(connection_event::closed, descriptor);
+    ::close(descriptor);
+    finish(static_cast<errc>(error));
+}
+
+void descriptor_dialer::tell(connection_event what, std::int32_t value) const noexcept {
+    if (observer_ && observer_->watches(what)) {
+        observer_->on_connection_event(what, value, target_text_);
+    }
 }
 
 /// @param outcome  A connected descriptor, or why there is none.
@@ -182,8 +199,10 @@ void descriptor_dialer::finish(result<int> outcome) {
 } // namespace
 
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
-                       std::shared_ptr<const socket_options> options) {
-    return dialer_ptr{new descriptor_dialer(reactor, std::move(target), std::move(options))};
+                       std::shared_ptr<const socket_options> options,
+                       std::shared_ptr<connection_observer> observer) {
+    return dialer_ptr{
+        new descriptor_dialer(reactor, std::move(target), std::move(options), std::move(observer))};
 }
 
 } // namespace zlink::transport

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
@@ -34,7 +35,9 @@ public:
 using dialer_ptr = boost::intrusive_ptr<dialer>;
 
 /// A dialer that resolves the name of `target`, opens a tcp or unix socket and connects it.
+/// @param observer  Is told of attempts that take time, and of those that fail. May be null.
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
-                       std::shared_ptr<const socket_options> options);
+                       std::shared_ptr<const socket_options> options,
+                       std::shared_ptr<connection_observer> observer);
 
 } // namespace zlink::transport

@@ -109,9 +109,10 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 }
 
 listener::listener(boost::asio::io_context& reactor, listening opened,
-                   std::shared_ptr<const socket_options> options)
-    : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)), socket_(reactor),
-      pause_timer_(reactor) {}
+                   std::shared_ptr<const socket_options> options,
+                   std::shared_ptr<connection_observer> observer)
+    : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)),
+      observer_(std::move(observer)), socket_(reactor), pause_timer_(reactor) {}
 
 listener::~listener() {
     stop();
@@ -173,17 +174,23 @@ void listener::accept_some() {
             handler_(accepted);
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            return pause();
-        }
-        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        const int error = errno;
+        if (error == EAGAIN || error == EWOULDBLOCK) {
             break;
+        }
+        tell_failed(error);
+        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+            return pause();
         }
         // Anything else is the end of that one connection (accept(2), "Error handling").
     }
     if (handler_) {
         wait();
     }
+}
+
+void listener::tell_failed(int error) const noexcept {
+    observer_->on_connection_event(connection_event::accept_failed, error, opened_.endpoint_text);
 }
 
 void listener::pause() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
@@ -41,8 +42,10 @@ public:
     /// Gets each connection's descriptor, which it owns from then on.
     using accept_handler = std::function<void(int descriptor)>;
 
+    /// @param observer  Is told of connections that could not be taken.
     listener(boost::asio::io_context& reactor, listening opened,
-             std::shared_ptr<const socket_options> options);
+             std::shared_ptr<const socket_options> options,
+             std::shared_ptr<connection_observer> observer);
     ~listener();
 
     /// Starts to take connections.
@@ -50,6 +53,9 @@ public:
 
     /// Stops listening. No connection is handed over any more.
     void stop() noexcept;
+
+    /// What it listens on; -1 after stop(). Before stop() from any thread.
+    int descriptor() const noexcept { return opened_.descriptor; }
 
     /// Removes an ipc listener's file, so that its path is free. Before stop(), once.
     /// @threads any
@@ -59,10 +65,12 @@ private:
     void wait();
     void accept_some();
     void pause();
+    void tell_failed(int error) const noexcept;
 
     boost::asio::io_context& reactor_;
     listening opened_;
     std::shared_ptr<const socket_options> options_;
+    std::shared_ptr<connection_observer> observer_;
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::steady_timer pause_timer_;

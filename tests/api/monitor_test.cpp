@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "fixture.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+using namespace api_test;
+
+namespace {
+
+struct event {
+    int what;
+    int value;
+    std::string endpoint;
+};
+
+/// The application's end of a monitor.
+class watcher {
+public:
+    watcher(const context& owner, socket& watched, int events = ZLINK_EVENT_ALL)
+        : pair_(owner, ZLINK_PAIR), name_(vacant(transport::inproc)) {
+        REQUIRE(error_of(zlink_socket_monitor(watched, name_.c_str(), events)) == ok);
+        pair_.connect(name_);
+    }
+
+    event next() {
+        const message told = pair_.recv();
+        REQUIRE(told.frames.size() == 2);
+        REQUIRE(told.frames[0].size() == 6);
+        std::uint16_t what;
+        std::int32_t value;
+        std::memcpy(&what, told.frames[0].data(), sizeof what);
+        std::memcpy(&value, told.frames[0].data() + sizeof what, sizeof value);
+        return {what, value, told.frames[1]};
+    }
+
+    /// Checks what the next event is.
+    /// @return Its value.
+    int expect(int what, const std::string& endpoint) {
+        const event told = next();
+        CHECK(told.what == what);
+        CHECK(told.endpoint == endpoint);
+        return told.value;
+    }
+
+    bool is_silent() { return pair_.poll(ZLINK_POLLIN, moment) == 0; }
+    const std::string& name() const { return name_; }
+
+private:
+    socket pair_;
+    std::string name_;
+};
+
+int stop_monitor(socket& watched) {
+    return error_of(zlink_socket_monitor(watched, nullptr, 0));
+}
+
+} // namespace
+
+TEST_CASE("monitor: tells both sides of a connection from its beginning to its end") {
+    for (const setting& over : network_settings()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket server{owner, ZLINK_PULL};
+        socket client{owner, ZLINK_PUSH};
+        watcher of_server{owner, server};
+        watcher of_client{owner, client};
+
+        const std::string endpoint = server.bind(over.via);
+        client.connect(endpoint);
+
+        const int listening = of_server.expect(ZLINK_EVENT_LISTENING, endpoint);
+        const int accepted = of_server.expect(ZLINK_EVENT_ACCEPTED, endpoint);
+        CHECK(of_server.expect(ZLINK_EVENT_HANDSHAKE_SUCCEEDED, endpoint) == 0);
+        if (over.via == transport::tcp) {
+            CHECK(of_client.expect(ZLINK_EVENT_CONNECT_DELAYED, endpoint) == EINPROGRESS);
+        }
+        const int connected = of_client.expect(ZLINK_EVENT_CONNECTED, endpoint);
+        CHECK(of_client.expect(ZLINK_EVENT_HANDSHAKE_SUCCEEDED, endpoint) == 0);
+
+        CHECK(server.unbind(endpoint) == ok);
+
+        CHECK(of_server.expect(ZLINK_EVENT_CLOSED, endpoint) == listening);
+        CHECK(of_server.is_silent());
+        CHECK(of_client.expect(ZLINK_EVENT_DISCONNECTED, endpoint) == connected);
+        CHECK(of_client.expect(ZLINK_EVENT_CONNECT_RETRIED, endpoint) >= 100);
+        CHECK(accepted != connected);
+    }
+}
+
+TEST_CASE("monitor: tells a server that its client went") {
+    for (const setting& over : network_settings()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket server{owner, ZLINK_PULL};
+        socket client{owner, ZLINK_PUSH};
+        const std::string endpoint = server.bind(over.via);
+        // The listener was there before.
+        watcher watched{owner, server};
+        client.connect(endpoint);
+        const int accepted = watched.expect(ZLINK_EVENT_ACCEPTED, endpoint);
+        watched.expect(ZLINK_EVENT_HANDSHAKE_SUCCEEDED, endpoint);
+
+        client.close();
+
+        CHECK(watched.expect(ZLINK_EVENT_DISCONNECTED, endpoint) == accepted);
+    }
+}
+
+TEST_CASE("monitor: tells of each attempt to reach a peer that is not there") {
+    for (const setting& over : network_settings()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket client{owner, ZLINK_PUSH};
+        client.set(ZLINK_RECONNECT_IVL, 1);
+        watcher watched{owner, client};
+        const std::string endpoint = vacant(over.via);
+
+        client.connect(endpoint);
+
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            if (over.via == transport::tcp) {
+                watched.expect(ZLINK_EVENT_CONNECT_DELAYED, endpoint);
+            }
+            watched.expect(ZLINK_EVENT_CLOSED, endpoint);
+            CHECK(watched.expect(ZLINK_EVENT_CONNECT_RETRIED, endpoint) >= 1);
+        }
+    }
+}
+
+TEST_CASE("monitor: tells that a handshake took too long") {
+    const context owner;
+    const silent_listener silent;
+    socket client{owner, ZLINK_PUSH};
+    client.set(ZLINK_HANDSHAKE_IVL, 10ms);
+    watcher watched{owner, client,
+                    ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZLINK_EVENT_DISCONNECTED};
+
+    client.connect(silent.endpoint());
+
+    CHECK(watched.expect(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL, silent.endpoint()) == EAGAIN);
+    watched.expect(ZLINK_EVENT_DISCONNECTED, silent.endpoint());
+}
+
+TEST_CASE("monitor: tells why an endpoint could not be bound") {
+    const context owner;
+    socket one{owner, ZLINK_PULL};
+    socket other{owner, ZLINK_PULL};
+    const std::string endpoint = one.bind(transport::tcp);
+    watcher watched{owner, other};
+
+    CHECK(other.try_bind(endpoint) == EADDRINUSE);
+    CHECK(other.try_bind("ipc:///no/such/folder/socket") == ENOENT);
+
+    // As in libzmq, without the transport.
+    CHECK(watched.expect(ZLINK_EVENT_BIND_FAILED, endpoint.substr(6)) == EADDRINUSE);
+    CHECK(watched.expect(ZLINK_EVENT_BIND_FAILED, "/no/such/folder/socket") == ENOENT);
+}
+
+TEST_CASE("monitor: tells only what it was asked for") {
+    const context owner;
+    socket server{owner, ZLINK_PULL};
+    socket client{owner, ZLINK_PUSH};
+    watcher watched{owner, server, ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
+    const std::string endpoint = server.bind(transport::tcp);
+    client.connect(endpoint);
+
+    watched.expect(ZLINK_EVENT_HANDSHAKE_SUCCEEDED, endpoint);
+    CHECK(stop_monitor(server) == ok);
+
+    CHECK(watched.is_silent());
+}
+
+TEST_CASE("monitor: ends when it is stopped, replaced, or its socket closed, and says so") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        socket server{owner, ZLINK_PULL};
+        watcher first{owner, server};
+        watcher second{owner, server};
+        CHECK(first.expect(ZLINK_EVENT_MONITOR_STOPPED, "") == 0);
+
+        CHECK(stop_monitor(server) == ok);
+        second.expect(ZLINK_EVENT_MONITOR_STOPPED, "");
+        CHECK(stop_monitor(server) == ok);
+
+        // The name is free at once.
+        CHECK(error_of(zlink_socket_monitor(server, second.name().c_str(), ZLINK_EVENT_ALL)) == ok);
+        watcher third{owner, server};
+        server.close();
+        third.expect(ZLINK_EVENT_MONITOR_STOPPED, "");
+    }
+}
+
+TEST_CASE("monitor: may be followed by another reader") {
+    const context owner;
+    socket server{owner, ZLINK_PULL};
+    socket reader{owner, ZLINK_PAIR};
+    REQUIRE(zlink_socket_monitor(server, "inproc://monitor", ZLINK_EVENT_LISTENING) == 0);
+    reader.connect("inproc://monitor");
+    std::string endpoint = server.bind(transport::tcp);
+    CHECK(reader.recv().frames[1] == endpoint);
+    reader.close();
+
+    reader = socket{owner, ZLINK_PAIR};
+    reader.connect("inproc://monitor");
+
+    wait_until(owner, [&] {
+        endpoint = server.bind(transport::tcp);
+        return reader.poll(ZLINK_POLLIN, 1ms) != 0;
+    });
+    CHECK(reader.recv().frames.size() == 2);
+}
+
+TEST_CASE("monitor: holds up nobody and keeps no more than its limit when it is not read") {
+    for (const int io_threads : every_io_threads) {
+        for (const bool is_connected : {false, true}) {
+            CAPTURE(io_threads);
+            CAPTURE(is_connected);
+            const context owner{io_threads};
+            socket server{owner, ZLINK_PULL};
+            socket reader{owner, ZLINK_PAIR};
+            reader.set(ZLINK_RCVHWM, 10);
+            REQUIRE(zlink_socket_monitor(server, "inproc://monitor", ZLINK_EVENT_ALL) == 0);
+            if (is_connected) {
+                reader.connect("inproc://monitor");
+            }
+            for (int count = 0; count < 3000; ++count) {
+                CHECK(server.try_bind("tcp://192.0.2.1:5555") == EADDRNOTAVAIL);
+                if (count % 100 == 0) {
+                    owner.let_io_happen();
+                }
+            }
+
+            if (!is_connected) {
+                reader.connect("inproc://monitor");
+            }
+
+            int count = 0;
+            while (reader.poll(ZLINK_POLLIN, moment) != 0) {
+                reader.recv();
+                ++count;
+            }
+            // Those that wait to get into the pipe come when there is room in it.
+            CHECK(count >= 1000);
+            CHECK(count <= (is_connected ? 1010 + 1000 : 1000));
+        }
+    }
+}
+
+TEST_CASE("monitor: endpoints and events that cannot be are refused") {
+    const context owner;
+    socket server{owner, ZLINK_PULL};
+    socket other{owner, ZLINK_PAIR};
+    const std::string taken = other.bind(transport::inproc);
+    const auto error_at = [&](const char* endpoint, int events) {
+        return error_of(zlink_socket_monitor(server, endpoint, events));
+    };
+    CHECK(error_at("nonsense", ZLINK_EVENT_ALL) == EINVAL);
+    CHECK(error_at("tcp://127.0.0.1:*", ZLINK_EVENT_ALL) == EPROTONOSUPPORT);
+    CHECK(error_at("nonsense://x", ZLINK_EVENT_ALL) == EPROTONOSUPPORT);
+    CHECK(error_at(taken.c_str(), ZLINK_EVENT_ALL) == EADDRINUSE);
+    CHECK(error_at("inproc://monitor", 0x10000) == EINVAL);
+    CHECK(error_at("inproc://monitor", 0) == ok);
+}
