@@ -46,6 +46,7 @@ struct entry {
     std::int64_t least = INT_MIN; ///< Numbers: the smallest value.
     std::int64_t most = INT_MAX;  ///< Numbers: the largest value. Texts: the most octets.
     bool is_text = false;         ///< Texts: read back with a zero octet.
+    int step = 1;                 ///< Numbers: rounded down to a multiple.
 };
 
 using options = socket_options;
@@ -93,6 +94,11 @@ constexpr std::array table{
           255},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
+    entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
+    // As much as the wire's 16 bits hold, in tenths of a second.
+    entry{ZLINK_HEARTBEAT_TTL, &options::heartbeat_ttl, access::read_write, any_type, 0,
+          UINT16_MAX * 100 + 99, false, 100},
+    entry{ZLINK_HEARTBEAT_TIMEOUT, &options::heartbeat_timeout, access::read_write, any_type, 0},
     entry{ZLINK_CONNECT_TIMEOUT, &options::connect_timeout, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 0, 255, true},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
@@ -120,7 +126,7 @@ result<void> assign(const entry& at, int& target, const void* value, std::size_t
     if (!given || *given < at.least || *given > at.most) {
         return errc::invalid_argument;
     }
-    target = *given;
+    target = *given - *given % at.step;
     return {};
 }
 

@@ -23,7 +23,7 @@ namespace zmtp = wire::zmtp;
 
 namespace {
 
-/// Answers to heartbeats that a peer may leave unread before the next ones are not answered.
+/// Heartbeats and answers to them that a peer may leave unread before no more are sent.
 constexpr std::size_t prefix_bytes_max = 4096;
 
 std::uint64_t random_number() {
@@ -241,6 +241,9 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
+    if (options().heartbeat_interval > 0) {
+        start_heartbeat();
+    }
     const result<void> fed = inbound_->feed(rest);
     deliver_inbound();
     if (!fed) {
@@ -308,6 +311,9 @@ void session::read_messages() {
         if (outcome.what != io_outcome::status::moved) {
             return lost(static_cast<errc>(outcome.error));
         }
+        if (heartbeat_) {
+            heartbeat_->on_heard();
+        }
         turn_bytes += outcome.bytes;
         thread_.count_moved(outcome.bytes);
         const result<void> taken = inbound_->received(outcome.bytes);
@@ -341,13 +347,10 @@ session::verdict session::on_command(std::span<const std::byte> body) noexcept {
         if (!ping) {
             return verdict::fail;
         }
-        if (prefix_.size() < prefix_bytes_max) {
-            std::array<std::byte, zmtp::heartbeat_body_bytes_max> pong;
-            const std::size_t bytes = zmtp::encode_pong(pong, ping->context);
-            prefix_.push_back(std::byte{zmtp::flag_command});
-            prefix_.push_back(static_cast<std::byte>(bytes));
-            prefix_.insert(prefix_.end(), pong.begin(), pong.begin() + bytes);
-            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+        try {
+            on_ping(*ping);
+        } catch (const std::bad_alloc&) {
+            return verdict::fail;
         }
         return verdict::drop;
     }
@@ -362,6 +365,58 @@ session::verdict session::on_command(std::span<const std::byte> body) noexcept {
     const bool is_subscription =
         command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name;
     return takes_subscriptions && is_subscription ? verdict::keep : verdict::drop;
+}
+
+// Heartbeats.
+
+void session::start_heartbeat() {
+    heartbeat_.reset(new heartbeat(thread_.context(), *this, options()));
+    heartbeat_->start();
+}
+
+void session::stop_heartbeat() noexcept {
+    if (heartbeat_) {
+        heartbeat_->stop();
+        heartbeat_.reset();
+    }
+}
+
+void session::on_ping(const zmtp::ping_view& ping) {
+    std::array<std::byte, zmtp::heartbeat_body_bytes_max> pong;
+    send_command(std::span{pong}.first(zmtp::encode_pong(pong, ping.context)));
+    if (!heartbeat_ && ping.ttl.count() > 0) {
+        start_heartbeat();
+    }
+    if (heartbeat_) {
+        heartbeat_->on_ping(ping.ttl);
+    }
+}
+
+void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
+    guarded([&] {
+        std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
+        send_command(std::span{ping}.first(zmtp::encode_ping(ping, ttl, {})));
+    });
+}
+
+bool session::is_listening() const noexcept {
+    return phase_ == phase::open && !inbound_->is_blocked();
+}
+
+void session::on_silence() noexcept {
+    lost(static_cast<errc>(ETIMEDOUT));
+}
+
+/// Sends a command of our own before the next frame, unless too many wait already.
+/// @param body  At most 255 octets.
+void session::send_command(std::span<const std::byte> body) {
+    if (prefix_.size() >= prefix_bytes_max) {
+        return;
+    }
+    prefix_.push_back(std::byte{zmtp::flag_command});
+    prefix_.push_back(static_cast<std::byte>(body.size()));
+    prefix_.insert(prefix_.end(), body.begin(), body.end());
+    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
 }
 
 // Writing.
@@ -724,6 +779,7 @@ void session::lost(errc reason) noexcept {
         stream_.reset();
     }
     handshake_.reset();
+    stop_heartbeat();
     prefix_.clear();
     prefix_sent_bytes_ = 0;
     translated_.clear();
@@ -767,6 +823,7 @@ void session::finish() noexcept {
     }
     timer_.stop();
     linger_timer_.stop();
+    stop_heartbeat();
     if (stream_) {
         stream_->close();
         stream_.reset();

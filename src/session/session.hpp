@@ -10,6 +10,7 @@
 #include "runtime/io_thread.hpp"
 #include "runtime/one_shot.hpp"
 #include "session/handshake.hpp"
+#include "session/heartbeat.hpp"
 #include "session/inbound.hpp"
 #include "session/outbound.hpp"
 #include "transport/dialer.hpp"
@@ -65,7 +66,8 @@ struct session_origin {
 class session final : public transport::stream_user,
                       public runtime::tenant,
                       public pipe::event_sink,
-                      private command_sink {
+                      private command_sink,
+                      private heartbeat_user {
 public:
     /// Starts a session that reaches its peer at `target`.
     /// @param end  The session's end of its pipe; none if the pipe is to be made when the peer is
@@ -98,6 +100,9 @@ public:
 
 private:
     verdict on_command(std::span<const std::byte> body) noexcept override;
+    void send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept override;
+    bool is_listening() const noexcept override;
+    void on_silence() noexcept override;
 
     template<class Action>
     void guarded(Action&& action) noexcept;
@@ -112,6 +117,9 @@ private:
     void make_pipe();
     void make_inbound();
     void announce_peer();
+    void start_heartbeat();
+    void on_ping(const wire::zmtp::ping_view& ping);
+    void send_command(std::span<const std::byte> body);
     void read_handshake();
     void read_messages();
     void deliver_inbound();
@@ -135,6 +143,7 @@ private:
     void lost_in_handshake(errc reason) noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
     void finish() noexcept;
+    void stop_heartbeat() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
                      void (session::*expired)() noexcept);
     void on_next_attempt() noexcept;
@@ -156,7 +165,8 @@ private:
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
     std::unique_ptr<handshake> handshake_;
-    transport::dialer_ptr dialer_; ///< Null if the connection came in.
+    boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
+    transport::dialer_ptr dialer_;              ///< Null if the connection came in.
     runtime::backoff backoff_;
     runtime::one_shot timer_;        ///< Handshake, connect timeout or next attempt.
     runtime::one_shot linger_timer_; ///< Runs once the socket is closed.

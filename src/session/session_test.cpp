@@ -358,6 +358,73 @@ TEST_SUITE("session") {
         CHECK(!one.is_gone());
     }
 
+    TEST_CASE("session: sends heartbeats, with its TTL, for as long as the peer answers") {
+        socket_options beating = session_options(socket_type::pair);
+        beating.heartbeat_interval = 1;
+        beating.heartbeat_ttl = 2500;
+        beating.heartbeat_timeout = 10'000;
+        const std::string ping = on_wire(std::string("\x04PING\0\x19", 7), zmtp::flag_command);
+        session_harness one{beating};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(opening);
+        std::string expected = opening;
+        for (int count = 0; count < 5; ++count) {
+            expected += ping;
+            one.run_until([&] { return stream.written().size() >= expected.size(); });
+            CHECK(stream.written().starts_with(expected));
+            one.peer_sends(on_wire("\x04PONG", zmtp::flag_command));
+        }
+        CHECK(one.arrived() == messages{"*"});
+        CHECK(!one.is_gone());
+    }
+
+    TEST_CASE("session: ends when a heartbeat is not answered, by a dialer to dial again") {
+        socket_options beating = session_options(socket_type::pair);
+        beating.heartbeat_interval = 1;
+        SUBCASE("within the interval") {}
+        SUBCASE("within the time-out") {
+            beating.heartbeat_timeout = 3;
+        }
+        session_harness one{beating};
+        one.dial();
+        scripted_stream& stream = one.reach();
+        one.peer_sends(opening);
+
+        one.run_until([&] { return stream.is_closed(); });
+
+        one.run_until([&] { return one.is_dialing(); });
+        CHECK(stream.written().find("\x04PING") != std::string::npos);
+        CHECK(!one.is_gone());
+    }
+
+    TEST_CASE("session: is not taken in by its own slowness when the peer falls silent") {
+        socket_options beating = session_options(socket_type::pair);
+        beating.heartbeat_interval = 1;
+        beating.recv_hwm = 1;
+        session_harness one{beating};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(opening + on_wire("one") + on_wire("two"));
+        const std::size_t ping_bytes = 9;
+        one.run_until([&] { return stream.written().size() > opening.size() + 5 * ping_bytes; });
+        CHECK(!one.is_gone());
+
+        CHECK(one.arrived().size() == 2); // Room for what was not read.
+        one.run_until([&] { return one.is_gone(); });
+    }
+
+    TEST_CASE("session: ends when a peer is silent for longer than it announced") {
+        session_harness one;
+        scripted_stream& stream = one.accept();
+        one.peer_sends(opening);
+        const auto begin = pipe::clock::now();
+        one.peer_sends(on_wire(std::string("\x04PING\0\x01", 7), zmtp::flag_command));
+
+        one.run_until([&] { return one.is_gone(); });
+
+        CHECK(pipe::clock::now() - begin >= 100ms);
+        CHECK(stream.is_closed());
+    }
+
     TEST_CASE("session: loses nothing when any one operation would block") {
         std::size_t operation_count = 1;
         for (std::size_t index = 0; index < operation_count; ++index) {

@@ -106,6 +106,16 @@ public:
         look();
     }
 
+    /// As run(), for as long as `holds` is false, which timers may change.
+    template<class Claim>
+    void run_until(Claim&& holds) {
+        const auto give_up = pipe::clock::now() + std::chrono::seconds{10};
+        for (run(); !holds(); look()) {
+            REQUIRE(pipe::clock::now() < give_up);
+            thread_.drive(give_up);
+        }
+    }
+
     /// Over the newest connection.
     void peer_sends(std::string_view octets) {
         streams_.back()->peer_sends(octets);
