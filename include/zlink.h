@@ -352,7 +352,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
 #define ZLINK_XPUB_MANUAL                                                                          \
     71                            ///< Write, XPUB, flag: subscriptions take effect when the
-                                  ///< application sets them. 0.
+                                  ///< application sets ZLINK_SUBSCRIBE and ZLINK_UNSUBSCRIBE,
+                                  ///< for the peer it received from last. 0.
 #define ZLINK_XPUB_WELCOME_MSG 72 ///< Write, XPUB, octets: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
     73                           ///< Write, STREAM, flag: an empty frame tells that a peer
@@ -376,6 +377,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90 ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
+
+/// Options that libzmq 4.3.5 has as drafts, with its numbers.
+#define ZLINK_ONLY_FIRST_SUBSCRIBE                                                                 \
+    108 ///< Write, XPUB and PUB, flag: of a multipart message that does not begin with a
+        ///< subscription, no frame is one. 0.
 
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255

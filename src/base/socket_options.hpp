@@ -65,6 +65,7 @@ struct socket_options {
     bool xpub_verboser = false;
     bool xpub_no_drop = false;
     bool xpub_manual = false;
+    bool only_first_subscribe = false;
     std::string xpub_welcome;
     bool probe_router = false;
     bool router_mandatory = false;

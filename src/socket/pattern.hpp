@@ -64,8 +64,8 @@ public:
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;
 
-    /// Subscribes or unsubscribes; only SUB.
-    /// @error invalid_argument  This pattern has no subscriptions.
+    /// Subscribes or unsubscribes; only SUB, and XPUB for a peer.
+    /// @error invalid_argument  This pattern has no subscriptions, or not now.
     virtual result<void> change_subscription(std::span<const std::byte> topic, bool subscribe);
 };
 

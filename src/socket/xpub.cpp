@@ -25,11 +25,28 @@ void xpub::on_detached(peer& removed) {
     if (removed.recv_index != peer::nowhere) {
         std::erase(unread_, &removed);
     }
+    forget_sender(removed);
+    asked_.remove_all(&removed, [&](topic_view topic, bool) { notify(false, topic, nullptr); });
     subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
-        if (is_last || options_.xpub_verboser) {
-            notify(false, topic);
+        if (!is_manual() && (is_last || options_.xpub_verboser)) {
+            notify(false, topic, nullptr);
         }
     });
+}
+
+void xpub::forget_sender(const peer& gone) noexcept {
+    if (received_from_ == &gone) {
+        received_from_ = nullptr;
+    }
+    if (pending_manual_count_ == 0) {
+        return;
+    }
+    for (pending_frame& each : pending_) {
+        if (each.from == &gone) {
+            each.from = nullptr;
+            --pending_manual_count_;
+        }
+    }
 }
 
 void xpub::on_readable(peer& woken) {
@@ -43,6 +60,7 @@ void xpub::read(peer& from) {
     pipe::frame front;
     std::size_t count = 0;
     bool inside = false; // A message: others' may not come between its frames.
+    bool may_subscribe = true;
     do {
         while (from.peek(front)) {
             if (!inside && is_full()) {
@@ -58,10 +76,13 @@ void xpub::read(peer& from) {
             const std::span<const std::byte> body{front.body, front.body_bytes};
             const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
                                                       : zmtp::decode_subscription_message(body);
-            if (subscription) {
+            if (!inside) {
+                may_subscribe = subscription || !options_.only_first_subscribe;
+            }
+            if (subscription && may_subscribe) {
                 change(from, subscription->subscribe, subscription->topic);
             } else if (!is_pub() && !front.command()) {
-                keep({{body.begin(), body.end()}, front.more()});
+                keep({{body.begin(), body.end()}, front.more(), is_manual() ? &from : nullptr});
             }
             inside = front.more();
             from.drop(front);
@@ -76,8 +97,10 @@ void xpub::read(peer& from) {
 
 void xpub::keep(pending_frame&& added) {
     const std::size_t bytes = added.body.size();
+    const bool is_manual_frame = added.from != nullptr;
     pending_.push_back(std::move(added));
     pending_bytes_ += bytes;
+    pending_manual_count_ += is_manual_frame;
 }
 
 bool xpub::is_full() const noexcept {
@@ -101,6 +124,14 @@ void xpub::resume_reading() noexcept {
 }
 
 void xpub::change(peer& from, bool subscribe, topic_view topic) {
+    if (is_manual()) {
+        if (!subscribe) {
+            asked_.remove(topic, &from);
+        } else if (asked_.add(topic, &from) == topic_subscribers::addition::refused) {
+            return;
+        }
+        return notify(subscribe, topic, &from);
+    }
     if (subscribe) {
         const auto added = subscribers_.add(topic, &from);
         if (added == topic_subscribers::addition::refused) {
@@ -108,21 +139,22 @@ void xpub::change(peer& from, bool subscribe, topic_view topic) {
         }
         if (added == topic_subscribers::addition::first || options_.xpub_verbose ||
             options_.xpub_verboser) {
-            notify(true, topic);
+            notify(true, topic, nullptr);
         }
         return;
     }
     const auto removed = subscribers_.remove(topic, &from);
     if (removed == topic_subscribers::removal::last || options_.xpub_verboser) {
-        notify(false, topic);
+        notify(false, topic, nullptr);
     }
 }
 
-void xpub::notify(bool subscribe, topic_view topic) {
+/// @param from  For ZMQ_XPUB_MANUAL, whom the answer is for.
+void xpub::notify(bool subscribe, topic_view topic, peer* from) {
     if (is_pub()) {
         return;
     }
-    pending_frame made{{}, false};
+    pending_frame made{{}, false, from};
     made.body.reserve(1 + topic.size());
     made.body.push_back(std::byte{subscribe});
     made.body.insert(made.body.end(), topic.begin(), topic.end());
@@ -196,9 +228,26 @@ result<void> xpub::recv(incoming& target) {
     const pending_frame& front = pending_.front();
     target.take_copy(front.body.data(), front.body.size(), front.more);
     pending_bytes_ -= front.body.size();
+    received_from_ = front.from;
+    pending_manual_count_ -= front.from != nullptr;
     pending_.pop_front();
     if (!unread_.empty() && !is_over_half_full()) [[unlikely]] {
         resume_reading();
+    }
+    return {};
+}
+
+result<void> xpub::change_subscription(std::span<const std::byte> topic, bool subscribe) {
+    if (!is_manual()) {
+        return errc::invalid_argument;
+    }
+    if (received_from_ == nullptr) {
+        return {}; // It is gone.
+    }
+    if (subscribe) {
+        subscribers_.add(topic, received_from_);
+    } else {
+        subscribers_.remove(topic, received_from_);
     }
     return {};
 }

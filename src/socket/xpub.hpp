@@ -14,6 +14,9 @@ namespace zlink::socket {
 /// Sends each message to all peers that subscribed to how it begins (29/PUBSUB). XPUB also hands
 /// the subscriptions to the application; PUB keeps them to itself.
 ///
+/// With ZMQ_XPUB_MANUAL the application decides: what it subscribes to itself, by the options of a
+/// SUB, counts for the peer whose subscription, or other message, it received last.
+///
 /// A subscriber that has no room misses the message, which is counted; nobody waits for it unless
 /// ZMQ_XPUB_NODROP says so.
 ///
@@ -34,12 +37,14 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override { return true; }
     bool can_recv() override { return !pending_.empty(); }
+    result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 
 private:
     /// A frame for the application: a subscription, or what a peer sent upstream.
     struct pending_frame {
         std::vector<std::byte> body;
         bool more;
+        peer* from; ///< With ZMQ_XPUB_MANUAL, unless that peer is gone.
     };
 
     void keep(pending_frame&& added);
@@ -48,19 +53,24 @@ private:
     void resume_reading() noexcept;
 
     bool is_pub() const noexcept { return options_.type == socket_type::pub; }
+    bool is_manual() const noexcept { return options_.xpub_manual && !is_pub(); }
     void read(peer& from);
     void change(peer& from, bool subscribe, topic_view topic);
-    void notify(bool subscribe, topic_view topic);
+    void notify(bool subscribe, topic_view topic, peer* from);
+    void forget_sender(const peer& gone) noexcept;
     result<void> choose(const outgoing& first);
 
     const socket_options& options_;
     topic_subscribers subscribers_;
+    topic_subscribers asked_; ///< What peers subscribed to while ZMQ_XPUB_MANUAL was set.
     std::vector<peer*> peers_;
     std::vector<peer*> matched_; ///< Who gets the message that is being sent.
     std::uint64_t match_serial_ = 0;
     bool is_sending_ = false; ///< Inside a message.
     std::deque<pending_frame> pending_;
     std::size_t pending_bytes_ = 0;
+    std::size_t pending_manual_count_ = 0; ///< Of pending_, those that say where they are from.
+    peer* received_from_ = nullptr;        ///< Whom a manual subscription is for.
     std::vector<peer*> unread_; ///< Peers with something to read, awake. Their recv_index is set.
 };
 

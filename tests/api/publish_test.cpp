@@ -446,3 +446,93 @@ TEST_CASE("sub: thousands of subscriptions, of which none is lost") {
         }
     }
 }
+
+TEST_CASE("xpub: manual, it subscribes for the peer that it received from last") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket pub{owner, ZLINK_XPUB};
+        pub.set(ZLINK_XPUB_MANUAL, 1);
+        const std::string endpoint = pub.bind(over.via);
+        socket one{owner, ZLINK_XSUB};
+        socket other{owner, ZLINK_XSUB};
+        one.connect(endpoint);
+        REQUIRE(one.send(subscription("A")) == ok);
+        CHECK(pub.recv() == subscription("A"));
+        pub.set(ZLINK_SUBSCRIBE, "XA");
+        other.connect(endpoint);
+        REQUIRE(other.send(subscription("A")) == ok);
+        // Repeated ones are received, too: the decision is about the peer.
+        CHECK(pub.recv() == subscription("A"));
+        pub.set(ZLINK_SUBSCRIBE, "XB");
+
+        for (const std::string topic : {"A", "XA", "XB"}) {
+            REQUIRE(pub.send(topic) == ok);
+        }
+
+        CHECK(one.recv() == message{"XA"});
+        CHECK(other.recv() == message{"XB"});
+
+        REQUIRE(one.send(cancellation("A")) == ok);
+        CHECK(pub.recv() == cancellation("A"));
+        REQUIRE(pub.send("XA") == ok);
+        CHECK(one.recv() == message{"XA"});
+        pub.set(ZLINK_UNSUBSCRIBE, "XA");
+        REQUIRE(pub.send("XA") == ok);
+        REQUIRE(pub.send("XB") == ok);
+        CHECK(other.recv() == message{"XB"});
+        CHECK(one.recv_error() == EAGAIN);
+    }
+}
+
+TEST_CASE("xpub: manual, a peer that goes is unsubscribed as it asked, and may not be answered") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket pub{owner, ZLINK_XPUB};
+        pub.set(ZLINK_XPUB_MANUAL, 1);
+        const std::string endpoint = pub.bind(over.via);
+        socket one{owner, ZLINK_SUB};
+        one.set(ZLINK_SUBSCRIBE, "A").connect(endpoint);
+        CHECK(pub.recv() == subscription("A"));
+        pub.set(ZLINK_SUBSCRIBE, "XA");
+
+        one.close();
+
+        CHECK(pub.recv() == cancellation("A"));
+        pub.set(ZLINK_SUBSCRIBE, "XB").set(ZLINK_UNSUBSCRIBE, "XA");
+        CHECK(pub.recv_error() == EAGAIN);
+    }
+}
+
+TEST_CASE("xpub: subscribes for nobody unless it is manual") {
+    const context owner;
+    socket pub{owner, ZLINK_XPUB};
+    CHECK(error_of(zlink_setsockopt(pub, ZLINK_SUBSCRIBE, "A", 1)) == EINVAL);
+    CHECK(error_of(zlink_setsockopt(pub, ZLINK_UNSUBSCRIBE, "A", 1)) == EINVAL);
+}
+
+TEST_CASE("xpub: takes frames for subscriptions anywhere in a message, or only where it begins") {
+    for (const bool only_first : {false, true}) {
+        CAPTURE(only_first);
+        const context owner;
+        socket pub{owner, ZLINK_XPUB};
+        pub.set(ZLINK_ONLY_FIRST_SUBSCRIBE, only_first);
+        const std::string endpoint = pub.bind(transport::inproc);
+        socket sub{owner, ZLINK_XSUB};
+        sub.connect(endpoint);
+
+        REQUIRE(sub.send(message{"data", "\x01topic"}) == ok);
+        REQUIRE(sub.send("end") == ok);
+
+        CHECK(pub.recv_frame() == "data");
+        CHECK(pub.recv_frame() == "\x01topic");
+        CHECK(pub.recv_frame() == "end");
+        REQUIRE(pub.send("topical") == ok);
+        if (only_first) {
+            CHECK(sub.recv_error() == EAGAIN);
+        } else {
+            CHECK(sub.recv_frame() == "topical");
+        }
+    }
+}
