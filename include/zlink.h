@@ -370,11 +370,12 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_THREAD_SAFE 81       ///< Read, flag: several threads may use the socket. 0.
 #define ZLINK_MULTICAST_MAXTPDU 84 ///< int: multicast, octets. 1500.
 #define ZLINK_VMCI_BUFFER_SIZE 85  ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_BUFFER_MIN_SIZE 86      ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_BUFFER_MAX_SIZE 87      ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_CONNECT_TIMEOUT 88      ///< int: VMCI, ms.
-#define ZLINK_USE_FD 89                    ///< int: a listening descriptor to bind with. -1: none.
-#define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90 ///< int: ZLINK_GSSAPI_NT_*.
+#define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t: VMCI, octets.
+#define ZLINK_VMCI_BUFFER_MAX_SIZE 87 ///< uint64_t: VMCI, octets.
+#define ZLINK_VMCI_CONNECT_TIMEOUT 88 ///< int: VMCI, ms.
+#define ZLINK_USE_FD                                                                               \
+    89 ///< int: a descriptor that listens, which the next bind takes over. -1: none.
+#define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90         ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
 
@@ -383,17 +384,25 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     108 ///< Write, XPUB and PUB, flag: of a multipart message that does not begin with a
         ///< subscription, no frame is one. 0.
 
+#define ZLINK_RECONNECT_STOP 109 ///< int, ZLINK_RECONNECT_STOP_*, or-ed: do not connect again. 0.
+#define ZLINK_RECONNECT_STOP_CONN_REFUSED 1     ///< After the peer's system refused.
+#define ZLINK_RECONNECT_STOP_HANDSHAKE_FAILED 2 ///< After a handshake failed.
+#define ZLINK_RECONNECT_STOP_AFTER_DISCONNECT 4 ///< After the connection was lost.
+#define ZLINK_PRIORITY 112                      ///< int: SO_PRIORITY. 0: the system's.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 
 /// Deprecated options and names.
 #define ZLINK_IDENTITY ZLINK_ROUTING_ID
 #define ZLINK_CONNECT_RID ZLINK_CONNECT_ROUTING_ID
-#define ZLINK_TCP_ACCEPT_FILTER 38 ///< Write, text: accept tcp peers from this network.
-#define ZLINK_IPC_FILTER_PID 58    ///< Write, int: accept ipc peers of this process.
-#define ZLINK_IPC_FILTER_UID 59    ///< Write, int: accept ipc peers of this user.
-#define ZLINK_IPC_FILTER_GID 60    ///< Write, int: accept ipc peers of this group.
-#define ZLINK_IPV4ONLY 31          ///< Flag: the opposite of ZLINK_IPV6. 1.
+#define ZLINK_TCP_ACCEPT_FILTER                                                                    \
+    38                          ///< Write, text: accept tcp peers from this network; may be
+                                ///< set repeatedly. NULL: from all.
+#define ZLINK_IPC_FILTER_PID 58 ///< Write, int: accept ipc peers of this process.
+#define ZLINK_IPC_FILTER_UID 59 ///< Write, int: accept ipc peers of this user.
+#define ZLINK_IPC_FILTER_GID 60 ///< Write, int: accept ipc peers of this group.
+#define ZLINK_IPV4ONLY 31       ///< Flag: the opposite of ZLINK_IPV6. 1.
 #define ZLINK_DELAY_ATTACH_ON_CONNECT ZLINK_IMMEDIATE
 #define ZLINK_NOBLOCK ZLINK_DONTWAIT
 #define ZLINK_FAIL_UNROUTABLE ZLINK_ROUTER_MANDATORY

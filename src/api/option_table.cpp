@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/option_table.hpp"
 
+#include "base/endpoint.hpp"
+#include "base/limits.hpp"
+#include "base/network.hpp"
 #include "base/socket_options.hpp"
 #include "zlink.h"
 
@@ -12,6 +15,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace zlink::api {
 
@@ -103,6 +107,10 @@ constexpr std::array table{
           UINT16_MAX * 100 + 99, false, 100},
     entry{ZLINK_HEARTBEAT_TIMEOUT, &options::heartbeat_timeout, access::read_write, any_type, 0},
     entry{ZLINK_CONNECT_TIMEOUT, &options::connect_timeout, access::read_write, any_type, 0},
+    entry{ZLINK_USE_FD, &options::use_descriptor, access::read_write, any_type, -1},
+    entry{ZLINK_RECONNECT_STOP, &options::reconnect_stop, access::read_write, any_type, 0,
+          reconnect_stop::all},
+    entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 0, 255, true},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
 };
@@ -229,12 +237,60 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
     }
 }
 
+template<class T>
+result<void> add_filter(std::vector<T>& filters, T added) {
+    if (filters.size() >= limits::accept_filters_max) {
+        return errc::invalid_argument;
+    }
+    filters.push_back(added);
+    return {};
+}
+
+/// Adds a number to a list, or empties the list if no value is given.
+template<class T>
+result<void> add_to(std::vector<T>& filters, const void* value, std::size_t size) {
+    static_assert(sizeof(T) == sizeof(int));
+    if (value == nullptr && size == 0) {
+        filters.clear();
+        return {};
+    }
+    const result<int> given = number<int>(value, size);
+    if (!given) {
+        return given.error();
+    }
+    return add_filter(filters, static_cast<T>(*given));
+}
+
+result<void> add_network(socket_options& target, const void* value, std::size_t size) {
+    if (value == nullptr && size == 0) {
+        target.tcp_accept_filters.clear();
+        return {};
+    }
+    if (value == nullptr || size == 0 || size > host_bytes_max) {
+        return errc::invalid_argument;
+    }
+    const result<network> given =
+        decode_network({static_cast<const char*>(value), size}, target.ipv6);
+    if (!given) {
+        return given.error();
+    }
+    return add_filter(target.tcp_accept_filters, *given);
+}
+
 result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
     switch (option) {
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return target.rules().change_subscription({static_cast<const std::byte*>(value), size},
                                                   option == ZLINK_SUBSCRIBE);
+    case ZLINK_TCP_ACCEPT_FILTER:
+        return add_network(target.options(), value, size);
+    case ZLINK_IPC_FILTER_PID:
+        return add_to(target.options().ipc_filter_pids, value, size);
+    case ZLINK_IPC_FILTER_UID:
+        return add_to(target.options().ipc_filter_uids, value, size);
+    case ZLINK_IPC_FILTER_GID:
+        return add_to(target.options().ipc_filter_gids, value, size);
     case ZLINK_IPV4ONLY: {
         const result<int> given = number<int>(value, size);
         if (!given || (*given != 0 && *given != 1)) {

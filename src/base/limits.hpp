@@ -64,6 +64,10 @@ constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 /// Connections taken from a listening descriptor before others have their turn.
 constexpr int accepts_per_turn = 64;
 
+/// Networks, processes, users or groups that one of the options that filter connections may list:
+/// each connection is compared with all of them.
+constexpr std::size_t accept_filters_max = 10000;
+
 /// Messages received while some pipes were marked asleep without a fence yet.
 constexpr unsigned unsettled_recv_max = 128;
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/network.hpp"
 #include "base/socket_type.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace zlink {
 
 using milliseconds = std::chrono::milliseconds;
+
+/// The occasions of ZMQ_RECONNECT_STOP.
+struct reconnect_stop {
+    static constexpr int connection_refused = 1;
+    static constexpr int handshake_failed = 2;
+    static constexpr int after_disconnect = 4;
+    static constexpr int all = 7;
+};
 
 /// What an application may set on a socket. There is no other source of settings. A connection
 /// keeps the options that its socket had when it was bound or connected; what acts on the socket
@@ -55,8 +65,20 @@ struct socket_options {
     int keepalive_interval = -1; ///< Seconds.
     int tcp_retransmit_max = 0;  ///< Milliseconds; 0: the system's.
     std::string device;          ///< Network interface; empty: any.
-    int use_descriptor = -1;     ///< A descriptor of the application's; -1: none.
-    std::string socks_proxy;
+    int use_descriptor = -1;     ///< One that listens, for the next bind only; -1: none.
+
+    // Who may connect; empty: everybody.
+    std::vector<network> tcp_accept_filters;
+    std::vector<pid_t> ipc_filter_pids;
+    std::vector<uid_t> ipc_filter_uids;
+    std::vector<gid_t> ipc_filter_gids;
+
+    int reconnect_stop = 0; ///< Bits of zlink::reconnect_stop.
+
+    // The way out.
+    std::string socks_proxy;    ///< "host:port" of a SOCKS5 proxy; empty: none.
+    std::string socks_username; ///< Empty: the proxy asks for none.
+    std::string socks_password;
 
     // Patterns.
     bool conflate = false;

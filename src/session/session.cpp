@@ -137,13 +137,26 @@ void session::dial_now() {
                 if (connected) {
                     self->start_stream(std::move(*connected));
                 } else {
-                    self->dial_later();
+                    self->on_unreachable(connected.error());
                 }
             });
         });
     if (options().connect_timeout > 0) {
         start_timer(timer_, milliseconds(options().connect_timeout), &session::on_connect_timeout);
     }
+}
+
+void session::on_unreachable(errc reason) {
+    if (reason == errc::connection_refused && stops_after(reconnect_stop::connection_refused)) {
+        return finish();
+    }
+    dial_later();
+}
+
+/// Whether there will be no further attempt.
+/// @param occasion  A bit of ZMQ_RECONNECT_STOP.
+bool session::stops_after(int occasion) const noexcept {
+    return options().reconnect_interval < 0 || (options().reconnect_stop & occasion) != 0;
 }
 
 void session::dial_later() {
@@ -785,7 +798,8 @@ void session::lost(errc reason) noexcept {
     translated_.clear();
     translated_sent_bytes_ = 0;
     const bool was_in_traffic = state_ == session_state::traffic;
-    if (!dialer_ || options().reconnect_interval < 0) {
+    if (!dialer_ || stops_after(was_in_traffic ? reconnect_stop::after_disconnect
+                                               : reconnect_stop::handshake_failed)) {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().immediate) {

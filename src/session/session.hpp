@@ -111,6 +111,8 @@ private:
     void advance(session_state next) noexcept;
     void dial_now();
     void dial_later();
+    void on_unreachable(errc reason);
+    bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
     void continue_handshake(std::span<const std::byte> octets);
     void enter_traffic(std::span<const std::byte> rest);

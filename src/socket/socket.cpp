@@ -249,6 +249,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
     const auto origin = make_origin();
+    options_.use_descriptor = -1; // It is the listener's now.
     last_endpoint_ = opened->endpoint_text;
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);

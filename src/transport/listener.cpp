@@ -2,6 +2,7 @@
 #include "transport/listener.hpp"
 
 #include "base/limits.hpp"
+#include "transport/accept_filter.hpp"
 #include "transport/address.hpp"
 
 #include <cerrno>
@@ -69,6 +70,21 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
     return opened;
 }
 
+/// Takes over a descriptor of the application's that listens, whatever the endpoint says.
+result<listening> listen_with(int descriptor) {
+    const int flags = ::fcntl(descriptor, F_GETFL);
+    if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) {
+        return last_error();
+    }
+    listening opened;
+    opened.descriptor = descriptor;
+    opened.endpoint_text = local_endpoint_text(descriptor);
+    if (opened.endpoint_text.empty()) {
+        return errc::not_a_socket;
+    }
+    return opened;
+}
+
 result<listening> listen_at_chosen_path(const socket_options& options) {
     const char* const temporary = std::getenv("TMPDIR");
     std::string folder =
@@ -88,6 +104,9 @@ result<listening> listen_at_chosen_path(const socket_options& options) {
 } // namespace
 
 result<listening> open_listening(const endpoint& where, const socket_options& options) {
+    if (options.use_descriptor >= 0) {
+        return listen_with(options.use_descriptor);
+    }
     if (where.via == scheme::ipc) {
         return where.path == "*" ? listen_at_chosen_path(options)
                                  : listen_at_path(where.path, options);
@@ -170,6 +189,11 @@ void listener::accept_some() {
         const int accepted =
             ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
+            if (!may_stay(accepted, *options_)) {
+                ::close(accepted);
+                tell_failed(ECONNREFUSED);
+                continue;
+            }
             tune_connection(accepted, *options_);
             handler_(accepted);
             continue;

@@ -27,9 +27,10 @@ struct listening {
     std::uint64_t file_number = 0; ///< path over.
 };
 
-/// Starts to listen at `where`.
+/// Starts to listen at `where`, or with ZMQ_USE_FD where that descriptor does already.
 /// @error address_in_use    Somebody listens there.
 /// @error invalid_argument  There is no such host or interface (ENODEV, as libzmq says it).
+/// @error not_a_socket      ZMQ_USE_FD is no tcp or unix socket.
 /// @error                   Else what the system says.
 result<listening> open_listening(const endpoint& where, const socket_options& options);
 

@@ -1,56 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "fixture.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include "watcher.hpp"
 
 using namespace api_test;
 
 namespace {
-
-struct event {
-    int what;
-    int value;
-    std::string endpoint;
-};
-
-/// The application's end of a monitor.
-class watcher {
-public:
-    watcher(const context& owner, socket& watched, int events = ZLINK_EVENT_ALL)
-        : pair_(owner, ZLINK_PAIR), name_(vacant(transport::inproc)) {
-        REQUIRE(error_of(zlink_socket_monitor(watched, name_.c_str(), events)) == ok);
-        pair_.connect(name_);
-    }
-
-    event next() {
-        const message told = pair_.recv();
-        REQUIRE(told.frames.size() == 2);
-        REQUIRE(told.frames[0].size() == 6);
-        std::uint16_t what;
-        std::int32_t value;
-        std::memcpy(&what, told.frames[0].data(), sizeof what);
-        std::memcpy(&value, told.frames[0].data() + sizeof what, sizeof value);
-        return {what, value, told.frames[1]};
-    }
-
-    /// Checks what the next event is.
-    /// @return Its value.
-    int expect(int what, const std::string& endpoint) {
-        const event told = next();
-        CHECK(told.what == what);
-        CHECK(told.endpoint == endpoint);
-        return told.value;
-    }
-
-    bool is_silent() { return pair_.poll(ZLINK_POLLIN, moment) == 0; }
-    const std::string& name() const { return name_; }
-
-private:
-    socket pair_;
-    std::string name_;
-};
 
 int stop_monitor(socket& watched) {
     return error_of(zlink_socket_monitor(watched, nullptr, 0));

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// Options that act on connections, seen in what the kernel and the monitor say of them.
+#include "watcher.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+// In it, because the system's socket() is needed, too.
+namespace api_test {
+
+namespace {
+
+/// An option of the kernel's socket `descriptor`.
+int kernel_option(int descriptor, int level, int option) {
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    REQUIRE(::getsockopt(descriptor, level, option, &value, &bytes) == 0);
+    return value;
+}
+
+/// Whether a message from a new peer arrives at `pull`.
+bool is_reached(const context& owner, socket& pull, const std::string& endpoint) {
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, -1).connect(endpoint);
+    REQUIRE(push.send("x") == ok);
+    return pull.poll(ZLINK_POLLIN) != 0 && pull.recv_frame() == "x";
+}
+
+/// Checks that a new peer is turned away.
+void check_is_refused(const context& owner, socket& pull, const std::string& endpoint) {
+    watcher watched{owner, pull, ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_ACCEPTED};
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, -1).connect(endpoint);
+    watched.expect(ZLINK_EVENT_ACCEPT_FAILED, endpoint);
+    CHECK(watched.is_silent());
+}
+
+/// Empties a filter.
+void clear(socket& of, int option) {
+    REQUIRE(error_of(zlink_setsockopt(of, option, nullptr, 0)) == ok);
+}
+
+} // namespace
+
+TEST_CASE("connection options: reach the kernel's sockets on both sides") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        socket server{owner, ZLINK_PULL};
+        socket client{owner, ZLINK_PUSH};
+        for (socket* const each : {&server, &client}) {
+            each->set(ZLINK_TOS, 0x28).set(ZLINK_PRIORITY, 3).set(ZLINK_TCP_KEEPALIVE, 1);
+            each->set(ZLINK_TCP_KEEPALIVE_CNT, 4).set(ZLINK_TCP_KEEPALIVE_IDLE, 50);
+            each->set(ZLINK_TCP_KEEPALIVE_INTVL, 6).set(ZLINK_TCP_MAXRT, 7000);
+            each->set(ZLINK_SNDBUF, 20000).set(ZLINK_RCVBUF, 30000);
+        }
+        watcher of_server{owner, server};
+        watcher of_client{owner, client};
+        client.connect(server.bind(transport::tcp));
+        const int descriptors[] = {of_server.await(ZLINK_EVENT_ACCEPTED),
+                                   of_client.await(ZLINK_EVENT_CONNECTED)};
+
+        for (const int each : descriptors) {
+            CHECK(kernel_option(each, IPPROTO_IP, IP_TOS) == 0x28);
+            CHECK(kernel_option(each, SOL_SOCKET, SO_PRIORITY) == 3);
+            CHECK(kernel_option(each, SOL_SOCKET, SO_KEEPALIVE) == 1);
+            CHECK(kernel_option(each, IPPROTO_TCP, TCP_KEEPCNT) == 4);
+            CHECK(kernel_option(each, IPPROTO_TCP, TCP_KEEPIDLE) == 50);
+            CHECK(kernel_option(each, IPPROTO_TCP, TCP_KEEPINTVL) == 6);
+            CHECK(kernel_option(each, IPPROTO_TCP, TCP_USER_TIMEOUT) == 7000);
+            // The kernel doubles what it is asked for (socket(7)).
+            CHECK(kernel_option(each, SOL_SOCKET, SO_SNDBUF) == 40000);
+            CHECK(kernel_option(each, SOL_SOCKET, SO_RCVBUF) == 60000);
+        }
+    }
+}
+
+TEST_CASE("connection options: a device limits where peers come from") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    pull.set(ZLINK_BINDTODEVICE, "lo");
+    watcher watched{owner, pull};
+    const std::string endpoint = pull.bind(transport::tcp);
+    char device[16] = "";
+    socklen_t bytes = sizeof device;
+    REQUIRE(::getsockopt(watched.await(ZLINK_EVENT_LISTENING), SOL_SOCKET, SO_BINDTODEVICE, device,
+                         &bytes) == 0);
+    CHECK(std::string{device} == "lo");
+    CHECK(is_reached(owner, pull, endpoint));
+
+    pull.set(ZLINK_BINDTODEVICE, "no-such-one");
+    CHECK(pull.try_bind("tcp://127.0.0.1:*") == ENODEV);
+}
+
+TEST_CASE("connection options: a tcp filter turns peers of other networks away") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        socket pull{owner, ZLINK_PULL};
+        pull.set(ZLINK_TCP_ACCEPT_FILTER, "192.0.2.0/24");
+        check_is_refused(owner, pull, pull.bind(transport::tcp));
+
+        pull.set(ZLINK_TCP_ACCEPT_FILTER, "127.0.0.0/8");
+        CHECK(is_reached(owner, pull, pull.bind(transport::tcp)));
+
+        clear(pull, ZLINK_TCP_ACCEPT_FILTER);
+        pull.set(ZLINK_TCP_ACCEPT_FILTER, "192.0.2.1");
+        check_is_refused(owner, pull, pull.bind(transport::tcp));
+        CHECK(is_reached(owner, pull, pull.bind(transport::ipc)));
+    }
+}
+
+TEST_CASE("connection options: a tcp filter has to be a network") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    for (const char* const bad : {"nonsense", "127.0.0.1/33", "::1", ""}) {
+        CAPTURE(bad);
+        CHECK(error_of(zlink_setsockopt(pull, ZLINK_TCP_ACCEPT_FILTER, bad, std::strlen(bad))) ==
+              EINVAL);
+    }
+    pull.set(ZLINK_IPV6, 1).set(ZLINK_TCP_ACCEPT_FILTER, "::1");
+}
+
+TEST_CASE("connection options: an ipc filter turns other processes, users and groups away") {
+    const struct {
+        int option;
+        int own;
+    } filters[] = {{ZLINK_IPC_FILTER_PID, static_cast<int>(::getpid())},
+                   {ZLINK_IPC_FILTER_UID, static_cast<int>(::getuid())},
+                   {ZLINK_IPC_FILTER_GID, static_cast<int>(::getgid())}};
+    for (const auto& [option, own] : filters) {
+        CAPTURE(option);
+        const context owner;
+        socket pull{owner, ZLINK_PULL};
+        pull.set(option, 0x7ffffff0);
+        check_is_refused(owner, pull, pull.bind(transport::ipc));
+        CHECK(is_reached(owner, pull, pull.bind(transport::tcp)));
+
+        // Whoever passes one of several filters may stay.
+        pull.set(option, own);
+        CHECK(is_reached(owner, pull, pull.bind(transport::ipc)));
+        clear(pull, option);
+        CHECK(is_reached(owner, pull, pull.bind(transport::ipc)));
+    }
+}
+
+TEST_CASE("connection options: a descriptor that listens already is taken over") {
+    for (const int family : {AF_INET, AF_UNIX}) {
+        CAPTURE(family);
+        const context owner;
+        const int descriptor = ::socket(family, SOCK_STREAM, 0);
+        REQUIRE(descriptor >= 0);
+        sockaddr_in tcp{};
+        tcp.sin_family = AF_INET;
+        tcp.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        sockaddr_un ipc{};
+        ipc.sun_family = AF_UNIX; // Of which the system chooses an abstract name.
+        REQUIRE(::bind(descriptor,
+                       family == AF_INET ? reinterpret_cast<sockaddr*>(&tcp)
+                                         : reinterpret_cast<sockaddr*>(&ipc),
+                       family == AF_INET ? sizeof tcp : sizeof(sa_family_t)) == 0);
+        REQUIRE(::listen(descriptor, 10) == 0);
+        socket pull{owner, ZLINK_PULL};
+        pull.set(ZLINK_USE_FD, descriptor);
+        CHECK(pull.get(ZLINK_USE_FD) == descriptor);
+
+        const std::string endpoint = pull.bind(family == AF_INET ? "tcp://*:*" : "ipc://*");
+
+        CHECK(pull.get(ZLINK_USE_FD) == -1);
+        CHECK(is_reached(owner, pull, endpoint));
+        CHECK(pull.unbind(endpoint) == ok);
+    }
+}
+
+TEST_CASE("connection options: what is no listening descriptor cannot be bound with") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    pull.set(ZLINK_USE_FD, ends[0]);
+    CHECK(pull.try_bind("tcp://127.0.0.1:*") == ENOTSOCK);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    CHECK(pull.try_bind("tcp://127.0.0.1:*") == EBADF);
+}
+
+TEST_CASE("connection options: RECONNECT_STOP ends the attempts after a refusal") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        socket push{owner, ZLINK_PUSH};
+        push.set(ZLINK_RECONNECT_IVL, 1).set(ZLINK_RECONNECT_STOP, 1);
+        watcher watched{owner, push};
+        const std::string endpoint = vacant(transport::tcp);
+
+        push.connect(endpoint);
+
+        watched.expect(ZLINK_EVENT_CONNECT_DELAYED, endpoint);
+        watched.expect(ZLINK_EVENT_CLOSED, endpoint);
+        CHECK(watched.is_silent());
+        CHECK(push.send("x", ZLINK_DONTWAIT) == EAGAIN);
+    }
+}
+
+TEST_CASE("connection options: RECONNECT_STOP ends the attempts after a failed handshake") {
+    const context owner;
+    const silent_listener silent;
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, 1).set(ZLINK_RECONNECT_STOP, 2).set(ZLINK_HANDSHAKE_IVL, 10);
+    watcher watched{owner, push};
+
+    push.connect(silent.endpoint());
+
+    watched.await(ZLINK_EVENT_DISCONNECTED);
+    CHECK(watched.is_silent());
+}
+
+TEST_CASE("connection options: RECONNECT_STOP ends the attempts after the connection was lost") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, 1).set(ZLINK_RECONNECT_STOP, 4);
+    watcher watched{owner, push};
+    push.connect(pull.bind(transport::tcp));
+    watched.await(ZLINK_EVENT_HANDSHAKE_SUCCEEDED);
+
+    pull.close();
+
+    watched.await(ZLINK_EVENT_DISCONNECTED);
+    CHECK(watched.is_silent());
+}
+
+} // namespace api_test

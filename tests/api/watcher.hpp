@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "fixture.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace api_test {
+
+/// What a monitor tells.
+struct event {
+    int what;
+    int value;
+    std::string endpoint;
+};
+
+/// A monitor, and the application's end of it.
+class watcher {
+public:
+    watcher(const context& owner, socket& watched, int events = ZLINK_EVENT_ALL)
+        : pair_(owner, ZLINK_PAIR), name_(vacant(transport::inproc)) {
+        REQUIRE(error_of(zlink_socket_monitor(watched, name_.c_str(), events)) == ok);
+        pair_.connect(name_);
+    }
+
+    event next() {
+        const message told = pair_.recv();
+        REQUIRE(told.frames.size() == 2);
+        REQUIRE(told.frames[0].size() == 6);
+        std::uint16_t what;
+        std::int32_t value;
+        std::memcpy(&what, told.frames[0].data(), sizeof what);
+        std::memcpy(&value, told.frames[0].data() + sizeof what, sizeof value);
+        return {what, value, told.frames[1]};
+    }
+
+    /// Checks what the next event is.
+    /// @return Its value.
+    int expect(int what, const std::string& endpoint) {
+        const event told = next();
+        CHECK(told.what == what);
+        CHECK(told.endpoint == endpoint);
+        return told.value;
+    }
+
+    /// Passes over other events.
+    /// @return The value of the next event of that kind.
+    int await(int what) {
+        while (true) {
+            if (const event told = next(); told.what == what) {
+                return told.value;
+            }
+        }
+    }
+
+    bool is_silent() { return pair_.poll(ZLINK_POLLIN, moment) == 0; }
+    const std::string& name() const { return name_; }
+
+private:
+    socket pair_;
+    std::string name_;
+};
+
+} // namespace api_test
