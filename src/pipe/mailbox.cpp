@@ -42,16 +42,16 @@ mailbox::~mailbox() {
     shut([](letter&, std::uint32_t) {});
 }
 
-void mailbox::deliver(letter& about, std::uint32_t happened) noexcept {
+bool mailbox::deliver(letter& about, std::uint32_t happened) noexcept {
     if (about.events_.fetch_or(happened, std::memory_order_acq_rel) != 0) {
-        return;
+        return true;
     }
     about.retain();
     letter* before = first_.load(std::memory_order_relaxed);
     do {
         if (before == shut_mark()) {
             about.release();
-            return;
+            return false;
         }
         about.next_ = before;
     } while (!first_.compare_exchange_weak(before, &about, std::memory_order_seq_cst,
@@ -59,6 +59,7 @@ void mailbox::deliver(letter& about, std::uint32_t happened) noexcept {
     if (before == nullptr) {
         on_first_letter();
     }
+    return true;
 }
 
 letter* mailbox::take_all() noexcept {

@@ -59,7 +59,8 @@ public:
 
     /// Adds `happened` to the letter's events and puts it in, unless it lies there already. After
     /// shut() nothing happens.
-    void deliver(letter& about, std::uint32_t happened) noexcept;
+    /// @return Whether its owner will collect it.
+    bool deliver(letter& about, std::uint32_t happened) noexcept;
 
     /// Whether there is something to collect.
     bool has_mail() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }

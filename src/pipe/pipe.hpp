@@ -51,8 +51,10 @@ public:
     event_sink* owner() const noexcept { return owner_; }
     void set_owner(event_sink* owner) noexcept { owner_ = owner; }
 
-    /// Puts this end into its own mailbox. @threads any
-    void deliver(std::uint32_t happened) noexcept { home_->deliver(*this, happened); }
+    /// Puts this end into its own mailbox.
+    /// @return Whether its owner will learn of it.
+    /// @threads any
+    bool deliver(std::uint32_t happened) noexcept { return home_->deliver(*this, happened); }
 
     /// Shows the message whose frames were pushed to the other end.
     void finish_message() noexcept {

@@ -243,8 +243,8 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     timer_.stop();
     backoff_.reset();
     const bool is_reconnect = end_ && awaits_subscriptions_;
-    if (!end_) {
-        make_pipe();
+    if (!end_ && !make_pipe()) {
+        return finish();
     }
     translates_subscriptions_ = speaks_subscriptions() && !handshake_->has_subscribe_command();
     announce_peer();
@@ -268,7 +268,8 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     }
 }
 
-void session::make_pipe() {
+/// @return Whether there still is a socket that takes it.
+bool session::make_pipe() {
     const boost::intrusive_ptr<pipe::pipe> made{
         new pipe::pipe(limits_of(options().send_hwm), limits_of(options().recv_hwm))};
     end_ = pipe::end_ptr(made->second);
@@ -277,7 +278,7 @@ void session::make_pipe() {
     made->first.origin_id = origin_->id;
     make_inbound();
     outbound_.emplace(end_->in);
-    made->first.deliver(pipe::event::attached);
+    return made->first.deliver(pipe::event::attached);
 }
 
 void session::make_inbound() {

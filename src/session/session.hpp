@@ -116,7 +116,7 @@ private:
     void start_stream(transport::stream_ptr connected);
     void continue_handshake(std::span<const std::byte> octets);
     void enter_traffic(std::span<const std::byte> rest);
-    void make_pipe();
+    bool make_pipe();
     void make_inbound();
     void announce_peer();
     void start_heartbeat();

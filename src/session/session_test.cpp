@@ -140,6 +140,15 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("session: ends when the socket is gone by the time the peer has opened") {
+        session_harness one;
+        scripted_stream& stream = one.accept();
+        one.end_socket();
+        one.peer_sends(opening + incoming);
+        CHECK(one.is_gone());
+        CHECK(stream.is_closed());
+    }
+
     TEST_CASE("session: ends at once when the peer does not speak as it should") {
         const std::string wrong[] = {
             wire_text("'GET / HTTP/1.1' 0d 0a 0d 0a"),

@@ -365,12 +365,18 @@ void socket::release_binding(binding& undone) noexcept {
                                        *undone.joined);
         }
     }
+    const auto tell_sessions = [&owner = context_, id = undone.origin_id] {
+        owner.for_each_thread([id](runtime::io_thread& each) {
+            each.post([&each, id] { each.tell_origin_gone(id); });
+        });
+    };
     if (undone.listener) {
         undone.listener->remove_file();
         monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
                                         undone.address);
-        undone.thread->post([listener = undone.listener, &owner = context_] {
+        undone.thread->post([listener = undone.listener, &owner = context_, tell_sessions] {
             listener->stop();
+            tell_sessions(); // Now that no more of them come.
             owner.on_session_gone();
         });
     }
@@ -382,10 +388,8 @@ void socket::release_binding(binding& undone) noexcept {
     }
     destroy_departed();
     // Sessions that have no pipe yet learn of it on their own threads.
-    if (undone.via != scheme::inproc) {
-        context_.for_each_thread([id = undone.origin_id](runtime::io_thread& each) {
-            each.post([&each, id] { each.tell_origin_gone(id); });
-        });
+    if (undone.via != scheme::inproc && !undone.listener) {
+        tell_sessions();
     }
 }
 

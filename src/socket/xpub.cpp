@@ -70,7 +70,8 @@ void xpub::read(peer& from) {
             }
             if (!inside && count >= limits::subscriptions_per_turn) {
                 // The rest waits for the next look into the mailbox.
-                return from.end().deliver(pipe::event::readable);
+                from.end().deliver(pipe::event::readable);
+                return;
             }
             ++count;
             const std::span<const std::byte> body{front.body, front.body_bytes};

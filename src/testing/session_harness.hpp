@@ -154,6 +154,12 @@ public:
         return arrived_;
     }
 
+    /// The whole socket goes, and nobody looks into its mailbox any more.
+    void end_socket() {
+        box_->shut([](pipe::letter&, std::uint32_t) {});
+        box_.reset(new pipe::waiting_mailbox); // To look into.
+    }
+
     /// Whether the session has given the socket a pipe.
     bool has_pipe() const { return static_cast<bool>(end_); }
     bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
