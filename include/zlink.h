@@ -347,7 +347,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL 64 ///< Text: the server's principal.
 #define ZLINK_GSSAPI_PLAINTEXT 65         ///< Flag: authenticate without encryption. 0.
 #define ZLINK_HANDSHAKE_IVL 66            ///< int, ms: longest handshake. 0: no limit. 30000.
-#define ZLINK_SOCKS_PROXY 68 ///< Text: "host:port" of a SOCKS5 proxy to connect through.
+#define ZLINK_SOCKS_PROXY 68 ///< Text: "host:port" of a SOCKS5 proxy that tcp connects go
+///< through, and that resolves their names.
 #define ZLINK_XPUB_NODROP 69 ///< Write, XPUB and PUB, flag: EAGAIN instead of dropping. 0.
 #define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
 #define ZLINK_XPUB_MANUAL                                                                          \
@@ -380,6 +381,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
 
 /// Options that libzmq 4.3.5 has as drafts, with its numbers.
+#define ZLINK_SOCKS_USERNAME 99  ///< Text: our name at the SOCKS5 proxy. Unset: it asks for none.
+#define ZLINK_SOCKS_PASSWORD 100 ///< Text: our password there.
 #define ZLINK_ONLY_FIRST_SUBSCRIBE                                                                 \
     108 ///< Write, XPUB and PUB, flag: of a multipart message that does not begin with a
         ///< subscription, no frame is one. 0.

@@ -302,6 +302,9 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
 }
 
 result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
+        return errc::invalid_argument;
+    }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
     auto origin = make_origin();
     origin->target = where.text();

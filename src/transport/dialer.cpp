@@ -3,6 +3,7 @@
 
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "transport/socks_dialer.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -21,10 +22,10 @@ namespace {
 
 class descriptor_dialer final : public dialer {
 public:
-    descriptor_dialer(boost::asio::io_context& reactor, endpoint target,
+    descriptor_dialer(boost::asio::io_context& reactor, endpoint target, std::string target_text,
                       std::shared_ptr<const socket_options> options,
                       std::shared_ptr<connection_observer> observer)
-        : reactor_(reactor), target_(std::move(target)), target_text_(target_.text()),
+        : reactor_(reactor), target_(std::move(target)), target_text_(std::move(target_text)),
           options_(std::move(options)), observer_(std::move(observer)), connecting_(reactor) {}
 
     void start(outcome_handler handler) override;
@@ -198,11 +199,28 @@ void descriptor_dialer::finish(result<int> outcome) {
 
 } // namespace
 
+result<endpoint> socks_proxy_of(const socket_options& options) {
+    return decode_endpoint("tcp://" + options.socks_proxy, endpoint_use::dial);
+}
+
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
                        std::shared_ptr<connection_observer> observer) {
-    return dialer_ptr{
-        new descriptor_dialer(reactor, std::move(target), std::move(options), std::move(observer))};
+    std::string text = target.text();
+    if (target.via != scheme::tcp || options->socks_proxy.empty()) {
+        return dialer_ptr{new descriptor_dialer(reactor, std::move(target), std::move(text),
+                                                std::move(options), std::move(observer))};
+    }
+    endpoint proxy = *socks_proxy_of(*options);
+    proxy.source = target.source;
+    wire::socks_request wanted{.host = std::move(target.address.host),
+                               .port = target.address.port,
+                               .username = options->socks_username,
+                               .password = options->socks_password};
+    dialer_ptr to_proxy{
+        new descriptor_dialer(reactor, std::move(proxy), text, std::move(options), observer)};
+    return make_socks_dialer(std::move(to_proxy), std::move(wanted), std::move(text),
+                             std::move(observer));
 }
 
 } // namespace zlink::transport

@@ -34,7 +34,13 @@ public:
 
 using dialer_ptr = boost::intrusive_ptr<dialer>;
 
-/// A dialer that resolves the name of `target`, opens a tcp or unix socket and connects it.
+/// Where ZMQ_SOCKS_PROXY says that the proxy is.
+/// @error invalid_argument  It is not "host:port".
+result<endpoint> socks_proxy_of(const socket_options& options);
+
+/// A dialer that resolves the name of `target`, opens a tcp or unix socket and connects it; over
+/// tcp, through the SOCKS5 proxy that the options name, if any, for which socks_proxy_of()
+/// succeeds.
 /// @param observer  Is told of attempts that take time, and of those that fail. May be null.
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
