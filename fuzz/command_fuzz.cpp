@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 // Input: an octet that picks our socket type, then the body of a command (or a subscription
-// message); its data is read as metadata, as a PING and as an ERROR.
+// message); its data is read as metadata, as a PING, as an ERROR and as PLAIN's HELLO.
 #include "fuzz.hpp"
 
 #include "wire/zmtp/command.hpp"
+#include "wire/zmtp/plain.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,6 +72,14 @@ void check_subscriptions(std::span<const std::byte> body) {
     }
 }
 
+/// A HELLO that is accepted must be what it encodes to.
+void check_plain_hello(std::span<const std::byte> data) {
+    if (const auto hello = decode_plain_hello(data)) {
+        const auto encoded = encode_plain_hello(*hello);
+        require(same(std::span{encoded}.subspan(1 + hello_name.size()), data));
+    }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -90,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     touch(command->data);
     check_metadata(command->data, own);
     check_ping(command->data);
+    check_plain_hello(command->data);
     if (const auto reason = decode_error(command->data)) {
         touch(octets_of(*reason));
         const auto encoded = encode_error(*reason);

@@ -379,6 +379,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90         ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*.
 #define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
+#define ZLINK_ZAP_ENFORCE_DOMAIN 93 ///< Flag: a domain without a ZAP handler lets nobody in. 0.
 
 /// Options that libzmq 4.3.5 has as drafts, with its numbers.
 #define ZLINK_SOCKS_USERNAME 99  ///< Text: our name at the SOCKS5 proxy. Unset: it asks for none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/option_table.hpp"
 
+#include "api/security_options.hpp"
 #include "base/endpoint.hpp"
 #include "base/limits.hpp"
 #include "base/network.hpp"
@@ -116,7 +117,7 @@ constexpr std::array table{
     entry{ZLINK_RECONNECT_STOP, &options::reconnect_stop, access::read_write, any_type, 0,
           reconnect_stop::all},
     entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
-    entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 0, 255, true},
+    entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 1, 255, true},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
 };
 
@@ -231,14 +232,14 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
         return give_number(static_cast<int>(source.options().type), value, size);
     case ZLINK_LAST_ENDPOINT:
         return give_text(source.last_endpoint(), true, value, size);
-    case ZLINK_MECHANISM:
-        return give_number(ZLINK_NULL, value, size);
     case ZLINK_THREAD_SAFE:
         return give_number(0, value, size);
     case ZLINK_IPV4ONLY:
         return give_number(int{!source.options().ipv6}, value, size);
     default:
-        return errc::invalid_argument;
+        return is_security_option(option)
+                   ? read_security_option(source.options(), option, value, size)
+                   : errc::invalid_argument;
     }
 }
 
@@ -305,7 +306,9 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
         return {};
     }
     default:
-        return errc::invalid_argument;
+        return is_security_option(option)
+                   ? set_security_option(target.options(), option, value, size)
+                   : errc::invalid_argument;
     }
 }
 

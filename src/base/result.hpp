@@ -20,6 +20,7 @@ enum class errc : int {
     address_in_use = EADDRINUSE,              ///< Somebody listens there already.
     host_unreachable = EHOSTUNREACH,          ///< No peer has this routing id.
     connection_refused = ECONNREFUSED,        ///< Nobody listens there.
+    permission_denied = EACCES,               ///< The peer refused us, or ZAP refused the peer.
     bad_address = EFAULT,                     ///< A pointer is null or an object is not valid.
     no_memory = ENOMEM,                       ///< An allocation failed.
     no_descriptors = EMFILE,                  ///< A limit on sockets or descriptors is reached.

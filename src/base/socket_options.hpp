@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/network.hpp"
+#include "base/security.hpp"
 #include "base/socket_type.hpp"
 
 #include <array>
@@ -104,7 +105,19 @@ struct socket_options {
     int multicast_max_tpdu = 1500;
 
     // Mechanisms.
+    security_mechanism mechanism = security_mechanism::null;
+    bool as_server = false; ///< Of `mechanism`.
+    std::string plain_username;
+    secret_text plain_password;
+    curve_public_key curve_public{};
+    curve_secret_key curve_secret;
+    curve_public_key curve_server{}; ///< The server's public key, for a client.
     std::string zap_domain;
+    bool zap_enforce_domain = false; ///< A domain without a ZAP handler lets nobody in.
+
+    bool is_server_of(security_mechanism asked) const noexcept {
+        return as_server && mechanism == asked;
+    }
 };
 
 } // namespace zlink

@@ -12,6 +12,10 @@
 
 namespace zlink::pipe {
 
+/// Properties that only this side states.
+inline constexpr std::string_view user_id_property = "User-Id";
+inline constexpr std::string_view peer_address_property = "Peer-Address";
+
 /// What is known of a connection once its handshake is done. It travels through the inbound rope
 /// ahead of the connection's first message, and messages that are received share it.
 ///

@@ -6,41 +6,18 @@
 #include "wire/zmtp/frame.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace zlink::session {
 
 using namespace wire::zmtp;
 
-namespace {
-
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
-}
-
-void append_frame(std::vector<std::byte>& out, std::span<const std::byte> body, unsigned flags) {
-    std::byte header[header_bytes_max];
-    const std::size_t header_bytes = write_header(header, body.size(), flags);
-    out.insert(out.end(), header, header + header_bytes);
-    out.insert(out.end(), body.begin(), body.end());
-}
-
-std::vector<std::byte> make_ready(const socket_options& options) {
-    const bool announces_identity = options.type == socket_type::req ||
-                                    options.type == socket_type::dealer ||
-                                    options.type == socket_type::router;
-    std::optional<std::span<const std::byte>> identity;
-    if (announces_identity) {
-        identity = std::as_bytes(std::span{options.routing_id});
-    }
-    return encode_ready(options.type, identity);
-}
-
-} // namespace
-
 handshake::handshake(const socket_options& options)
-    : options_(options), greeting_("NULL", options.routing_id.size()) {}
+    : about_(options), greeting_(mechanism_name(options.mechanism), options.routing_id.size()) {}
+
+handshake::~handshake() = default;
 
 void handshake::start(std::vector<std::byte>& out) {
     flush_greeting(out);
@@ -52,22 +29,38 @@ void handshake::flush_greeting(std::vector<std::byte>& out) {
     greeting_.on_sent(octets.size());
 }
 
+/// Hands over what is to be sent after a step.
+/// @return `step`.
+result<void> handshake::conclude(result<void> step, std::vector<std::byte>& out) {
+    out.insert(out.end(), about_.unsent.begin(), about_.unsent.end());
+    about_.unsent.clear();
+    has_failed_ = has_failed_ || !step;
+    return step;
+}
+
 result<void> handshake::on_received(std::span<const std::byte>& input,
                                     std::vector<std::byte>& out) {
+    return conclude(receive(input, out), out);
+}
+
+result<void> handshake::receive(std::span<const std::byte>& input, std::vector<std::byte>& out) {
     if (greeting_.state() < greeting_state::complete) {
         const greeting_state state = greeting_.on_received(input);
         flush_greeting(out);
         if (state == greeting_state::mechanism_mismatch) {
-            return fail(errc::not_supported, protocol_fault::mechanism_mismatch);
+            about_.blame(protocol_fault::mechanism_mismatch);
         }
         if (state > greeting_state::complete) {
             return errc::not_supported;
         }
         if (state == greeting_state::complete) {
-            append_frame(out, make_ready(options_), flag_command);
+            mechanism_ = make_mechanism(about_);
+            if (const result<void> started = mechanism_->start(); !started) {
+                return started.error();
+            }
         }
     }
-    while (greeting_.state() == greeting_state::complete && !complete_ && !input.empty()) {
+    while (mechanism_ && !is_complete() && !input.empty()) {
         // Octets gather in partial_ until one frame is whole; what is too much goes back.
         const std::size_t before = partial_.size();
         const std::size_t wanted = limits::handshake_command_bytes_max + header_bytes_max - before;
@@ -80,8 +73,9 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
             input = input.subspan(taken.size());
             continue;
         case head_status::violation:
-            return fail(errc::protocol_violation, protocol_fault::unexpected_command);
+            return about_.blame_unreadable();
         case head_status::too_large:
+            about_.blame_unreadable();
             return errc::message_too_large;
         case head_status::complete:
             break;
@@ -91,7 +85,7 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
             continue;
         }
         if (!head.command()) {
-            return fail(errc::protocol_violation, protocol_fault::unexpected_command);
+            return about_.blame(protocol_fault::unexpected_command);
         }
         input = input.subspan(head.frame_bytes() - before);
         const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
@@ -106,49 +100,80 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
 result<void> handshake::on_command(std::span<const std::byte> body) {
     const result<command_view> command = decode_command(body);
     if (!command) {
-        return fail(command.error(), protocol_fault::unexpected_command);
+        return about_.blame_unreadable();
     }
-    if (command->name == error_name) {
-        return on_error(command->data);
-    }
-    if (command->name != ready_name) {
-        return fail(errc::protocol_violation, protocol_fault::unexpected_command);
-    }
-    const result<peer_metadata> metadata = decode_peer_metadata(command->data, options_.type);
-    if (!metadata) {
-        return metadata.error() == errc::invalid_argument
-                   ? metadata.error()
-                   : fail(metadata.error(), protocol_fault::invalid_metadata);
-    }
-    peer_ = std::make_unique<pipe::peer_info>();
-    peer_->routing_id = text_of(metadata->identity);
-    const result<void> visited = decode_metadata(command->data, [&](const property_view& each) {
-        peer_->properties.emplace_back(std::string{each.name}, text_of(each.value));
-    });
-    if (!visited) {
-        return visited.error();
-    }
-    complete_ = true;
-    return {};
+    return command->name == error_name ? on_error(command->data) : mechanism_->on_command(*command);
 }
 
-/// A reason of three digits is the status that the peer's ZAP handler gave.
+/// The peer does not want us. A reason that is a status of ZAP is what its handler said.
 result<void> handshake::on_error(std::span<const std::byte> data) {
     const result<std::string_view> reason = decode_error(data);
     if (!reason) {
-        return fail(errc::protocol_violation, protocol_fault::malformed_error);
+        return about_.blame(protocol_fault::malformed_error);
     }
-    if (*reason == "300" || *reason == "400" || *reason == "500") {
-        failure_ = {connection_event::handshake_failed_auth, (reason->front() - '0') * 100};
+    using wire::zap_status;
+    for (const zap_status each :
+         {zap_status::temporary_failure, zap_status::refused, zap_status::internal_error}) {
+        if (*reason == std::to_string(static_cast<unsigned>(each))) {
+            about_.failure = failure_of(each);
+        }
     }
-    return errc::connection_refused;
+    return errc::permission_denied;
 }
 
-/// Notes what a monitor is told.
-/// @return `reason`.
-errc handshake::fail(errc reason, protocol_fault fault) noexcept {
-    failure_ = {connection_event::handshake_failed_protocol, static_cast<std::int32_t>(fault)};
-    return reason;
+// ZAP.
+
+std::optional<wire::zap_request> handshake::take_question() {
+    std::optional<zap_question> question = std::exchange(about_.question, {});
+    if (!question) {
+        return {};
+    }
+    needs_handler_ = question->needs_handler;
+    return wire::zap_request{about_.options.zap_domain,
+                             {},
+                             about_.options.routing_id,
+                             mechanism_name(about_.options.mechanism),
+                             std::move(question->credentials)};
+}
+
+result<void> handshake::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply,
+                                     std::vector<std::byte>& out) {
+    return conclude(judge(std::move(reply)), out);
+}
+
+result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> reply) {
+    if (const auto* const fault = std::get_if<wire::zap_fault>(&reply); fault != nullptr) {
+        return about_.blame(fault_of(*fault));
+    }
+    auto& given = std::get<wire::zap_reply>(reply);
+    if (given.status != wire::zap_status::accepted) {
+        about_.failure = failure_of(given.status);
+        about_.say_refused(given.status);
+        return errc::permission_denied;
+    }
+    // Before what the peer says of itself: the first property of a name is the one that counts.
+    auto& properties = about_.peer->properties;
+    properties.insert(properties.begin(), std::make_move_iterator(given.metadata.begin()),
+                      std::make_move_iterator(given.metadata.end()));
+    properties.emplace(properties.begin(), pipe::user_id_property, std::move(given.user_id));
+    return mechanism_->on_admitted();
+}
+
+result<void> handshake::on_no_zap_handler(std::vector<std::byte>& out) {
+    if (needs_handler_) {
+        return errc::bad_address; // No failure of ours: the caller's reason is the one to tell.
+    }
+    return conclude(mechanism_->on_admitted(), out);
+}
+
+// The end.
+
+std::optional<handshake_failure> handshake::failure(errc reason) const noexcept {
+    if (about_.failure || has_failed_) {
+        return about_.failure;
+    }
+    return handshake_failure{connection_event::handshake_failed_no_detail,
+                             static_cast<std::int32_t>(reason)};
 }
 
 } // namespace zlink::session

@@ -201,7 +201,7 @@ void session::start_stream(transport::stream_ptr connected) {
 
 void session::on_handshake_deadline() noexcept {
     if (state_ == session_state::handshake) {
-        lost_in_handshake(errc::again);
+        lost(errc::again);
     }
 }
 
@@ -217,26 +217,59 @@ void session::read_handshake() {
     case io_outcome::status::would_block:
         return stream_->wait_readable(*this);
     case io_outcome::status::ended:
-        return lost_in_handshake(static_cast<errc>(EPIPE));
+        return lost(static_cast<errc>(EPIPE));
     case io_outcome::status::failed:
-        return lost_in_handshake(static_cast<errc>(outcome.error));
+        return lost(static_cast<errc>(outcome.error));
     }
 }
 
 void session::continue_handshake(std::span<const std::byte> octets) {
-    if (const result<void> taken = handshake_->on_received(octets, prefix_); !taken) {
-        if (const auto& failure = handshake_->failure()) {
-            tell(failure->what, failure->value);
+    const result<void> taken = handshake_->on_received(octets, prefix_);
+    if (taken) {
+        if (auto question = handshake_->take_question(); question) {
+            return ask_zap(*question);
         }
+    }
+    after_step(taken, octets);
+}
+
+/// @param rest  What was received behind the end of the handshake.
+void session::after_step(const result<void>& taken, std::span<const std::byte> rest) {
+    if (taken && handshake_->is_complete()) {
+        return enter_traffic(rest);
+    }
+    write_some(); // After a failure: an ERROR, as far as the kernel takes it.
+    if (!taken) {
         return lost(taken.error());
     }
-    if (handshake_->is_complete()) {
-        return enter_traffic(octets);
-    }
-    write_some();
     if (state_ == session_state::handshake) {
         stream_->wait_readable(*this);
     }
+}
+
+void session::ask_zap(wire::zap_request& request) {
+    pipe::end_ptr to_handler = origin_->host->reach_zap_handler(thread_.mailbox());
+    if (!to_handler) {
+        return after_step(handshake_->on_no_zap_handler(prefix_), {});
+    }
+    after_step({}, {}); // The peer may go on, or go, meanwhile.
+    if (state_ != session_state::handshake) {
+        return;
+    }
+    const std::string address = transport::peer_host(stream_->descriptor());
+    request.address = address;
+    zap_.reset(new zap_client(std::move(to_handler), *this));
+    zap_->ask(request);
+}
+
+void session::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept {
+    const std::unique_ptr<zap_client> done = std::move(zap_);
+    guarded([&] { after_step(handshake_->on_zap_reply(std::move(reply), prefix_), {}); });
+}
+
+void session::on_zap_handler_gone() noexcept {
+    zap_.reset();
+    lost(errc::bad_address);
 }
 
 void session::enter_traffic(std::span<const std::byte> rest) {
@@ -290,7 +323,7 @@ void session::announce_peer() {
     std::unique_ptr<pipe::peer_info> peer = handshake_->take_peer();
     peer->descriptor = stream_->descriptor();
     if (std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
-        peer->properties.emplace_back("Peer-Address", std::move(host));
+        peer->properties.emplace_back(pipe::peer_address_property, std::move(host));
     }
     end_->push_control(peer.get());
     peer.release();
@@ -776,17 +809,21 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
     }
 }
 
-/// The connection was lost, or took too long, and not by what the peer said.
-void session::lost_in_handshake(errc reason) noexcept {
-    tell(connection_event::handshake_failed_no_detail, static_cast<std::int32_t>(reason));
-    lost(reason);
+/// @param reason  As lost().
+void session::tell_failed_handshake(errc reason) const noexcept {
+    if (const auto failure = handshake_->failure(reason)) {
+        tell(failure->what, failure->value);
+    }
 }
 
 void session::lost(errc reason) noexcept {
-    (void)reason;
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
+    if (state_ == session_state::handshake && handshake_) {
+        tell_failed_handshake(reason);
+    }
+    zap_.reset();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
@@ -799,8 +836,10 @@ void session::lost(errc reason) noexcept {
     translated_.clear();
     translated_sent_bytes_ = 0;
     const bool was_in_traffic = state_ == session_state::traffic;
-    if (!dialer_ || stops_after(was_in_traffic ? reconnect_stop::after_disconnect
-                                               : reconnect_stop::handshake_failed)) {
+    // Who was refused would be refused again, as in libzmq.
+    if (!dialer_ || reason == errc::permission_denied ||
+        stops_after(was_in_traffic ? reconnect_stop::after_disconnect
+                                   : reconnect_stop::handshake_failed)) {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().immediate) {
@@ -833,6 +872,7 @@ void session::finish() noexcept {
     }
     const boost::intrusive_ptr<session> keep{this};
     advance(session_state::closed);
+    zap_.reset();
     if (dialer_) {
         dialer_->stop();
     }

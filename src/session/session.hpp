@@ -13,6 +13,7 @@
 #include "session/heartbeat.hpp"
 #include "session/inbound.hpp"
 #include "session/outbound.hpp"
+#include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
 
@@ -44,6 +45,13 @@ public:
     /// A session ended. @threads any
     virtual void on_session_gone() noexcept = 0;
 
+    /// A pipe to the socket that is bound to inproc://zeromq.zap.01, if there is one that replies.
+    /// @param home  Where the events of the end that is returned go.
+    /// @return Empty if there is none.
+    /// @throws std::bad_alloc
+    /// @threads any
+    virtual pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) = 0;
+
 protected:
     ~session_host() = default;
 };
@@ -67,7 +75,8 @@ class session final : public transport::stream_user,
                       public runtime::tenant,
                       public pipe::event_sink,
                       private command_sink,
-                      private heartbeat_user {
+                      private heartbeat_user,
+                      private zap_asker {
 public:
     /// Starts a session that reaches its peer at `target`.
     /// @param end  The session's end of its pipe; none if the pipe is to be made when the peer is
@@ -103,6 +112,8 @@ private:
     void send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept override;
     bool is_listening() const noexcept override;
     void on_silence() noexcept override;
+    void on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept override;
+    void on_zap_handler_gone() noexcept override;
 
     template<class Action>
     void guarded(Action&& action) noexcept;
@@ -115,6 +126,8 @@ private:
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
     void continue_handshake(std::span<const std::byte> octets);
+    void ask_zap(wire::zap_request& request);
+    void after_step(const result<void>& taken, std::span<const std::byte> rest);
     void enter_traffic(std::span<const std::byte> rest);
     bool make_pipe();
     void make_inbound();
@@ -142,7 +155,7 @@ private:
     void on_socket_closed();
     void finish_if_drained();
     void lost(errc reason) noexcept;
-    void lost_in_handshake(errc reason) noexcept;
+    void tell_failed_handshake(errc reason) const noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
     void finish() noexcept;
     void stop_heartbeat() noexcept;
@@ -167,6 +180,7 @@ private:
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
     std::unique_ptr<handshake> handshake_;
+    std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     transport::dialer_ptr dialer_;              ///< Null if the connection came in.
     runtime::backoff backoff_;

@@ -2,6 +2,7 @@
 #include "socket/context.hpp"
 
 #include "socket/socket.hpp"
+#include "wire/zap.hpp"
 
 #include <algorithm>
 #include <string>
@@ -277,6 +278,24 @@ void context::disconnect_inproc(const std::string& name, const pipe::pipe& joine
     if (found != last) {
         inproc_waiting_.erase(found);
     }
+}
+
+pipe::end_ptr context::reach_zap_handler(pipe::mailbox_ptr home) {
+    const std::lock_guard lock{inproc_mutex_};
+    const auto found = inproc_names_.find(std::string(wire::zap_endpoint_name));
+    if (found == inproc_names_.end() ||
+        (found->second.type != socket_type::rep && found->second.type != socket_type::router)) {
+        return {};
+    }
+    // One question goes out and one answer comes in.
+    const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = 1}, {})};
+    joined->is_inproc = true;
+    joined->first.in.add_reader_limit(1);
+    joined->first.set_home(std::move(home), nullptr);
+    pipe::end_ptr askers_end{joined->first};
+    askers_end->push_control(pipe::make_peer_info({}));
+    join(found->second, joined->second);
+    return askers_end;
 }
 
 } // namespace zlink::socket

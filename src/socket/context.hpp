@@ -115,6 +115,7 @@ public:
         int send_hwm;
         int recv_hwm;
         std::string routing_id;
+        socket_type type;
     };
 
     /// @error address_in_use  The name is taken.
@@ -134,6 +135,7 @@ public:
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
+    pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override;
 
 private:
     result<void> start_threads();

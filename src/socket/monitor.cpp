@@ -32,7 +32,8 @@ result<boost::intrusive_ptr<monitor>> monitor::start(context& owner, const std::
                                                         .mailbox = pipe::mailbox_ptr(made.get()),
                                                         .send_hwm = limits::monitor_messages_max,
                                                         .recv_hwm = limits::monitor_messages_max,
-                                                        .routing_id = {}});
+                                                        .routing_id = {},
+                                                        .type = socket_type::pair});
     if (!bound) {
         return bound.error();
     }

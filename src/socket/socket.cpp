@@ -213,12 +213,12 @@ result<void> socket::bind(std::string_view address) {
     if (where->via != scheme::inproc) {
         return bind_network(*where, address);
     }
-    const result<void> bound =
-        context_.bind_inproc(where->path, {.binder = this,
-                                           .mailbox = mailbox_,
-                                           .send_hwm = options_.send_hwm,
-                                           .recv_hwm = options_.recv_hwm,
-                                           .routing_id = options_.routing_id});
+    const result<void> bound = context_.bind_inproc(where->path, {.binder = this,
+                                                                  .mailbox = mailbox_,
+                                                                  .send_hwm = options_.send_hwm,
+                                                                  .recv_hwm = options_.recv_hwm,
+                                                                  .routing_id = options_.routing_id,
+                                                                  .type = options_.type});
     if (!bound) {
         return bound.error();
     }

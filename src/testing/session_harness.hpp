@@ -6,6 +6,7 @@
 #include "testing/queue_contents.hpp"
 #include "testing/scripted_dialer.hpp"
 #include "testing/scripted_stream.hpp"
+#include "testing/scripted_zap_handler.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -64,6 +65,22 @@ public:
         run();
         look();
         box_->shut([](pipe::letter&, std::uint32_t) {});
+    }
+
+    /// Says who lets peers in; nobody until then.
+    void ask_of(scripted_zap_handler& handler) { zap_ = &handler; }
+
+    /// Why handshakes failed, oldest first.
+    std::vector<session::handshake_failure> failures() const {
+        using enum connection_event;
+        std::vector<session::handshake_failure> found;
+        for (const auto& [what, value] : recorder_->events) {
+            if (what == handshake_failed_no_detail || what == handshake_failed_protocol ||
+                what == handshake_failed_auth) {
+                found.push_back({what, value});
+            }
+        }
+        return found;
     }
 
     /// Begins with a connection that came in.
@@ -175,6 +192,9 @@ public:
 
 private:
     void on_session_gone() noexcept override { ++gone_count_; }
+    pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
+        return zap_ != nullptr ? zap_->reach(std::move(home)) : pipe::end_ptr{};
+    }
 
     void look() {
         box_->collect([this](pipe::letter& about, std::uint32_t happened) {
@@ -186,6 +206,7 @@ private:
     }
 
     int gone_count_ = 0;
+    scripted_zap_handler* zap_ = nullptr;
     std::uint32_t told_ = 0;
     std::vector<std::string> arrived_;
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};

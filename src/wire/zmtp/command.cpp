@@ -52,6 +52,14 @@ result<command_view> decode_command(std::span<const std::byte> body) noexcept {
     return command_view{as_text(body.first(name_bytes)), body.subspan(name_bytes)};
 }
 
+std::vector<std::byte> encode_command(std::string_view name, std::span<const std::byte> data) {
+    std::vector<std::byte> body;
+    body.reserve(1 + name.size() + data.size());
+    append_short_text(body, name);
+    append(body, data);
+    return body;
+}
+
 result<property_view> decode_property(std::span<const std::byte>& metadata) noexcept {
     std::span<const std::byte> rest = metadata;
     const auto name_bytes = std::to_integer<std::size_t>(rest[0]);

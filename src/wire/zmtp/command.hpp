@@ -26,6 +26,9 @@ namespace zlink::wire::zmtp {
 
 inline constexpr std::string_view ready_name = "READY";
 inline constexpr std::string_view error_name = "ERROR";
+inline constexpr std::string_view hello_name = "HELLO";       ///< PLAIN, CURVE.
+inline constexpr std::string_view welcome_name = "WELCOME";   ///< PLAIN, CURVE.
+inline constexpr std::string_view initiate_name = "INITIATE"; ///< PLAIN, CURVE.
 inline constexpr std::string_view subscribe_name = "SUBSCRIBE";
 inline constexpr std::string_view cancel_name = "CANCEL";
 inline constexpr std::string_view ping_name = "PING";
@@ -57,6 +60,10 @@ struct command_view {
 /// Splits the body of a command into name and data.
 /// @error protocol_violation  The body is empty, or shorter than the name it announces.
 result<command_view> decode_command(std::span<const std::byte> body) noexcept;
+
+/// Makes the body of a command.
+/// @param name  At most 255 characters.
+std::vector<std::byte> encode_command(std::string_view name, std::span<const std::byte> data = {});
 
 // Metadata, the data of READY and INITIATE and a frame of ZAP replies: properties in a row.
 //

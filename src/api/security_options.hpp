@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+
+#include <cstddef>
+
+namespace zlink::api {
+
+// The options of PLAIN and CURVE. They are no plain fields: setting a name, a password or a key
+// also chooses the mechanism, and the role in it.
+
+/// Whether `option` is one of them.
+bool is_security_option(int option) noexcept;
+
+/// @param option  One of them.
+/// @error invalid_argument  The value has the wrong size or is out of range.
+/// @throws std::bad_alloc  Nothing changed.
+result<void> set_security_option(socket_options& target, int option, const void* value,
+                                 std::size_t size);
+
+/// @param option  One of them.
+/// @param size    Room at `value`; set to what was written. Of a key it says which form is wanted:
+///                32 octets, or 41 for Z85 and a zero.
+/// @error invalid_argument  There is too little room.
+result<void> read_security_option(const socket_options& source, int option, void* value,
+                                  std::size_t* size) noexcept;
+
+} // namespace zlink::api

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace zlink {
+
+/// Overwrites `octets` in a way that no optimiser takes for useless.
+void wipe(std::span<std::byte> octets) noexcept;
+
+/// A number of octets that are wiped before their memory goes back.
+template<std::size_t Bytes>
+class secret {
+public:
+    static constexpr std::size_t bytes = Bytes;
+
+    secret() noexcept = default;
+    secret(const secret&) noexcept = default;
+    secret& operator=(const secret&) noexcept = default;
+    ~secret() { wipe(octets_); }
+
+    std::byte* data() noexcept { return octets_.data(); }
+    const std::byte* data() const noexcept { return octets_.data(); }
+    std::uint8_t* raw() noexcept { return reinterpret_cast<std::uint8_t*>(octets_.data()); }
+    const std::uint8_t* raw() const noexcept {
+        return reinterpret_cast<const std::uint8_t*>(octets_.data());
+    }
+
+private:
+    std::array<std::byte, Bytes> octets_{};
+};
+
+/// Text that is wiped before its memory goes back.
+class secret_text {
+public:
+    secret_text() noexcept = default;
+    /// @throws std::bad_alloc
+    secret_text(const secret_text&) = default;
+    secret_text& operator=(const secret_text& from) {
+        assign(from.text_);
+        return *this;
+    }
+    ~secret_text() { clear(); }
+
+    /// @throws std::bad_alloc  Nothing changed.
+    void assign(std::string_view text) {
+        std::string fresh{text};
+        text_.swap(fresh);
+        wipe(std::as_writable_bytes(std::span{fresh}));
+    }
+    void clear() noexcept {
+        wipe(std::as_writable_bytes(std::span{text_}));
+        text_.clear();
+    }
+
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    std::string text_;
+};
+
+} // namespace zlink

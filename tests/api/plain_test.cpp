@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "zap_handler.hpp"
+
+#include <cerrno>
+
+using namespace api_test;
+
+namespace {
+
+socket plain_server(const context& owner) {
+    socket made{owner, ZLINK_ROUTER};
+    made.set(ZLINK_PLAIN_SERVER, 1).set(ZLINK_ZAP_DOMAIN, "global");
+    made.set(ZLINK_ROUTING_ID, "server");
+    return made;
+}
+
+socket plain_client(const context& owner, std::string_view password = "secret") {
+    socket made{owner, ZLINK_DEALER};
+    made.set(ZLINK_PLAIN_USERNAME, "joe").set(ZLINK_PLAIN_PASSWORD, password);
+    return made;
+}
+
+std::string property(frame& of, const char* name) {
+    const char* const found = zlink_msg_gets(of.get(), name);
+    return found != nullptr ? found : "none";
+}
+
+} // namespace
+
+TEST_SUITE("security") {
+
+    TEST_CASE("plain: who knows the password gets in, and messages tell who it is") {
+        for (const setting& chosen : network_settings()) {
+            CAPTURE(chosen);
+            context owner{chosen};
+            context other{chosen.io_threads == 0 ? 1 : chosen.io_threads};
+            zap_handler handler{
+                owner, [](const message& question) {
+                    const bool knows = question.frames.back() == "secret";
+                    return std::vector<std::string>{knows ? "200" : "400", "", "user", ""};
+                }};
+            socket server = plain_server(owner);
+            const std::string endpoint = server.bind(chosen.via);
+            socket client = plain_client(other);
+            client.connect(endpoint);
+            client.send(message{"hello"});
+            server.recv_frame();
+            frame received;
+            REQUIRE(zlink_msg_recv(received.get(), server, 0) == 5);
+            CHECK(property(received, "User-Id") == "user");
+            CHECK(property(received, "Socket-Type") == "DEALER");
+
+            const auto& questions = handler.stop();
+            REQUIRE(questions.size() == 1);
+            const std::string address = chosen.via == transport::tcp ? "127.0.0.1" : "";
+            CHECK(questions[0] ==
+                  message{"", "1.0", "1", "global", address, "server", "PLAIN", "joe", "secret"});
+        }
+    }
+
+    TEST_CASE("plain: who does not know the password, or says nothing, stays outside") {
+        context owner;
+        zap_handler handler{owner, always("400")};
+        socket server = plain_server(owner);
+        const std::string endpoint = server.bind(transport::tcp);
+        socket client = plain_client(owner, "wrong");
+        socket stranger{owner, ZLINK_DEALER};
+        for (socket* const each : {&client, &stranger}) {
+            each->set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
+            each->connect(endpoint);
+            CHECK(each->send(message{"hello"}) == EAGAIN);
+        }
+        CHECK(server.recv_error() == EAGAIN);
+    }
+
+    TEST_CASE("plain: without a handler nobody gets in") {
+        context owner;
+        socket server = plain_server(owner);
+        socket client = plain_client(owner);
+        client.set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
+        client.connect(server.bind(transport::tcp));
+        CHECK(client.send(message{"hello"}) == EAGAIN);
+    }
+
+    TEST_CASE("zap: a handler that never answers keeps the end of a context waiting for nobody") {
+        context owner;
+        zap_handler handler{owner, [](const message&) { return std::vector<std::string>{}; }};
+        socket server = plain_server(owner);
+        socket client = plain_client(owner);
+        client.set(ZLINK_HANDSHAKE_IVL, milliseconds{100});
+        client.set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
+        client.connect(server.bind(transport::tcp));
+        CHECK(client.send(message{"hello"}) == EAGAIN);
+        server.close();
+        client.close();
+        handler.stop();
+        owner.end();
+    }
+
+    TEST_CASE("zap: NULL with a domain asks, and without a handler does as if there were none") {
+        for (const bool has_handler : {false, true}) {
+            context owner;
+            std::optional<zap_handler> handler;
+            if (has_handler) {
+                handler.emplace(owner, always("200", "anybody"));
+            }
+            socket server{owner, ZLINK_PULL};
+            server.set(ZLINK_ZAP_DOMAIN, "global");
+            socket client{owner, ZLINK_PUSH};
+            client.connect(server.bind(transport::tcp));
+            client.send(message{"hello"});
+            frame received;
+            REQUIRE(zlink_msg_recv(received.get(), server, 0) == 5);
+            CHECK(property(received, "User-Id") == (has_handler ? "anybody" : "none"));
+        }
+    }
+
+} // TEST_SUITE
