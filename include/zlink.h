@@ -700,14 +700,12 @@ ZLINK_EXPORT uint8_t* zlink_z85_decode(uint8_t* data, const char* text);
 /// Makes a pair of CURVE keys, in Z85.
 ///
 /// @param public_key, secret_key  Room for 41 characters each.
-/// @error ENOTSUP  This build has no CURVE.
 ZLINK_EXPORT int zlink_curve_keypair(char* public_key, char* secret_key);
 
 /// Derives the public key that belongs to a secret key, both in Z85.
 ///
 /// @param public_key  Room for 41 characters.
 /// @error EINVAL   `secret_key` is not 40 characters of Z85.
-/// @error ENOTSUP  This build has no CURVE.
 ZLINK_EXPORT int zlink_curve_public(char* public_key, const char* secret_key);
 
 /// @name Atomic counters

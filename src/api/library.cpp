@@ -17,7 +17,7 @@ struct capability {
 
 constexpr std::array<capability, 8> capabilities{{
     {"ipc", true},
-    {"curve", false},
+    {"curve", true},
     {"gssapi", false},
     {"pgm", false},
     {"tipc", false},

@@ -58,6 +58,10 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 constexpr std::size_t gather_count_max = 64;
 constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
 
+/// What is translated (encrypted) at a time for a peer that needs other octets than a rope has; one
+/// frame that takes more passes alone.
+constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
+
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 

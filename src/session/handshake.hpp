@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "pipe/peer_info.hpp"
+#include "session/curve_cipher.hpp"
 #include "session/handshake_failure.hpp"
 #include "session/mechanism.hpp"
 #include "wire/zap.hpp"
@@ -63,6 +64,10 @@ public:
 
     /// What the peer told of itself, and ZAP of it; once, after is_complete().
     std::unique_ptr<pipe::peer_info> take_peer() noexcept { return std::move(about_.peer); }
+
+    /// What messages pass through; null where they pass as they are. After is_complete().
+    /// @throws std::bad_alloc
+    std::unique_ptr<curve_ciphers> take_ciphers() const { return mechanism_->take_ciphers(); }
 
     /// What a monitor is told if the connection ends now; nothing, besides that it ended, of a peer
     /// that speaks another protocol, has a socket of the wrong type, or sent an ERROR of its own.

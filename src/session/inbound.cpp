@@ -230,10 +230,47 @@ void inbound::finish_pending_if_whole() {
                          pending_.body_bytes);
     pending_.body = nullptr;
     proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
-    if (!pending_.more) {
-        rope.mark();
+    finish_external(pending_.more);
+}
+
+/// A frame with a block was appended.
+void inbound::finish_external(bool more) noexcept {
+    if (!more) {
+        queue_.rope().mark();
         wake_reader_ = queue_.finish_marked(1) || wake_reader_;
     }
+}
+
+std::span<std::byte> inbound::make_room(std::size_t bytes) {
+    auto& rope = queue_.rope();
+    if (rope.free_bytes() - raw_bytes_ < bytes) {
+        rope.roll(raw_bytes_ + bytes, raw_bytes_);
+    }
+    return {rope.free_begin() + raw_bytes_, rope.free_bytes() - raw_bytes_};
+}
+
+result<void> inbound::received_in_room(std::size_t bytes) {
+    raw_bytes_ += bytes;
+    return scan();
+}
+
+bool inbound::may_append() noexcept {
+    blocked_ = raw_bytes_ != 0 || queue_.credit() == 0;
+    return !blocked_;
+}
+
+result<void> inbound::append(pipe::block* payload, std::uint64_t payload_bytes, bool more) {
+    std::byte header[wire::zmtp::header_bytes_max];
+    const std::size_t header_bytes =
+        wire::zmtp::write_header(header, payload_bytes, more ? wire::zmtp::flag_more : 0);
+    try {
+        queue_.rope().append_external(header, header_bytes, payload, payload_bytes);
+    } catch (...) {
+        payload->drop();
+        throw;
+    }
+    finish_external(more);
+    return check_unfinished();
 }
 
 void inbound::reset() noexcept {

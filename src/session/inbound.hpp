@@ -71,6 +71,25 @@ public:
     /// @error  As received().
     result<void> feed(std::span<const std::byte> octets);
 
+    /// Memory in a row behind what was received, for frames that somebody else puts there.
+    /// @param bytes  At least this much.
+    /// @throws std::bad_alloc
+    std::span<std::byte> make_room(std::size_t bytes);
+
+    /// Takes the first `bytes` octets, whole frames, of what make_room() gave.
+    /// @error  As received().
+    result<void> received_in_room(std::size_t bytes);
+
+    /// Whether a frame may be appended: all others were taken, and there is credit. If not, it is
+    /// blocked.
+    bool may_append() noexcept;
+
+    /// Takes a frame whose payload has a block of its own; only after may_append().
+    /// @param payload  Takes over one reference.
+    /// @error message_too_large  As received().
+    /// @throws std::bad_alloc
+    result<void> append(pipe::block* payload, std::uint64_t payload_bytes, bool more);
+
     /// Whether frames wait for credit: call scan() when it came back, before reading on.
     bool is_blocked() const noexcept { return blocked_; }
 
@@ -103,6 +122,7 @@ private:
     void fill_pending(std::span<const std::byte>& octets);
     void grow_pending();
     void finish_pending_if_whole();
+    void finish_external(bool more) noexcept;
     void drop_pending() noexcept;
     result<void> check_unfinished() noexcept;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/mechanism.hpp"
 
+#include "session/curve_cipher.hpp"
+#include "session/curve_mechanism.hpp"
 #include "session/null_mechanism.hpp"
 #include "session/plain_mechanism.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -67,6 +69,10 @@ std::vector<std::byte> conversation::own_metadata() const {
     return metadata;
 }
 
+std::unique_ptr<curve_ciphers> mechanism::take_ciphers() const {
+    return nullptr;
+}
+
 std::unique_ptr<mechanism> make_mechanism(conversation& about) {
     switch (about.options.mechanism) {
     case security_mechanism::plain:
@@ -75,6 +81,10 @@ std::unique_ptr<mechanism> make_mechanism(conversation& about) {
         }
         return std::make_unique<plain_client_mechanism>(about);
     case security_mechanism::curve:
+        if (about.options.as_server) {
+            return std::make_unique<curve_server_mechanism>(about);
+        }
+        return std::make_unique<curve_client_mechanism>(about);
     case security_mechanism::null:
         break;
     }

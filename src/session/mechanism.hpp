@@ -16,6 +16,8 @@
 
 namespace zlink::session {
 
+struct curve_ciphers;
+
 /// What a mechanism asks of whoever may let the peer in.
 struct zap_question {
     std::vector<secret_text> credentials;
@@ -88,6 +90,10 @@ public:
     virtual result<void> on_admitted() = 0;
 
     virtual bool is_complete() const noexcept = 0;
+
+    /// What messages pass through from now on; null where they pass as they are.
+    /// @throws std::bad_alloc
+    virtual std::unique_ptr<curve_ciphers> take_ciphers() const;
 };
 
 /// The mechanism that `about.options` names, in its role.

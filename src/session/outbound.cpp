@@ -2,7 +2,6 @@
 #include "session/outbound.hpp"
 
 #include "base/limits.hpp"
-#include "wire/zmtp/command.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -142,39 +141,6 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     walked_ = boundary_ = sent_;
     wake_writer = release();
     return object;
-}
-
-std::size_t outbound::copy_subscriptions_as_messages(std::vector<std::byte>& out) const {
-    namespace zmtp = wire::zmtp;
-    const std::uint64_t visible = queue_.rope().published();
-    rope::cursor place = sent_;
-    while (place.position < visible && out.size() < limits::gather_bytes_max) {
-        rope::settle(place);
-        chunk& at = *place.at;
-        if (at.what == chunk::kind::control) {
-            break;
-        }
-        const std::byte* const frame = at.data() + place.offset;
-        const zmtp::frame_head head = zmtp::read_head_trusted(frame);
-        const std::byte* const body =
-            at.what == chunk::kind::external ? at.payload->data : frame + head.header_bytes;
-        const std::span<const std::byte> octets{body, head.body_bytes};
-        const auto subscription = zmtp::decode_subscription_command(octets);
-        std::byte header[zmtp::header_bytes_max];
-        if (head.command() && subscription) {
-            const std::size_t header_bytes =
-                zmtp::write_header(header, 1 + subscription->topic.size(), 0);
-            out.insert(out.end(), header, header + header_bytes);
-            out.push_back(std::byte{subscription->subscribe});
-            out.insert(out.end(), subscription->topic.begin(), subscription->topic.end());
-        } else {
-            out.insert(out.end(), frame, frame + head.header_bytes);
-            out.insert(out.end(), octets.begin(), octets.end());
-        }
-        place.offset += head.frame_bytes();
-        place.position += head.frame_bytes();
-    }
-    return place.position - sent_.position;
 }
 
 bool outbound::discard() noexcept {

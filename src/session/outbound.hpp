@@ -2,12 +2,12 @@
 #pragma once
 
 #include "pipe/message_queue.hpp"
+#include "wire/zmtp/frame.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <sys/uio.h>
-#include <vector>
 
 namespace zlink::session {
 
@@ -55,10 +55,11 @@ public:
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool discard() noexcept;
 
-    /// Appends the frames that are next to `out`, with each SUBSCRIBE and CANCEL command turned
-    /// into the message that peers of version 3.0 take instead.
-    /// @return The octets that advance() needs once all of `out` was written.
-    std::size_t copy_subscriptions_as_messages(std::vector<std::byte>& out) const;
+    /// Calls visit(const frame_head&, body) for the frames that are next, up to the next control
+    /// object, until it returns false. Needs advance() to have stopped at the end of a frame.
+    /// @return The octets of the frames for which it returned true, as advance() needs them.
+    template<class Visitor>
+    std::uint64_t visit_frames(Visitor&& visit);
 
     /// Goes back to the start of the message that was not written whole.
     void rewind() noexcept;
@@ -89,5 +90,28 @@ private:
     std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
 };
+
+template<class Visitor>
+std::uint64_t outbound::visit_frames(Visitor&& visit) {
+    goal_ = queue_.published();
+    rope::cursor place = sent_;
+    while (place.position < goal_.position) {
+        rope::settle(place);
+        auto& at = *place.at;
+        if (at.what == pipe::message_queue::chunk::kind::control) {
+            break;
+        }
+        const std::byte* const frame = at.data() + place.offset;
+        const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(frame);
+        const bool is_external = at.what == pipe::message_queue::chunk::kind::external;
+        const std::byte* const body = is_external ? at.payload->data : frame + head.header_bytes;
+        if (!visit(head, std::span<const std::byte>{body, head.body_bytes})) {
+            break;
+        }
+        place.offset += head.frame_bytes();
+        place.position += head.frame_bytes();
+    }
+    return place.position - sent_.position;
+}
 
 } // namespace zlink::session

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/outbound.hpp"
 
+#include "session/translation.hpp"
+
 #include "base/limits.hpp"
 #include "testing/queue_contents.hpp"
 
@@ -113,6 +115,15 @@ std::string cancel(std::string_view topic) {
 
 std::string text_of(const std::vector<std::byte>& octets) {
     return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+}
+
+/// Appends the frames that are next to `out`, with subscriptions as messages.
+/// @return The octets that advance() needs.
+std::size_t translate(zlink::session::outbound& from, std::vector<std::byte>& out) {
+    zlink::session::translation one{nullptr, true};
+    one.fill(from);
+    out.insert(out.end(), one.unsent().begin(), one.unsent().end());
+    return one.on_sent(one.unsent().size());
 }
 
 } // namespace
@@ -378,13 +389,13 @@ TEST_SUITE("session") {
         by.send(subscribe("behind control"), command);
 
         std::vector<std::byte> out;
-        const std::size_t source_bytes = by.out.copy_subscriptions_as_messages(out);
+        const std::size_t source_bytes = translate(by.out, out);
         CHECK(text_of(out) == expected);
         (void)by.out.advance(source_bytes);
         out.clear();
-        CHECK(by.out.copy_subscriptions_as_messages(out) == 0);
+        CHECK(translate(by.out, out) == 0);
         CHECK(by.take_control());
-        CHECK(by.out.copy_subscriptions_as_messages(out) != 0);
+        CHECK(translate(by.out, out) != 0);
         CHECK(text_of(out) == on_wire("\x01"
                                       "behind control"));
     }
@@ -399,7 +410,7 @@ TEST_SUITE("session") {
         std::string all;
         while (!by.out.is_empty()) {
             std::vector<std::byte> out;
-            const std::size_t source_bytes = by.out.copy_subscriptions_as_messages(out);
+            const std::size_t source_bytes = translate(by.out, out);
             CHECK(out.size() < limits::gather_bytes_max + 5010);
             all += text_of(out);
             (void)by.out.advance(source_bytes);
@@ -413,7 +424,7 @@ TEST_SUITE("session") {
         by.send(subscribe("two"), command);
         by.queue.mark_writer_asleep();
         std::vector<std::byte> out;
-        const bool wakes = by.out.advance(by.out.copy_subscriptions_as_messages(out));
+        const bool wakes = by.out.advance(translate(by.out, out));
         CHECK((wakes || by.out.return_credit()));
         CHECK(by.queue.credit() == 2);
     }
@@ -424,7 +435,7 @@ TEST_SUITE("session") {
         by.send(subscribe("two"), command);
         by.queue.mark_writer_asleep();
         std::vector<std::byte> out;
-        bool wakes = by.out.advance(by.out.copy_subscriptions_as_messages(out));
+        bool wakes = by.out.advance(translate(by.out, out));
         by.out.rewind();
         CHECK(by.out.is_empty());
         wakes = by.out.return_credit() || wakes;

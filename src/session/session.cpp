@@ -279,7 +279,16 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (!end_ && !make_pipe()) {
         return finish();
     }
-    translates_subscriptions_ = speaks_subscriptions() && !handshake_->has_subscribe_command();
+    const bool subscribes_by_message =
+        speaks_subscriptions() && !handshake_->has_subscribe_command();
+    const std::unique_ptr<curve_ciphers> ciphers = handshake_->take_ciphers();
+    if (ciphers || subscribes_by_message) {
+        translation_ = std::make_unique<translation>(ciphers ? &ciphers->sealer : nullptr,
+                                                     subscribes_by_message);
+    }
+    if (ciphers) {
+        input_ = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+    }
     announce_peer();
     tell(connection_event::handshake_succeeded, 0);
     handshake_.reset();
@@ -290,7 +299,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (options().heartbeat_interval > 0) {
         start_heartbeat();
     }
-    const result<void> fed = inbound_->feed(rest);
+    const result<void> fed = input_ ? input_->feed(rest, *inbound_) : inbound_->feed(rest);
     deliver_inbound();
     if (!fed) {
         return lost(fed.error());
@@ -349,7 +358,8 @@ void session::read_messages() {
             return;
         }
         iovec parts[2];
-        const std::size_t count = inbound_->prepare(thread_.scratch(), parts);
+        const std::size_t count = input_ ? input_->prepare(thread_.scratch(), parts)
+                                         : inbound_->prepare(thread_.scratch(), parts);
         const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
         const io_outcome outcome = stream_->try_read({parts, count});
         if (outcome.what == io_outcome::status::would_block) {
@@ -363,7 +373,8 @@ void session::read_messages() {
         }
         turn_bytes += outcome.bytes;
         thread_.count_moved(outcome.bytes);
-        const result<void> taken = inbound_->received(outcome.bytes);
+        const result<void> taken =
+            input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         deliver_inbound();
         if (!taken) {
             return lost(taken.error());
@@ -454,15 +465,18 @@ void session::on_silence() noexcept {
     lost(static_cast<errc>(ETIMEDOUT));
 }
 
-/// Sends a command of our own before the next frame, unless too many wait already.
+/// Sends a command of our own, soon, unless too many wait already.
 /// @param body  At most 255 octets.
 void session::send_command(std::span<const std::byte> body) {
-    if (prefix_.size() >= prefix_bytes_max) {
-        return;
+    if (translation_ && translation_->seals_commands()) {
+        if (translation_->command_bytes() < prefix_bytes_max) {
+            translation_->append_command(body);
+        }
+    } else if (prefix_.size() < prefix_bytes_max) {
+        prefix_.push_back(std::byte{zmtp::flag_command});
+        prefix_.push_back(static_cast<std::byte>(body.size()));
+        prefix_.insert(prefix_.end(), body.begin(), body.end());
     }
-    prefix_.push_back(std::byte{zmtp::flag_command});
-    prefix_.push_back(static_cast<std::byte>(body.size()));
-    prefix_.insert(prefix_.end(), body.begin(), body.end());
     thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
 }
 
@@ -477,7 +491,8 @@ void session::write_some() {
         return;
     }
     std::size_t turns = 0;
-    while (write_prefix() && state_ == session_state::traffic && write_rope()) {
+    while (write_prefix() && state_ == session_state::traffic && write_translated() &&
+           write_rope()) {
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
             return;
@@ -491,7 +506,7 @@ bool session::write_prefix() {
         return true;
     }
     // What was begun, a frame or the prefix itself, is finished first.
-    const bool inside_frame = translated_sent_bytes_ != 0 ||
+    const bool inside_frame = (translation_ && translation_->is_begun()) ||
                               (state_ == session_state::traffic && outbound_->frame_rest() != 0);
     if (prefix_sent_bytes_ == 0 && inside_frame) {
         return true;
@@ -522,19 +537,14 @@ bool session::write_rope() {
         tire_outbound();
         return false;
     }
-    if (translates_subscriptions_) {
-        return write_translated();
+    if (translation_) {
+        translation_->fill(*outbound_);
+        return !translation_->is_empty() || write_after_rope();
     }
     std::array<iovec, limits::gather_count_max> parts;
     std::size_t count = outbound_->gather(parts);
     if (count == 0) {
-        if (!outbound_->is_empty()) {
-            skip_stale_subscriptions();
-            return true;
-        }
-        tire_outbound();
-        finish_if_drained();
-        return false;
+        return write_after_rope();
     }
     if (!prefix_.empty()) {
         // Only to the end of the frame: then the prefix has its turn.
@@ -561,36 +571,39 @@ bool session::write_rope() {
     return true;
 }
 
-bool session::write_translated() {
-    if (translated_.empty()) {
-        translated_source_bytes_ = outbound_->copy_subscriptions_as_messages(translated_);
-        if (translated_.empty()) {
-            if (!outbound_->is_empty()) {
-                skip_stale_subscriptions();
-                return true;
-            }
-            tire_outbound();
-            finish_if_drained();
-            return false;
-        }
+/// There is no frame to write: at the end of the rope, or before a control object.
+/// @return Whether to go on.
+bool session::write_after_rope() {
+    if (!outbound_->is_empty()) {
+        skip_stale_subscriptions();
+        return true;
     }
-    const iovec part{translated_.data() + translated_sent_bytes_,
-                     translated_.size() - translated_sent_bytes_};
+    tire_outbound();
+    finish_if_drained();
+    return false;
+}
+
+/// @return Whether the rope may be written: nothing translated precedes it.
+bool session::write_translated() {
+    if (!translation_ || translation_->is_empty()) {
+        return true;
+    }
+    const auto octets = translation_->unsent();
+    const iovec part{const_cast<std::byte*>(octets.data()), octets.size()};
     const io_outcome outcome = stream_->try_write({&part, 1});
     if (outcome.what == io_outcome::status::failed) {
         on_write_failed(outcome.error);
         return false;
     }
-    translated_sent_bytes_ += outcome.bytes;
-    if (translated_sent_bytes_ < translated_.size()) {
+    thread_.count_moved(outcome.bytes);
+    keep_warm(out_warmth_);
+    if (const std::uint64_t done = translation_->on_sent(outcome.bytes);
+        done != 0 && outbound_->advance(done)) {
+        wake_writer();
+    }
+    if (!translation_->is_empty()) {
         stream_->wait_writable(*this);
         return false;
-    }
-    translated_.clear();
-    translated_sent_bytes_ = 0;
-    keep_warm(out_warmth_);
-    if (outbound_->advance(translated_source_bytes_)) {
-        wake_writer();
     }
     return true;
 }
@@ -696,12 +709,18 @@ void session::on_settled() noexcept {
     });
 }
 
+/// Takes what was received before there was credit for it.
+result<void> session::scan_inbound() {
+    const result<void> scanned = inbound_->scan();
+    return scanned && input_ ? input_->resume(*inbound_) : scanned;
+}
+
 void session::resume_inbound() {
     in_rest_ = wakefulness::awake;
     if (state_ != session_state::traffic) {
         return;
     }
-    const result<void> scanned = inbound_->scan();
+    const result<void> scanned = scan_inbound();
     deliver_inbound();
     if (!scanned) {
         return lost(scanned.error());
@@ -753,7 +772,8 @@ void session::on_linger_over() noexcept {
 }
 
 bool session::has_unsent() const noexcept {
-    return !outbound_->is_empty() || !prefix_.empty() || !translated_.empty();
+    return !outbound_->is_empty() || !prefix_.empty() ||
+           (translation_ && !translation_->is_empty());
 }
 
 void session::finish_if_drained() {
@@ -783,6 +803,12 @@ bool session::on_sweep() noexcept {
     };
     if (has_cooled(in_warmth_) && inbound_->is_idle()) {
         end_->trim();
+        if (input_) {
+            input_->trim();
+        }
+    }
+    if (out_warmth_ == warmth::warm && translation_) {
+        translation_->trim();
     }
     // Going out, the memory is the socket's.
     if (has_cooled(out_warmth_) && out_rest_ == wakefulness::asleep) {
@@ -833,8 +859,14 @@ void session::lost(errc reason) noexcept {
     stop_heartbeat();
     prefix_.clear();
     prefix_sent_bytes_ = 0;
-    translated_.clear();
-    translated_sent_bytes_ = 0;
+    if (translation_) {
+        if (const std::uint64_t done = translation_->abandon();
+            done != 0 && outbound_->advance(done)) {
+            wake_writer();
+        }
+        translation_.reset();
+    }
+    input_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialer_ || reason == errc::permission_denied ||

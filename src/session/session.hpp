@@ -9,10 +9,12 @@
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
 #include "runtime/one_shot.hpp"
+#include "session/curve_input.hpp"
 #include "session/handshake.hpp"
 #include "session/heartbeat.hpp"
 #include "session/inbound.hpp"
 #include "session/outbound.hpp"
+#include "session/translation.hpp"
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
@@ -137,11 +139,13 @@ private:
     void send_command(std::span<const std::byte> body);
     void read_handshake();
     void read_messages();
+    result<void> scan_inbound();
     void deliver_inbound();
     void write_some();
     bool write_prefix();
     bool write_rope();
     bool write_translated();
+    bool write_after_rope();
     void on_write_failed(int error);
     bool skip_stale_subscriptions();
     bool rouse_outbound() noexcept;
@@ -189,15 +193,13 @@ private:
 
     std::vector<std::byte> prefix_; ///< To be written before the next frame.
     std::size_t prefix_sent_bytes_ = 0;
-    std::vector<std::byte> translated_; ///< Frames in the form of a 3.0 peer, being written.
-    std::size_t translated_sent_bytes_ = 0;
-    std::size_t translated_source_bytes_ = 0;
+    std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
+    std::unique_ptr<curve_input> input_;       ///< Null where it is filled as it is read.
 
     session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t { open, closing } phase_ = phase::open;
     bool is_writable_ = true;           ///< No write has failed on this connection.
     bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
-    bool translates_subscriptions_ = false;
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.
     enum class warmth : std::uint8_t {

@@ -93,6 +93,10 @@ class Worker(threading.Thread):
     def do_thread_count(self):
         return len(os.listdir("/proc/self/task"))
 
+    def do_make_keys(self):
+        public, secret = zmq.curve_keypair()
+        return zmq.has("curve") and len(public) == 40 and zmq.curve_public(secret) == public
+
     # A socket's commands.
 
     def do_open(self, kind, **options):
@@ -132,6 +136,12 @@ class Worker(threading.Thread):
         if timeout is not None:
             self.socket.set(zmq.RCVTIMEO, timeout)
         return encode(self.socket.recv_multipart(0 if wait else zmq.DONTWAIT))
+
+    def do_recv_properties(self, names, timeout=10000):
+        """Properties of the next frame."""
+        self.socket.set(zmq.RCVTIMEO, timeout)
+        received = self.socket.recv(copy=False)
+        return [received.get(name) for name in names]
 
     def do_send_part(self, part, more, wait=True):
         flags = (zmq.SNDMORE if more else 0) | (0 if wait else zmq.DONTWAIT)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "pipe/buffer_pool.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace zlink::pipe {
+
+/// Octets in a row that grow at the end, in memory of the buffer pool that nobody fills beforehand.
+class octet_buffer {
+public:
+    octet_buffer() noexcept = default;
+    octet_buffer(octet_buffer&& from) noexcept
+        : memory_(std::exchange(from.memory_, {})), bytes_(std::exchange(from.bytes_, 0)) {}
+    octet_buffer& operator=(octet_buffer&& from) noexcept {
+        std::swap(memory_, from.memory_);
+        std::swap(bytes_, from.bytes_);
+        return *this;
+    }
+    ~octet_buffer() { release(); }
+
+    /// Room for `bytes` octets behind those that are there.
+    /// @throws std::bad_alloc  Nothing changed.
+    std::byte* reserve(std::size_t bytes) {
+        if (memory_.bytes - bytes_ < bytes) {
+            grow(bytes);
+        }
+        return data() + bytes_;
+    }
+    /// Appends the first `bytes` octets of what reserve() returned.
+    void commit(std::size_t bytes) noexcept { bytes_ += bytes; }
+
+    /// @throws std::bad_alloc  Nothing changed.
+    void append(std::span<const std::byte> octets) {
+        if (!octets.empty()) {
+            std::memcpy(reserve(octets.size()), octets.data(), octets.size());
+            commit(octets.size());
+        }
+    }
+
+    std::byte* data() noexcept { return static_cast<std::byte*>(memory_.memory); }
+    std::span<const std::byte> view() const noexcept {
+        return {static_cast<const std::byte*>(memory_.memory), bytes_};
+    }
+    std::size_t size() const noexcept { return bytes_; }
+    bool empty() const noexcept { return bytes_ == 0; }
+    std::size_t capacity() const noexcept { return memory_.bytes; }
+
+    /// Forgets the octets, and keeps the memory.
+    void clear() noexcept { bytes_ = 0; }
+
+    /// Gives the memory back.
+    void release() noexcept {
+        if (memory_.memory != nullptr) {
+            give_buffer(memory_);
+        }
+        memory_ = {};
+        bytes_ = 0;
+    }
+
+private:
+    void grow(std::size_t bytes) {
+        const pooled_buffer larger = take_buffer(std::max(bytes_ + bytes, 2 * memory_.bytes));
+        if (memory_.memory != nullptr) {
+            std::memcpy(larger.memory, memory_.memory, bytes_);
+            give_buffer(memory_);
+        }
+        memory_ = larger;
+    }
+
+    pooled_buffer memory_{};
+    std::size_t bytes_ = 0;
+};
+
+} // namespace zlink::pipe

@@ -1,0 +1,184 @@
+"""PLAIN, CURVE and ZAP between stock pyzmq and zlink, each as server and as client, bound at either end."""
+
+import pytest
+
+from driver import PeerError, encoded
+from exchange import PATTERNS
+
+# Keys of the CURVE specification's examples (26/CURVEZMQ), in Z85.
+SERVER_PUBLIC = b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+SERVER_SECRET = b"JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
+CLIENT_PUBLIC = b"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
+CLIENT_SECRET = b"D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+
+PLAIN_SERVER = {"PLAIN_SERVER": 1, "ZAP_DOMAIN": b"global"}
+PLAIN_CLIENT = {"PLAIN_USERNAME": b"joe", "PLAIN_PASSWORD": b"secret"}
+CURVE_SERVER = {"CURVE_SERVER": 1, "CURVE_SECRETKEY": SERVER_SECRET}
+CURVE_CLIENT = {
+    "CURVE_PUBLICKEY": CLIENT_PUBLIC,
+    "CURVE_SECRETKEY": CLIENT_SECRET,
+    "CURVE_SERVERKEY": SERVER_PUBLIC,
+}
+SIDES = [("zlink", "stock"), ("stock", "zlink"), ("zlink", "zlink")]
+
+
+def open_pair(peers, wildcard, sides, security, kinds, binder="server"):
+    """Two connected sockets of the kinds, the first one's process being the server of the mechanism."""
+    (first_kind, first_options, second_kind, second_options) = kinds
+    server_options, client_options = security
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    first = server_process.socket(first_kind, **first_options, **server_options)
+    second = client_process.socket(second_kind, **second_options, **client_options)
+    binding, connecting = (first, second) if binder == "server" else (second, first)
+    connecting.connect(binding.bind(wildcard("tcp")))
+    return first, second
+
+
+@pytest.mark.parametrize("binder", ["server", "client"])
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_curve_carries_every_pattern(pattern, sides, binder, peers, wildcard):
+    *kinds, exchange = PATTERNS[pattern]
+    first, second = open_pair(
+        peers, wildcard, sides, (CURVE_SERVER, CURVE_CLIENT), kinds, binder
+    )
+    exchange(first, second)
+
+
+class Handler:
+    """The ZAP handler of a process, whose replies are the test's."""
+
+    def __init__(self, process):
+        self._socket = process.socket("REP")
+        self._socket.bind("inproc://zeromq.zap.01")
+
+    def question(self):
+        return self._socket.recv()
+
+    def reply(self, *frames):
+        self._socket.send(*frames)
+
+    def decide(self, status, user=b"user", metadata=b""):
+        question = self.question()
+        self.reply(b"1.0", question[1], status, b"text", user, metadata)
+        return question
+
+
+def guarded_server(process, **options):
+    return Handler(process), process.socket("PULL", **options)
+
+
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_plain_asks_zap_who_may_enter(sides, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    handler, server = guarded_server(server_process, ROUTING_ID=b"me", **PLAIN_SERVER)
+    client = client_process.socket("PUSH", **PLAIN_CLIENT)
+    client.connect(server.bind(wildcard("tcp")))
+    asked = handler.decide(b"200", b"user", b"\x05Hello\0\0\0\x05World")
+    assert asked == [b"1.0", b"1", b"global", b"127.0.0.1", b"me", b"PLAIN", b"joe", b"secret"]
+    client.send(b"hello")
+    assert server.call("recv_properties", names=["User-Id", "Hello", "Socket-Type"]) == [
+        "user",
+        "World",
+        "PUSH",
+    ]
+
+
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_curve_shows_zap_the_clients_key(sides, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    handler, server = guarded_server(server_process, ZAP_DOMAIN=b"global", **CURVE_SERVER)
+    client = client_process.socket("PUSH", **CURVE_CLIENT)
+    client.connect(server.bind(wildcard("tcp")))
+    *_, mechanism, key = handler.decide(b"200")
+    assert (mechanism, key) == (
+        b"CURVE",
+        bytes.fromhex("bb88471d65e2659b30c55a5321cebb5aab2b70a398645c26dca2b2fcb43fc518"),
+    )
+    client.send(b"hello")
+    assert server.call("recv_properties", names=["User-Id"]) == ["user"]
+
+
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_null_with_a_domain_asks_zap(sides, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    handler, server = guarded_server(server_process, ZAP_DOMAIN=b"global")
+    client = client_process.socket("PUSH")
+    client.connect(server.bind(wildcard("tcp")))
+    assert handler.decide(b"200")[5:] == [b"NULL"]
+    client.send(b"hello")
+    assert server.call("recv_properties", names=["User-Id"]) == ["user"]
+
+
+@pytest.mark.parametrize("security", ["PLAIN", "CURVE"])
+@pytest.mark.parametrize("status", [b"400", b"500"])
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_who_is_refused_stays_outside(sides, status, security, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    secured = {
+        "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT),
+        "CURVE": ({"ZAP_DOMAIN": b"global", **CURVE_SERVER}, CURVE_CLIENT),
+    }[security]
+    handler, server = guarded_server(server_process, **secured[0])
+    client = client_process.socket("PUSH", IMMEDIATE=1, **secured[1])
+    client.connect(server.bind(wildcard("tcp")))
+    handler.decide(status)
+    with pytest.raises(PeerError) as failure:
+        client.call("send", parts=encoded([b"hello"]), timeout=100)
+    assert failure.value.errno == "EAGAIN"
+
+
+# libzmq's server leaves who should come again connected, and says nothing.
+@pytest.mark.parametrize("security", ["PLAIN", "CURVE", "NULL"])
+@pytest.mark.parametrize("sides", [("zlink", "stock"), ("zlink", "zlink")], ids="-".join)
+def test_who_fails_for_now_comes_again(sides, security, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    secured = {
+        "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT),
+        "CURVE": ({"ZAP_DOMAIN": b"global", **CURVE_SERVER}, CURVE_CLIENT),
+        "NULL": ({"ZAP_DOMAIN": b"global"}, {}),
+    }[security]
+    handler, server = guarded_server(server_process, **secured[0])
+    client = client_process.socket("PUSH", **secured[1])
+    client.connect(server.bind(wildcard("tcp")))
+    handler.decide(b"300")
+    handler.decide(b"200")
+    client.send(b"hello")
+    assert server.recv() == [b"hello"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"CURVE_SERVERKEY": CLIENT_PUBLIC},
+        {"CURVE_PUBLICKEY": SERVER_PUBLIC},
+        {"CURVE_SECRETKEY": SERVER_SECRET},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_a_wrong_key_opens_nothing(sides, wrong, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    server = server_process.socket("PULL", **CURVE_SERVER)
+    client = client_process.socket("PUSH", IMMEDIATE=1, **{**CURVE_CLIENT, **wrong})
+    client.connect(server.bind(wildcard("tcp")))
+    with pytest.raises(PeerError) as failure:
+        client.call("send", parts=encoded([b"hello"]), timeout=100)
+    assert failure.value.errno == "EAGAIN"
+
+
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+def test_other_mechanisms_do_not_meet(sides, peers, wildcard):
+    server_process, client_process = peers(sides[0]), peers(sides[1])
+    server = server_process.socket("PULL", **CURVE_SERVER)
+    endpoint = server.bind(wildcard("tcp"))
+    for options in ({}, PLAIN_CLIENT):
+        client = client_process.socket("PUSH", IMMEDIATE=1, **options)
+        client.connect(endpoint)
+        with pytest.raises(PeerError) as failure:
+            client.call("send", parts=encoded([b"hello"]), timeout=100)
+        assert failure.value.errno == "EAGAIN"
+
+
+def test_keys_are_made_and_derived(peers):
+    assert peers("zlink").call("make_keys")
