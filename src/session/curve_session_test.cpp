@@ -218,6 +218,42 @@ TEST_SUITE("session") {
         CHECK(peer.received() == texts{"!\4PONGabc"});
     }
 
+    TEST_CASE("curve: heartbeats of our own are sealed too, and answers to them are understood") {
+        const key_ring keys;
+        socket_options beating = server_of(keys);
+        beating.heartbeat_interval = 1;
+        beating.heartbeat_timeout = 10'000;
+        session_harness one{beating};
+        scripted_stream& stream = one.accept();
+        far_end peer{one, stream, client_of(keys)};
+        peer.converse();
+        REQUIRE(peer.is_complete());
+        for (int count = 0; count < 3; ++count) {
+            const std::size_t before = stream.written().size();
+            one.run_until([&] { return stream.written().size() > before; });
+            one.send("between");
+            one.run();
+            one.peer_sends(peer.sealed("\4PONG", zmtp::flag_command));
+        }
+        texts received = peer.received();
+        CHECK(std::erase(received, std::string("!\4PING\0\0", 8)) >= 3);
+        CHECK(received == texts{"between", "between", "between"});
+        CHECK(!one.is_gone());
+    }
+
+    TEST_CASE("curve: who falls silent is noticed") {
+        const key_ring keys;
+        socket_options beating = server_of(keys);
+        beating.heartbeat_interval = 1;
+        session_harness one{beating};
+        scripted_stream& stream = one.accept();
+        far_end peer{one, stream, client_of(keys)};
+        peer.converse();
+        one.run_until([&] { return one.is_gone(); });
+        CHECK(stream.is_closed());
+        CHECK(one.failures().empty());
+    }
+
     TEST_CASE("curve: waits for credit, and goes on where it was") {
         const key_ring keys;
         socket_options options = server_of(keys);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
+#include "watcher.hpp"
 #include "zap_handler.hpp"
 
 #include <cerrno>
@@ -71,6 +72,38 @@ TEST_SUITE("security") {
             CHECK(each->send(message{"hello"}) == EAGAIN);
         }
         CHECK(server.recv_error() == EAGAIN);
+    }
+
+    TEST_CASE("plain: monitors on both sides tell that ZAP refused, and the client stays away") {
+        context owner;
+        zap_handler handler{owner, always("400")};
+        socket server = plain_server(owner);
+        socket client = plain_client(owner, "wrong");
+        constexpr int endings =
+            ZLINK_EVENT_HANDSHAKE_SUCCEEDED | ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+            ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZLINK_EVENT_HANDSHAKE_FAILED_AUTH |
+            ZLINK_EVENT_DISCONNECTED | ZLINK_EVENT_CONNECT_RETRIED;
+        watcher of_server{owner, server, endings};
+        watcher of_client{owner, client, endings};
+        const std::string endpoint = server.bind(transport::tcp);
+        client.connect(endpoint);
+        for (watcher* const each : {&of_server, &of_client}) {
+            CHECK(each->expect(ZLINK_EVENT_HANDSHAKE_FAILED_AUTH, endpoint) == 400);
+            each->expect(ZLINK_EVENT_DISCONNECTED, endpoint);
+            CHECK(each->is_silent());
+        }
+    }
+
+    TEST_CASE("plain: a monitor tells that there is no handler") {
+        context owner;
+        socket server = plain_server(owner);
+        socket client = plain_client(owner);
+        watcher watched{owner, server,
+                        ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZLINK_EVENT_DISCONNECTED};
+        const std::string endpoint = server.bind(transport::tcp);
+        client.connect(endpoint);
+        CHECK(watched.expect(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL, endpoint) == EFAULT);
+        watched.expect(ZLINK_EVENT_DISCONNECTED, endpoint);
     }
 
     TEST_CASE("plain: without a handler nobody gets in") {
