@@ -11,7 +11,7 @@ namespace zlink::session {
 /// crypto_stream_salsa20 gives for one message at a time. Short messages have a nonce, and so a
 /// keystream, of their own each; blocks of different messages are made side by side here.
 ///
-/// No branch and no address depends on the key (docs/adr/0005).
+/// No branch and no address depends on the key (docs/adr/0006).
 namespace salsa20 {
 
 inline constexpr std::size_t block_bytes = 64;
