@@ -53,7 +53,7 @@ private:
 int dial(const std::string& endpoint) {
     boost::asio::io_context reactor;
     const dialer_ptr dialer = make_dialer(reactor, *decode_endpoint(endpoint, endpoint_use::dial),
-                                          std::make_shared<const socket_options>());
+                                          std::make_shared<const socket_options>(), nullptr);
     std::optional<int> error;
     dialer->start([&](const result<stream_ptr>& made) {
         error = made ? 0 : static_cast<int>(made.error());
