@@ -240,7 +240,7 @@ std::shared_ptr<session::session_origin> socket::make_origin() {
 }
 
 result<void> socket::bind_network(const endpoint& where, std::string_view address) {
-    result<transport::listening> opened = transport::open_listening(where, options_);
+    result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
         monitored_->on_connection_event(connection_event::bind_failed,
                                         static_cast<int>(opened.error()),

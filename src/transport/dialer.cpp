@@ -213,13 +213,9 @@ dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
     }
     endpoint proxy = *socks_proxy_of(*options);
     proxy.source = target.source;
-    wire::socks_request wanted{.host = std::move(target.address.host),
-                               .port = target.address.port,
-                               .username = options->socks_username,
-                               .password = options->socks_password};
     dialer_ptr to_proxy{
-        new descriptor_dialer(reactor, std::move(proxy), text, std::move(options), observer)};
-    return make_socks_dialer(std::move(to_proxy), std::move(wanted), std::move(text),
+        new descriptor_dialer(reactor, std::move(proxy), std::move(text), options, observer)};
+    return make_socks_dialer(reactor, std::move(to_proxy), target, std::move(options),
                              std::move(observer));
 }
 

@@ -24,7 +24,8 @@ errc last_error() noexcept {
     return static_cast<errc>(errno);
 }
 
-result<listening> listen_at(const socket_address& address, const socket_options& options) {
+result<listening> listen_at(const socket_address& address, const socket_options& options,
+                            connection_observer& observer) {
     const result<int> created = open_socket(address.family(), options);
     if (!created) {
         return created.error();
@@ -38,6 +39,7 @@ result<listening> listen_at(const socket_address& address, const socket_options&
         ::listen(descriptor, options.backlog) != 0) {
         const errc error = last_error();
         ::close(descriptor);
+        observer.on_connection_event(connection_event::closed, descriptor, {});
         return error;
     }
     listening opened;
@@ -47,7 +49,8 @@ result<listening> listen_at(const socket_address& address, const socket_options&
 }
 
 /// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
-result<listening> listen_at_path(const std::string& path, const socket_options& options) {
+result<listening> listen_at_path(const std::string& path, const socket_options& options,
+                                 connection_observer& observer) {
     const result<socket_address> address = unix_address(path);
     if (!address) {
         return address.error();
@@ -58,7 +61,7 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
             ::unlink(path.c_str());
         }
     }
-    result<listening> opened = listen_at(*address, options);
+    result<listening> opened = listen_at(*address, options, observer);
     if (opened && path[0] != '@') {
         opened->unlink_path = path;
         struct stat made;
@@ -72,6 +75,14 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
 
 /// Takes over a descriptor of the application's that listens, whatever the endpoint says.
 result<listening> listen_with(int descriptor) {
+    int listens = 0;
+    socklen_t listens_bytes = sizeof listens;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0) {
+        return last_error();
+    }
+    if (listens == 0) {
+        return errc::invalid_argument; // It would never be quiet, and nobody could connect.
+    }
     const int flags = ::fcntl(descriptor, F_GETFL);
     if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) {
         return last_error();
@@ -85,14 +96,15 @@ result<listening> listen_with(int descriptor) {
     return opened;
 }
 
-result<listening> listen_at_chosen_path(const socket_options& options) {
+result<listening> listen_at_chosen_path(const socket_options& options,
+                                        connection_observer& observer) {
     const char* const temporary = std::getenv("TMPDIR");
     std::string folder =
         (temporary != nullptr ? std::string{temporary} : std::string{"/tmp"}) + "/zlinkXXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) {
         return last_error();
     }
-    result<listening> opened = listen_at_path(folder + "/socket", options);
+    result<listening> opened = listen_at_path(folder + "/socket", options, observer);
     if (opened) {
         opened->unlink_folder = folder;
     } else {
@@ -103,13 +115,14 @@ result<listening> listen_at_chosen_path(const socket_options& options) {
 
 } // namespace
 
-result<listening> open_listening(const endpoint& where, const socket_options& options) {
+result<listening> open_listening(const endpoint& where, const socket_options& options,
+                                 connection_observer& observer) {
     if (options.use_descriptor >= 0) {
         return listen_with(options.use_descriptor);
     }
     if (where.via == scheme::ipc) {
-        return where.path == "*" ? listen_at_chosen_path(options)
-                                 : listen_at_path(where.path, options);
+        return where.path == "*" ? listen_at_chosen_path(options, observer)
+                                 : listen_at_path(where.path, options, observer);
     }
     auto address = local_address(where.address, options.ipv6);
     if (!address) {
@@ -118,11 +131,11 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
     if (!address) {
         return static_cast<errc>(ENODEV);
     }
-    result<listening> opened = listen_at(*address, options);
+    result<listening> opened = listen_at(*address, options, observer);
     if (!opened && opened.error() == static_cast<errc>(EAFNOSUPPORT) && options.ipv6 &&
         where.address.host == "*") {
         // A system without IPv6 still has its IPv4 wildcard.
-        return listen_at(*local_address(where.address, false), options);
+        return listen_at(*local_address(where.address, false), options, observer);
     }
     return opened;
 }

@@ -28,11 +28,14 @@ struct listening {
 };
 
 /// Starts to listen at `where`, or with ZMQ_USE_FD where that descriptor does already.
+/// @param observer          Is told of a descriptor that was opened in vain.
 /// @error address_in_use    Somebody listens there.
-/// @error invalid_argument  There is no such host or interface (ENODEV, as libzmq says it).
+/// @error invalid_argument  ZMQ_USE_FD does not listen. There is no such host or interface (ENODEV,
+///                          as libzmq says it).
 /// @error not_a_socket      ZMQ_USE_FD is no tcp or unix socket.
 /// @error                   Else what the system says.
-result<listening> open_listening(const endpoint& where, const socket_options& options);
+result<listening> open_listening(const endpoint& where, const socket_options& options,
+                                 connection_observer& observer);
 
 /// Takes connections from a listening descriptor. When descriptors run out it pauses and goes on
 /// later.

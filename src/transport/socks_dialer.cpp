@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/socks_dialer.hpp"
 
+#include "runtime/one_shot.hpp"
+#include "wire/socks.hpp"
+
 #include <array>
+#include <cerrno>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace zlink::transport {
@@ -12,10 +17,12 @@ namespace {
 
 class socks_dialer final : public dialer {
 public:
-    socks_dialer(dialer_ptr to_proxy, wire::socks_request wanted, std::string target_text,
+    socks_dialer(boost::asio::io_context& reactor, dialer_ptr to_proxy, const endpoint& target,
+                 std::shared_ptr<const socket_options> options,
                  std::shared_ptr<connection_observer> observer)
-        : to_proxy_(std::move(to_proxy)), wanted_(std::move(wanted)),
-          target_text_(std::move(target_text)), observer_(std::move(observer)) {}
+        : reactor_(reactor), to_proxy_(std::move(to_proxy)), host_(target.address),
+          target_text_(target.text()), options_(std::move(options)),
+          observer_(std::move(observer)) {}
 
     void start(outcome_handler handler) override;
     void stop() noexcept override;
@@ -32,15 +39,19 @@ private:
         boost::intrusive_ptr<socks_dialer> owner_;
     };
 
-    void begin(stream_ptr connected);
+    void begin(stream_ptr connected) noexcept;
+    result<void> greet();
     void go_on() noexcept;
+    void on_too_late() noexcept;
     bool write();
     bool read();
     void finish(result<void> outcome);
 
+    boost::asio::io_context& reactor_;
     dialer_ptr to_proxy_;
-    wire::socks_request wanted_;
+    host_address host_;
     std::string target_text_;
+    std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
     outcome_handler handler_;
     stream_ptr stream_; ///< To the proxy, during the exchange.
@@ -48,6 +59,7 @@ private:
     std::array<std::byte, 257> received_; ///< The longest answer: a name and a port.
     std::size_t received_bytes_ = 0;
     std::size_t sent_bytes_ = 0;
+    runtime::one_shot timer_; ///< During the exchange.
 };
 
 void socks_dialer::start(outcome_handler handler) {
@@ -63,6 +75,7 @@ void socks_dialer::start(outcome_handler handler) {
 
 void socks_dialer::stop() noexcept {
     handler_ = nullptr;
+    timer_.stop();
     to_proxy_->stop();
     if (stream_) {
         if (observer_) {
@@ -74,15 +87,37 @@ void socks_dialer::stop() noexcept {
     }
 }
 
-void socks_dialer::begin(stream_ptr connected) {
+void socks_dialer::begin(stream_ptr connected) noexcept {
     stream_ = std::move(connected);
-    auto made = wire::socks_exchange::make(wanted_);
+    try {
+        if (const result<void> greeted = greet(); !greeted) {
+            return finish(greeted);
+        }
+    } catch (const std::bad_alloc&) {
+        return finish(errc::no_memory);
+    }
+    go_on();
+}
+
+result<void> socks_dialer::greet() {
+    auto made = wire::socks_exchange::make({.host = host_.host,
+                                            .port = host_.port,
+                                            .username = options_->socks_username,
+                                            .password = options_->socks_password});
     if (!made) {
-        return finish(made.error());
+        return made.error();
     }
     exchange_.emplace(std::move(*made));
     received_bytes_ = sent_bytes_ = 0;
-    go_on();
+    if (options_->handshake_interval > 0) {
+        timer_.start(reactor_, milliseconds(options_->handshake_interval),
+                     boost::intrusive_ptr<socks_dialer>(this), &socks_dialer::on_too_late);
+    }
+    return {};
+}
+
+void socks_dialer::on_too_late() noexcept {
+    finish(static_cast<errc>(ETIMEDOUT));
 }
 
 /// Writes and reads as far as that is possible now.
@@ -149,6 +184,7 @@ void socks_dialer::finish(result<void> outcome) {
     if (!handler) {
         return;
     }
+    timer_.stop();
     if (outcome) {
         return handler(std::exchange(stream_, nullptr));
     }
@@ -158,11 +194,11 @@ void socks_dialer::finish(result<void> outcome) {
 
 } // namespace
 
-dialer_ptr make_socks_dialer(dialer_ptr to_proxy, wire::socks_request wanted,
-                             std::string target_text,
+dialer_ptr make_socks_dialer(boost::asio::io_context& reactor, dialer_ptr to_proxy,
+                             const endpoint& target, std::shared_ptr<const socket_options> options,
                              std::shared_ptr<connection_observer> observer) {
-    return dialer_ptr{new socks_dialer(std::move(to_proxy), std::move(wanted),
-                                       std::move(target_text), std::move(observer))};
+    return dialer_ptr{new socks_dialer(reactor, std::move(to_proxy), target, std::move(options),
+                                       std::move(observer))};
 }
 
 } // namespace zlink::transport

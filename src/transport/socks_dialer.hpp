@@ -2,19 +2,17 @@
 #pragma once
 
 #include "transport/dialer.hpp"
-#include "wire/socks.hpp"
 
 #include <memory>
-#include <string>
 
 namespace zlink::transport {
 
-/// A dialer that goes through a SOCKS5 proxy.
+/// A dialer that reaches `target` through a SOCKS5 proxy, as the user that the options name. For
+/// its answers the proxy has as long as a peer for its handshake (ZMQ_HANDSHAKE_IVL).
 /// @param to_proxy  Reaches the proxy.
-/// @param target_text  What the observer is told that it was about.
-/// @param observer     As make_dialer().
-dialer_ptr make_socks_dialer(dialer_ptr to_proxy, wire::socks_request wanted,
-                             std::string target_text,
+/// @param observer  As make_dialer().
+dialer_ptr make_socks_dialer(boost::asio::io_context& reactor, dialer_ptr to_proxy,
+                             const endpoint& target, std::shared_ptr<const socket_options> options,
                              std::shared_ptr<connection_observer> observer);
 
 } // namespace zlink::transport

@@ -187,6 +187,10 @@ TEST_CASE("connection options: what is no listening descriptor cannot be bound w
     ::close(ends[0]);
     ::close(ends[1]);
     CHECK(pull.try_bind("tcp://127.0.0.1:*") == EBADF);
+    const int idle = ::socket(AF_INET, SOCK_STREAM, 0);
+    pull.set(ZLINK_USE_FD, idle);
+    CHECK(pull.try_bind("tcp://127.0.0.1:*") == EINVAL);
+    ::close(idle);
 }
 
 TEST_CASE("connection options: RECONNECT_STOP ends the attempts after a refusal") {

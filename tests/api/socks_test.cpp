@@ -185,15 +185,18 @@ TEST_CASE("socks: tries again later when the proxy did not connect") {
 }
 
 TEST_CASE("socks: gives up a proxy that says nothing when there is no more time") {
-    const silent_listener silent;
-    const context owner;
-    socket client{owner, ZLINK_PUSH};
-    watcher watched{owner, client};
-    client.set(ZLINK_SOCKS_PROXY, silent.endpoint().substr(6)).set(ZLINK_CONNECT_TIMEOUT, 10);
-    client.connect("tcp://127.0.0.1:1");
-    watched.expect(ZLINK_EVENT_CONNECT_DELAYED, "tcp://127.0.0.1:1");
-    watched.expect(ZLINK_EVENT_CLOSED, "tcp://127.0.0.1:1");
-    watched.expect(ZLINK_EVENT_CONNECT_RETRIED, "tcp://127.0.0.1:1");
+    for (const int limit : {ZLINK_CONNECT_TIMEOUT, ZLINK_HANDSHAKE_IVL}) {
+        CAPTURE(limit);
+        const silent_listener silent;
+        const context owner;
+        socket client{owner, ZLINK_PUSH};
+        watcher watched{owner, client};
+        client.set(ZLINK_SOCKS_PROXY, silent.endpoint().substr(6)).set(limit, 10);
+        client.connect("tcp://127.0.0.1:1");
+        watched.expect(ZLINK_EVENT_CONNECT_DELAYED, "tcp://127.0.0.1:1");
+        watched.expect(ZLINK_EVENT_CLOSED, "tcp://127.0.0.1:1");
+        watched.expect(ZLINK_EVENT_CONNECT_RETRIED, "tcp://127.0.0.1:1");
+    }
 }
 
 TEST_CASE("socks: a proxy that cannot be is refused when it is needed") {
