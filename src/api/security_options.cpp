@@ -4,6 +4,7 @@
 #include "api/z85.hpp"
 #include "zlink.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -87,8 +88,14 @@ result<void> give_number(int number, void* value, std::size_t* size) noexcept {
     return give({reinterpret_cast<const char*>(&number), sizeof number}, value, size);
 }
 
-result<void> give_text(const std::string& text, void* value, std::size_t* size) noexcept {
-    return give({text.c_str(), text.size() + 1}, value, size);
+/// Gives `text` with a zero behind.
+result<void> give_text(std::string_view text, void* value, std::size_t* size) noexcept {
+    if (*size <= text.size()) {
+        return errc::invalid_argument;
+    }
+    *std::copy(text.begin(), text.end(), static_cast<char*>(value)) = '\0';
+    *size = text.size() + 1;
+    return {};
 }
 
 result<void> give_key(const std::byte* key, void* value, std::size_t* size) noexcept {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
+#include <vector>
 
 namespace zlink {
 
@@ -42,26 +42,26 @@ public:
     /// @throws std::bad_alloc
     secret_text(const secret_text&) = default;
     secret_text& operator=(const secret_text& from) {
-        assign(from.text_);
+        assign(from.text());
         return *this;
     }
     ~secret_text() { clear(); }
 
     /// @throws std::bad_alloc  Nothing changed.
     void assign(std::string_view text) {
-        std::string fresh{text};
-        text_.swap(fresh);
+        std::vector<char> fresh(text.begin(), text.end());
+        characters_.swap(fresh);
         wipe(std::as_writable_bytes(std::span{fresh}));
     }
     void clear() noexcept {
-        wipe(std::as_writable_bytes(std::span{text_}));
-        text_.clear();
+        wipe(std::as_writable_bytes(std::span{characters_}));
+        characters_.clear();
     }
 
-    const std::string& text() const noexcept { return text_; }
+    std::string_view text() const noexcept { return {characters_.data(), characters_.size()}; }
 
 private:
-    std::string text_;
+    std::vector<char> characters_; ///< Never inside this object, as short strings are.
 };
 
 } // namespace zlink

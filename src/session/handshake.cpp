@@ -17,7 +17,9 @@ using namespace wire::zmtp;
 handshake::handshake(const socket_options& options)
     : about_(options), greeting_(mechanism_name(options.mechanism), options.routing_id.size()) {}
 
-handshake::~handshake() = default;
+handshake::~handshake() {
+    wipe(partial_); // There may be a password in it.
+}
 
 void handshake::start(std::vector<std::byte>& out) {
     flush_greeting(out);
@@ -33,6 +35,7 @@ void handshake::flush_greeting(std::vector<std::byte>& out) {
 /// @return `step`.
 result<void> handshake::conclude(result<void> step, std::vector<std::byte>& out) {
     out.insert(out.end(), about_.unsent.begin(), about_.unsent.end());
+    wipe(about_.unsent);
     about_.unsent.clear();
     has_failed_ = has_failed_ || !step;
     return step;

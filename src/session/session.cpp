@@ -522,9 +522,14 @@ bool session::write_prefix() {
         stream_->wait_writable(*this);
         return false;
     }
+    drop_prefix();
+    return true;
+}
+
+void session::drop_prefix() noexcept {
+    wipe(prefix_); // There may be a password in it.
     prefix_.clear();
     prefix_sent_bytes_ = 0;
-    return true;
 }
 
 /// @return Whether to go on.
@@ -857,8 +862,7 @@ void session::lost(errc reason) noexcept {
     }
     handshake_.reset();
     stop_heartbeat();
-    prefix_.clear();
-    prefix_sent_bytes_ = 0;
+    drop_prefix();
     if (translation_) {
         if (const std::uint64_t done = translation_->abandon();
             done != 0 && outbound_->advance(done)) {

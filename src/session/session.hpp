@@ -143,6 +143,7 @@ private:
     void deliver_inbound();
     void write_some();
     bool write_prefix();
+    void drop_prefix() noexcept;
     bool write_rope();
     bool write_translated();
     bool write_after_rope();
