@@ -124,7 +124,8 @@ def test_a_busy_receiver_is_passed_over(pairing, peers, wildcard):
     process = peers(one)
     sender = process.socket("PUSH", SNDHWM=5, SNDBUF=4096)
     endpoint = sender.bind(wildcard("tcp"))
-    busy = peers(many).socket("PULL", RCVHWM=5, RCVBUF=4096)
+    busy_process = peers(many)
+    busy = busy_process.socket("PULL", RCVHWM=5, RCVBUF=4096)
     busy.connect(endpoint)
     body = bytes(20000)
     sender.send(body)
@@ -132,16 +133,17 @@ def test_a_busy_receiver_is_passed_over(pairing, peers, wildcard):
 
     def is_full():
         process.await_idle()
+        busy_process.await_idle()
         return sender.call("fill", size=20000, count_max=5000) == 0
 
     eventually(is_full)
     idle = peers(many).socket("PULL")
     idle.connect(endpoint)
-    for index in range(50):
-        sender.send(bytes([index]))
-    # The idle one gets all or nearly all: a slot may open at the busy one in between.
-    received = idle.call("drain", timeout=300)
-    assert received >= 45
+    for _ in range(50):
+        sender.send(body)
+    # The kernel may still have had some on their way to the busy one, whose two queues hold ten.
+    received = idle.call("drain", timeout=1000)
+    assert received >= 35
 
 
 @pairings

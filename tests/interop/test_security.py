@@ -128,7 +128,7 @@ def test_who_is_refused_stays_outside(sides, status, security, peers, wildcard):
     assert failure.value.errno == "EAGAIN"
 
 
-# libzmq's server leaves who should come again connected, and says nothing.
+# libzmq's server of PLAIN leaves who should come again connected, and says nothing.
 @pytest.mark.parametrize("security", ["PLAIN", "CURVE", "NULL"])
 @pytest.mark.parametrize("sides", [("zlink", "stock"), ("zlink", "zlink")], ids="-".join)
 def test_who_fails_for_now_comes_again(sides, security, peers, wildcard):
