@@ -1,9 +1,14 @@
 """PLAIN, CURVE and ZAP between stock pyzmq and zlink, each as server and as client, bound at either end."""
 
+import random
+import socket
+import struct
+
 import pytest
 
 from driver import PeerError, encoded
 from exchange import PATTERNS
+from test_hostile_peer import GROWTH_KB_MAX, command, is_closed, send_quietly
 
 # Keys of the CURVE specification's examples (26/CURVEZMQ), in Z85.
 SERVER_PUBLIC = b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -178,6 +183,46 @@ def test_other_mechanisms_do_not_meet(sides, peers, wildcard):
         with pytest.raises(PeerError) as failure:
             client.call("send", parts=encoded([b"hello"]), timeout=100)
         assert failure.value.errno == "EAGAIN"
+
+
+# What strangers say behind a good greeting.
+MISDEEDS = [
+    b"",
+    b"\x00\x05hello",
+    b"\x04\xc8\x05HELLO",
+    b"\x06" + struct.pack("!Q", 2**62),
+    command(b"\x05HELLO\x01\x00" + random.Random(0).randbytes(192)),
+    command(b"\x05HELLO" + bytes(60000)) * 100,
+    command(b"\x08INITIATE" + random.Random(1).randbytes(300)) * 100,
+]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "CURVE"])
+def test_strangers_are_shut_out_and_leave_nothing(mechanism, peers, wildcard):
+    server_process = peers("zlink")
+    server_options, client_options = {
+        "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT),
+        "CURVE": ({"ZAP_DOMAIN": b"global", **CURVE_SERVER}, CURVE_CLIENT),
+    }[mechanism]
+    handler, server = guarded_server(server_process, HANDSHAKE_IVL=3000, **server_options)
+    endpoint = server.bind(wildcard("tcp"))
+    memory_before = server_process.status("VmRSS")
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x01" + mechanism.encode().ljust(20, b"\0") + bytes(32)
+    strangers = []
+    for said in MISDEEDS * 30:
+        stranger = socket.create_connection(("127.0.0.1", int(endpoint.rpartition(":")[2])), 10)
+        send_quietly(stranger, greeting + said)
+        strangers.append(stranger)
+    for stranger in strangers:
+        assert is_closed(stranger)
+        stranger.close()
+    assert server_process.status("VmRSS") - memory_before < GROWTH_KB_MAX
+
+    client = peers("stock").socket("PUSH", **client_options)
+    client.connect(endpoint)
+    handler.decide(b"200")
+    client.send(b"hello")
+    assert server.recv() == [b"hello"]
 
 
 def test_keys_are_made_and_derived(peers):
