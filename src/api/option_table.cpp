@@ -56,6 +56,10 @@ struct entry {
 
 using options = socket_options;
 
+// Options of libzmq's draft API that its stable library takes as well, and pyzmq asks for.
+constexpr int loopback_fast_path = 94;
+constexpr int multicast_loop = 96;
+
 constexpr std::array table{
     entry{ZLINK_AFFINITY, &options::affinity},
     entry{ZLINK_ROUTING_ID, &options::routing_id, access::read_write, any_type, 1, 255},
@@ -119,6 +123,8 @@ constexpr std::array table{
     entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 1, 255, true},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
+    entry{loopback_fast_path, &options::loopback_fast_path},
+    entry{multicast_loop, &options::multicast_loop},
 };
 
 const entry* find(int option) noexcept {

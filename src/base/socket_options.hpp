@@ -103,6 +103,8 @@ struct socket_options {
     int recovery_interval = 10000;
     int multicast_hops = 1;
     int multicast_max_tpdu = 1500;
+    bool multicast_loop = true;
+    bool loopback_fast_path = false;
 
     // Mechanisms.
     security_mechanism mechanism = security_mechanism::null;

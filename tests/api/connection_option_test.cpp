@@ -239,4 +239,18 @@ TEST_CASE("connection options: RECONNECT_STOP ends the attempts after the connec
     CHECK(watched.is_silent());
 }
 
+TEST_CASE("connection options: those of transports that there are not are kept, and do nothing") {
+    constexpr int loopback_fast_path = 94; // libzmq's draft API has names for these two.
+    constexpr int multicast_loop = 96;
+    const context owner;
+    socket pub{owner, ZLINK_PUB};
+    CHECK(pub.get(ZLINK_RATE) == 100);
+    CHECK(pub.get(loopback_fast_path) == 0);
+    CHECK(pub.get(multicast_loop) == 1);
+    pub.set(ZLINK_RATE, 7).set(loopback_fast_path, 1).set(multicast_loop, 0);
+    CHECK(pub.get(ZLINK_RATE) == 7);
+    CHECK(pub.get(loopback_fast_path) == 1);
+    CHECK(pub.get(multicast_loop) == 0);
+}
+
 } // namespace api_test
