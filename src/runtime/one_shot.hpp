@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "runtime/timer_clock.hpp"
+
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,7 @@ public:
     template<class Owner>
     void start(boost::asio::io_context& reactor, std::chrono::milliseconds after, Owner owner,
                void (Owner::element_type::*expired)() noexcept) {
-        timer_ = std::make_unique<boost::asio::steady_timer>(reactor, after);
+        timer_ = std::make_unique<timer>(reactor, after);
         // The serial number tells a timer that was stopped when it had just expired.
         timer_->async_wait([this, owner = std::move(owner), serial = ++serial_,
                             expired](const boost::system::error_code& cancelled) {
@@ -36,7 +37,7 @@ public:
     }
 
 private:
-    std::unique_ptr<boost::asio::steady_timer> timer_;
+    std::unique_ptr<timer> timer_;
     std::uint32_t serial_ = 0;
 };
 

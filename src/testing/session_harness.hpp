@@ -7,6 +7,7 @@
 #include "testing/scripted_dialer.hpp"
 #include "testing/scripted_stream.hpp"
 #include "testing/scripted_zap_handler.hpp"
+#include "testing/virtual_time.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -43,7 +44,8 @@ public:
 };
 
 /// A session, the socket that it belongs to, and the thread that it lives on, which run() drives
-/// until the session waits for the socket or the peer. The peer is the test's, by scripted_stream.
+/// until the session waits for the socket, the peer or the time. The peer is the test's, by
+/// scripted_stream, and so is the time.
 class session_harness final : session::session_host {
 public:
     explicit session_harness(const socket_options& options = session_options(socket_type::pair)) {
@@ -112,6 +114,13 @@ public:
         return *streams_.back();
     }
 
+    /// Lets the attempt to connect fail.
+    void fail_to_reach(errc reason) {
+        REQUIRE(is_dialing());
+        dialer_->come_to(reason);
+        run();
+    }
+
     bool is_dialing() {
         run();
         return dialer_->is_dialing();
@@ -123,14 +132,25 @@ public:
         look();
     }
 
-    /// As run(), for as long as `holds` is false, which timers may change.
-    template<class Claim>
-    void run_until(Claim&& holds) {
-        const auto give_up = pipe::clock::now() + std::chrono::seconds{10};
-        for (run(); !holds(); look()) {
-            REQUIRE(pipe::clock::now() < give_up);
-            thread_.drive(give_up);
+    /// As run(), while so much time passes.
+    void pass(std::chrono::milliseconds time) {
+        run();
+        for (; time.count() > 0; --time) {
+            virtual_time::tick(thread_);
+            look();
         }
+    }
+
+    /// As run(), while time passes until `holds`. @return  How much of it.
+    template<class Claim>
+    std::chrono::milliseconds pass_until(Claim&& holds) {
+        constexpr std::chrono::milliseconds give_up{100'000};
+        std::chrono::milliseconds passed{0};
+        for (run(); !holds(); ++passed) {
+            REQUIRE(passed < give_up);
+            pass(std::chrono::milliseconds{1});
+        }
+        return passed;
     }
 
     /// Over the newest connection.
@@ -191,6 +211,8 @@ public:
     }
 
 private:
+    virtual_time time_; ///< First: whatever runs by it goes before it.
+
     void on_session_gone() noexcept override { ++gone_count_; }
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
         return zap_ != nullptr ? zap_->reach(std::move(home)) : pipe::end_ptr{};
