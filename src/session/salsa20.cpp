@@ -51,7 +51,7 @@ template<std::size_t Lanes>
     using words = typename lanes<Lanes>::words;
     // Constants on the diagonal, the key on both sides of nonce and counter.
     constexpr std::uint32_t diagonal[] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    words first[word_count];
+    words first[word_count]{};
     for (std::size_t index = 0; index < 4; ++index) {
         first[5 * index] = words{} + diagonal[index];
         first[1 + index] = words{} + load(key + 4 * index);
