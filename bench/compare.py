@@ -48,6 +48,7 @@ class Case:
     size: int
     peers: int = 1
     api: str = "buffer"
+    mechanism: str = "null"
     caller_driven: bool = False  # Subjects other than the baseline run without I/O threads.
 
     @property
@@ -66,6 +67,8 @@ class Case:
             name += " io=0"
         if self.api != "buffer":
             name += f" {self.api}"
+        if self.mechanism != "null":
+            name += f" {self.mechanism}"
         return f"{name} {self.transport} {format_size(self.size)}"
 
 
@@ -85,6 +88,11 @@ def goals():
     add(("dealer_router", "router_router", "router_router_poll"), "tcp", (4.0, 1.8, 1.1))
     add(("pub_sub",), "tcp", (4.0, 2.0, 1.1), peers=1)
     add(("pub_sub",), "tcp", (4.0, 2.0, 1.1), peers=8)
+    # Handed over by reference, as the goal for large messages in a process is meant, besides copied.
+    for pattern in plain:
+        table.append((Case(pattern, "inproc", 65536, api="ref"), 1.5))
+    table.append((Case("push_pull", "tcp", 64, mechanism="curve"), 2.0))
+    table.append((Case("push_pull", "tcp", 65536, mechanism="curve"), 1.1))
     table.append((Case("req_rep", "tcp", 64), 0.9))
     table.append((Case("req_rep", "tcp", 64, caller_driven=True), 0.5))
     return table
@@ -197,6 +205,7 @@ class Comparison:
     def _options(self, subject, case):
         return [
             *("--size", str(case.size), "--peers", str(case.peers), "--api", case.api),
+            *("--mechanism", case.mechanism),
             *("--io-threads", str(self.io_threads(subject, case))),
         ]
 
@@ -518,7 +527,10 @@ def decode_arguments():
     parser.add_argument("--transports", type=listed(str, TRANSPORTS))
     parser.add_argument("--sizes", type=listed(decode_size), help="e.g. 64,1K,64K,1M")
     parser.add_argument("--peers", type=listed(int), help="subscribers of pub_sub (1,8)")
-    parser.add_argument("--api", type=listed(str, ["buffer", "msg", "ref"]), default=["buffer"])
+    parser.add_argument("--api", type=listed(str, ["buffer", "msg", "ref"]),
+                        help="buffer, msg, ref (buffer; with --targets as each goal says)")
+    parser.add_argument("--mechanism", type=listed(str, ["null", "plain", "curve"]),
+                        help="null, plain, curve (null; with --targets as each goal says)")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="measured time of a run")
     parser.add_argument("--warmup", type=float, default=0.5)
@@ -555,29 +567,31 @@ def decode_arguments():
 
 def select_cases(arguments):
     """The cases to run, each with its goal or None."""
-    known = {case: bound for case, bound in goals()}
+    known = dict(goals())
     if arguments.targets:
-        known = {
-            dataclasses.replace(case, api=api): bound
-            for api in arguments.api
-            for case, bound in known.items()
-        }
         cases = list(known)
     else:
         cases = [
-            Case(pattern, transport, size, peers, api)
+            Case(pattern, transport, size, peers, api, mechanism)
             for pattern in arguments.patterns or PATTERNS
             for transport in arguments.transports or TRANSPORTS
             for size in arguments.sizes or (SIZES if pattern in THROUGHPUT_PATTERNS else [64, 1024])
             for peers in ((arguments.peers or [1, 8]) if pattern == "pub_sub" else [1])
-            for api in arguments.api
+            for api in arguments.api or ["buffer"]
+            for mechanism in arguments.mechanism or ["null"]
+            if transport != "inproc" or mechanism == "null"
         ]
+    wanted = {
+        "pattern": arguments.patterns,
+        "transport": arguments.transports,
+        "size": arguments.sizes,
+        "api": arguments.api,
+        "mechanism": arguments.mechanism,
+    }
     cases = [
         case
         for case in cases
-        if (not arguments.patterns or case.pattern in arguments.patterns)
-        and (not arguments.transports or case.transport in arguments.transports)
-        and (not arguments.sizes or case.size in arguments.sizes)
+        if all(not values or getattr(case, name) in values for name, values in wanted.items())
         and (not arguments.peers or case.pattern != "pub_sub" or case.peers in arguments.peers)
     ]
     return [(case, known.get(case)) for case in cases]

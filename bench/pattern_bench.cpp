@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <future>
 #include <limits>
@@ -67,7 +68,34 @@ void* open_socket(void* context, int type) {
     return socket;
 }
 
+void set_option(void* socket, int option, const char* value, const char* name) {
+    set_option(socket, option, value, std::strlen(value), name);
+}
+
+// The binding side is the server. Without ZAP it lets everybody in who knows its key.
+void secure(void* socket, mechanism chosen, bool is_server) {
+    // The key pairs of zmq_curve(7)'s examples.
+    constexpr char server_public[] = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
+    constexpr char server_secret[] = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6";
+    constexpr char client_public[] = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
+    constexpr char client_secret[] = "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs";
+    if (chosen == mechanism::plain && is_server) {
+        set_option(socket, ZMQ_PLAIN_SERVER, 1, "ZMQ_PLAIN_SERVER");
+    } else if (chosen == mechanism::plain) {
+        set_option(socket, ZMQ_PLAIN_USERNAME, "bench", "ZMQ_PLAIN_USERNAME");
+        set_option(socket, ZMQ_PLAIN_PASSWORD, "bench", "ZMQ_PLAIN_PASSWORD");
+    } else if (chosen == mechanism::curve && is_server) {
+        set_option(socket, ZMQ_CURVE_SERVER, 1, "ZMQ_CURVE_SERVER");
+        set_option(socket, ZMQ_CURVE_SECRETKEY, server_secret, "ZMQ_CURVE_SECRETKEY");
+    } else if (chosen == mechanism::curve) {
+        set_option(socket, ZMQ_CURVE_SERVERKEY, server_public, "ZMQ_CURVE_SERVERKEY");
+        set_option(socket, ZMQ_CURVE_PUBLICKEY, client_public, "ZMQ_CURVE_PUBLICKEY");
+        set_option(socket, ZMQ_CURVE_SECRETKEY, client_secret, "ZMQ_CURVE_SECRETKEY");
+    }
+}
+
 void attach(void* socket, const settings& run, bool binds) {
+    secure(socket, run.security, binds);
     stage = binds ? "binding" : "connecting";
     const int status =
         binds ? zmq_bind(socket, run.endpoint.c_str()) : zmq_connect(socket, run.endpoint.c_str());

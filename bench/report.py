@@ -83,6 +83,8 @@ def variant(parameters):
         name += ", no I/O threads"
     if parameters["api"] != "buffer":
         name += f", {parameters['api']} API"
+    if parameters["mechanism"] != "null":
+        name += f", {parameters['mechanism'].upper()}"
     return name
 
 

@@ -26,6 +26,7 @@ inline constexpr int exit_failure = 2;
 inline constexpr int exit_timeout = 3;
 
 enum class api_kind { buffer, msg, ref };
+enum class mechanism { null, plain, curve };
 
 struct pattern {
     const char* name;
@@ -61,6 +62,7 @@ struct settings {
     int peer_count = 1;
     int io_threads = 1;
     api_kind api = api_kind::buffer;
+    mechanism security = mechanism::null;
     bool verifies_bodies = false;
     bool paced = false;
     int round_count = 1;
@@ -118,6 +120,7 @@ inline constexpr char usage_text[] =
     "  --zlink-io-threads N  the same\n"
     "  --api NAME         buffer: zmq_send, zmq_recv; msg: zmq_msg_init_size; ref: "
     "zmq_msg_init_data\n"
+    "  --mechanism NAME   null, plain, curve (null)\n"
     "  --verify           compare every octet\n"
     "  --limit S          end with an error after S seconds per round (run length + 20)\n"
     "The binding side (the sender of pub_sub, else the receiver) prints a ready line when it is\n"
@@ -178,6 +181,12 @@ inline settings decode_arguments(int argument_count, char** arguments) {
             run.api = api_kind::msg;
         } else if (option == "--api" && value == "ref") {
             run.api = api_kind::ref;
+        } else if (option == "--mechanism" && value == "null") {
+            run.security = mechanism::null;
+        } else if (option == "--mechanism" && value == "plain") {
+            run.security = mechanism::plain;
+        } else if (option == "--mechanism" && value == "curve") {
+            run.security = mechanism::curve;
         } else {
             reject("unknown: " + option + " " + value + "\n" + usage_text);
         }

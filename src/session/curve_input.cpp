@@ -77,8 +77,10 @@ result<void> curve_input::consume(std::span<const std::byte> octets, inbound& in
             continue;
         }
         const std::size_t before = octets.size();
+        const bool was_blocked = into.is_blocked();
         outcome = open_run(octets, into);
-        if (octets.size() == before && large_.block == nullptr) {
+        const bool has_come_free = was_blocked && !into.is_blocked();
+        if (octets.size() == before && large_.block == nullptr && !has_come_free) {
             break;
         }
     }
