@@ -51,20 +51,22 @@ template<std::size_t Lanes>
     using words = typename lanes<Lanes>::words;
     // Constants on the diagonal, the key on both sides of nonce and counter.
     constexpr std::uint32_t diagonal[] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    words first[word_count]{};
+    words first[word_count];
     for (std::size_t index = 0; index < 4; ++index) {
         first[5 * index] = words{} + diagonal[index];
         first[1 + index] = words{} + load(key + 4 * index);
         first[11 + index] = words{} + load(key + 16 + 4 * index);
     }
+    std::uint32_t varying[4][Lanes]; // Word 6 and what follows.
     for (std::size_t lane = 0; lane < Lanes; ++lane) {
         const auto high = static_cast<std::uint32_t>(places[lane].nonce >> 32);
         const auto low = static_cast<std::uint32_t>(places[lane].nonce);
-        first[6][lane] = __builtin_bswap32(high); // Read as little-endian, sent as big-endian.
-        first[7][lane] = __builtin_bswap32(low);
-        first[8][lane] = static_cast<std::uint32_t>(places[lane].counter);
-        first[9][lane] = static_cast<std::uint32_t>(places[lane].counter >> 32);
+        varying[0][lane] = __builtin_bswap32(high); // Read as little-endian, sent as big-endian.
+        varying[1][lane] = __builtin_bswap32(low);
+        varying[2][lane] = static_cast<std::uint32_t>(places[lane].counter);
+        varying[3][lane] = static_cast<std::uint32_t>(places[lane].counter >> 32);
     }
+    std::memcpy(&first[6], varying, sizeof varying);
     words x[word_count];
     for (std::size_t index = 0; index < word_count; ++index) {
         x[index] = first[index];
