@@ -88,6 +88,7 @@ constexpr std::array table{
           -1},
     entry{ZLINK_TCP_MAXRT, &options::tcp_retransmit_max, access::read_write, any_type, 0},
     entry{ZLINK_IMMEDIATE, &options::immediate},
+    entry{ZLINK_CONFLATE, &options::conflate},
     entry{ZLINK_XPUB_VERBOSE, &options::xpub_verbose, access::write_only, publishers},
     entry{ZLINK_XPUB_VERBOSER, &options::xpub_verboser, access::write_only, publishers},
     entry{ZLINK_XPUB_WELCOME_MSG, &options::xpub_welcome, access::write_only, publishers, 0},

@@ -117,6 +117,21 @@ struct socket_options {
     std::string zap_domain;
     bool zap_enforce_domain = false; ///< A domain without a ZAP handler lets nobody in.
 
+    /// Whether of the messages that wait to be sent to a peer, or were received from one, only the
+    /// newest is kept.
+    bool conflates_sent() const noexcept {
+        return conflate && may_conflate_sent() && type != socket_type::xpub;
+    }
+    /// Whether such a socket can do that for a peer's sake: it puts nothing before a message.
+    bool may_conflate_sent() const noexcept {
+        return type == socket_type::push || type == socket_type::pub || type == socket_type::xpub ||
+               type == socket_type::dealer;
+    }
+    bool conflates_received() const noexcept {
+        return conflate && (type == socket_type::pull || type == socket_type::sub ||
+                            type == socket_type::dealer);
+    }
+
     bool is_server_of(security_mechanism asked) const noexcept {
         return as_server && mechanism == asked;
     }

@@ -17,13 +17,14 @@ using deadline = std::optional<clock::time_point>;
 
 /// What happened to a letter's sender, as bits.
 struct event {
-    static constexpr std::uint32_t attached = 1;   ///< The pipe end is new to its owner.
-    static constexpr std::uint32_t readable = 2;   ///< Messages were published.
-    static constexpr std::uint32_t writable = 4;   ///< Credit came back.
-    static constexpr std::uint32_t closed = 8;     ///< The other end let go.
-    static constexpr std::uint32_t restarted = 16; ///< The peer is a new connection: resend state.
-    static constexpr std::uint32_t stopped = 32;   ///< The context shuts down.
-    static constexpr std::uint32_t idle = 64;      ///< Nothing is sent any more: memory may go.
+    static constexpr std::uint32_t attached = 1;    ///< The pipe end is new to its owner.
+    static constexpr std::uint32_t readable = 2;    ///< Messages were published.
+    static constexpr std::uint32_t writable = 4;    ///< Credit came back.
+    static constexpr std::uint32_t closed = 8;      ///< The other end let go.
+    static constexpr std::uint32_t restarted = 16;  ///< The peer is a new connection: resend state.
+    static constexpr std::uint32_t stopped = 32;    ///< The context shuts down.
+    static constexpr std::uint32_t idle = 64;       ///< Nothing is sent any more: memory may go.
+    static constexpr std::uint32_t conflated = 128; ///< The other end wants the newest only.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "base/prefetch.hpp"
 #include "pipe/block.hpp"
+#include "pipe/message_slot.hpp"
 #include "pipe/rope.hpp"
 #include "wire/zmtp/frame.hpp"
 
@@ -56,6 +57,11 @@ struct queue_limits {
 /// published or returned credit, looks at the mark and takes it; who takes it owes the sleeper a
 /// wake-up, once.
 ///
+/// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
+/// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
+/// There is one such chunk for each time that the slot was filled while it was empty, so a message
+/// may overtake control objects.
+///
 /// @threads One writer and one reader, which may be different threads.
 template<class Platform>
 class basic_message_queue {
@@ -75,6 +81,14 @@ public:
         update_credit();
     }
 
+    /// Keeps only the newest message from now on. Only for the writer, or before the other side
+    /// exists.
+    void conflate() noexcept {
+        conflates_ = true;
+        update_credit();
+    }
+    bool conflates() const noexcept { return conflates_; }
+
     /// Adds what the reader allows to what the writer does, as inproc does with both sides'
     /// high-water marks. Only for the reader, or before the other side exists.
     /// @param messages_max  0: no limit.
@@ -92,7 +106,7 @@ public:
             return true;
         }
         update_credit();
-        return pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_;
+        return conflates_ || (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_);
     }
 
     /// How many messages may begin before has_credit() must be asked again.
@@ -121,8 +135,25 @@ public:
         rope_.append_external(header, written, body, body_bytes);
     }
 
+    /// Replaces the message that was pushed last and not taken, if there is one. Only where the
+    /// queue conflates; finish_message() must follow.
+    /// @param body  Takes over one reference, unless it throws.
+    /// @throws std::bad_alloc  Nothing changed.
+    void push_newest(block* body, std::size_t body_bytes) {
+        if (newest_.put(body, body_bytes)) {
+            pushed_count_ -= has_unfinished() ? 0 : 1; // Counted with the one that it replaces.
+            return;
+        }
+        try {
+            rope_.append_newest();
+        } catch (...) {
+            newest_.take();
+            throw;
+        }
+    }
+
     /// Appends a message that is one short frame, if there is credit, and room in the newest
-    /// segment. finish_message() shows it.
+    /// segment; never if the queue conflates. finish_message() shows it.
     /// @return Whether it was appended.
     ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes) noexcept {
         const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
@@ -192,8 +223,9 @@ public:
         chunk& at = *place_.at;
         std::byte* const begin = at.data() + place_.offset;
         prefetch_to_read(begin + limits::read_prefetch_bytes);
-        if (at.what == chunk::kind::control) [[unlikely]] {
-            return {nullptr, 0, 1, 0, &at.payload, true};
+        if (at.what >= chunk::kind::control) [[unlikely]] {
+            return at.what == chunk::kind::newest ? front_newest()
+                                                  : frame{nullptr, 0, 1, 0, &at.payload, true};
         }
         const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(begin);
         const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
@@ -271,6 +303,22 @@ public:
     /// by trim(), while the reader is marked asleep.
     const cursor& place() const noexcept { return place_; }
 
+    /// Fills in the message that the chunk at `place` stands for, kind newest, if it has none yet.
+    /// Only for the reader.
+    /// @param visible  Up to where the rope is published.
+    /// @return Whether it is out of date: the next chunk is of that kind, too.
+    bool fill_newest(const cursor& place, std::uint64_t visible) noexcept {
+        chunk& at = *place.at;
+        if (at.payload == nullptr) {
+            const auto [body, body_bytes] = newest_.take();
+            at.payload = body;
+            at.payload_bytes = body_bytes;
+            return false;
+        }
+        // Rope's invariant 4.
+        return visible - place.position > 1 && at.next->what == chunk::kind::newest;
+    }
+
     /// How far the writer has come: a number of messages that lie before `position`. Some more of
     /// them may, unless the writer is at rest.
     struct progress {
@@ -319,6 +367,20 @@ private:
     template<class T>
     using atomic = typename Platform::template atomic<T>;
 
+    ZLINK_COLD frame front_newest() noexcept {
+        visible_ = rope_.published();
+        const bool is_outdated = fill_newest(place_, visible_);
+        chunk& at = *place_.at;
+        if (is_outdated) {
+            std::exchange(at.payload, nullptr)->drop();
+            ++place_.offset;
+            ++place_.position;
+            ++popped_count_;
+            return front();
+        }
+        return {at.payload->data, at.payload_bytes, 1, 0, &at.payload, false};
+    }
+
     [[nodiscard]] bool publish(std::uint64_t count) noexcept {
         pushed_count_ += count;
         rope_.publish(pushed_count_);
@@ -343,6 +405,10 @@ private:
     }
 
     void update_credit() noexcept {
+        if (conflates_) {
+            pushed_limit_ = 0; // For push_at_once().
+            return;
+        }
         const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
         pushed_limit_ = taken_count_.load(std::memory_order_relaxed) + messages_max_ +
                         reader_messages_max_.load(std::memory_order_relaxed);
@@ -357,12 +423,14 @@ private:
     std::uint64_t marked_limit_ = 0;
     std::uint64_t messages_max_ = 0;
     std::uint64_t bytes_max_ = 0;
+    bool conflates_ = false;
 
     // The marks, each written by both sides but rarely.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
+    basic_message_slot<Platform> newest_;
 
     // Written by the reader, read by the writer when it is out of credit.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> taken_count_{0};

@@ -51,6 +51,17 @@ public:
     event_sink* owner() const noexcept { return owner_; }
     void set_owner(event_sink* owner) noexcept { owner_ = owner; }
 
+    /// Keeps only the newest message of what this end sends, or receives. Before the other end can
+    /// see this one.
+    void conflate(bool sent, bool received) noexcept {
+        if (sent) {
+            out.conflate();
+        }
+        if (received) {
+            in.conflate();
+        }
+    }
+
     /// Puts this end into its own mailbox.
     /// @return Whether its owner will learn of it.
     /// @threads any
@@ -101,6 +112,10 @@ public:
 
     pipe_end& other() noexcept;
     pipe& whole() noexcept { return whole_; }
+
+    /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
+    /// Set before the other end exists.
+    bool wants_newest = false;
 
     /// Which bind or connect call of the owner this end belongs to.
     std::uint64_t origin_id = 0;

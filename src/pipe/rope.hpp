@@ -28,13 +28,15 @@ struct real_platform {
 /// One link of a rope.
 ///
 /// Offsets count octets of the wire image: in a segment they index data(); in an external chunk the
-/// first `header_bytes` lie in data() and the rest in `payload`; a control chunk is one octet.
+/// first `header_bytes` lie in data() and the rest in `payload`; a control chunk and a newest one
+/// are one octet.
 template<class Platform>
 struct basic_chunk {
     enum class kind : std::uint8_t {
         segment,  ///< Octets that were copied in; grows by appending.
         external, ///< One whole frame whose payload is referenced.
         control,  ///< Not on the wire: an object handed from one end of the pipe to the other.
+        newest,   ///< One whole message of a conflating queue, whose payload the consumer fills in.
         stub,     ///< The empty chunk that every rope starts with.
     };
 
@@ -43,7 +45,7 @@ struct basic_chunk {
     basic_chunk* next = nullptr; ///< Valid once `end` is not open.
     /// Octets in the chunk when its producer moved past it; open_end until then.
     typename Platform::template atomic<std::uint64_t> end{open_end};
-    block* payload = nullptr; ///< external, control: one reference.
+    block* payload = nullptr; ///< external, control, newest: one reference.
     std::uint64_t payload_bytes = 0;
     std::uint32_t capacity = 0;
     std::uint8_t header_bytes = 0;
@@ -143,6 +145,10 @@ public:
         added->payload = object;
         append_sealed(added, 1);
     }
+
+    /// Appends a place for a message that the consumer finds elsewhere.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append_newest() { append_sealed(make_small_chunk(kind::newest, 0), 1); }
 
     /// Notes that a message ends here: rollback() returns here, publish() reveals up to here.
     void mark() noexcept {

@@ -26,7 +26,7 @@ std::size_t outbound::gather(std::span<iovec> parts) noexcept {
            bytes < limits::gather_bytes_max) {
         rope::settle(place);
         chunk& at = *place.at;
-        if (at.what == chunk::kind::control) {
+        if (at.what >= chunk::kind::control) {
             break;
         }
         std::uint64_t rest = rope::contiguous(place, visible);
@@ -77,6 +77,11 @@ void outbound::walk() noexcept {
         rope::settle(walked_);
         const std::uint64_t begin = walked_.offset;
         const std::uint64_t end = begin + rope::contiguous(walked_, sent_.position);
+        if (walked_.at->what == chunk::kind::newest) {
+            walked_ = boundary_ = {walked_.at, end, walked_.position + (end - begin)};
+            ++message_count_;
+            continue;
+        }
         const std::byte* const octets = walked_.at->data();
         std::uint64_t offset = begin;
         while (offset < end) {

@@ -24,7 +24,8 @@ public:
     explicit outbound(pipe::message_queue& queue) noexcept
         : queue_(queue), sent_(queue.rope().front()), walked_(sent_), boundary_(sent_) {}
 
-    /// Describes what is to be written next, up to the next control object.
+    /// Describes what is to be written next, up to the next control object. Not for the messages of
+    /// a conflating queue, which visit_frames() gives.
     /// @return The number of parts filled in; 0 if there is nothing to write.
     std::size_t gather(std::span<iovec> parts) noexcept;
 
@@ -56,7 +57,8 @@ public:
     [[nodiscard]] bool discard() noexcept;
 
     /// Calls visit(const frame_head&, body) for the frames that are next, up to the next control
-    /// object, until it returns false. Needs advance() to have stopped at the end of a frame.
+    /// object or behind the next message of a conflating queue, until it returns false. Needs
+    /// advance() to have stopped at the end of a frame.
     /// @return The octets of the frames for which it returned true, as advance() needs them.
     template<class Visitor>
     std::uint64_t visit_frames(Visitor&& visit);
@@ -100,6 +102,18 @@ std::uint64_t outbound::visit_frames(Visitor&& visit) {
         auto& at = *place.at;
         if (at.what == pipe::message_queue::chunk::kind::control) {
             break;
+        }
+        if (at.what == pipe::message_queue::chunk::kind::newest) {
+            const bool is_outdated = queue_.fill_newest(place, goal_.position);
+            const wire::zmtp::frame_head head{.body_bytes = at.payload_bytes};
+            if (is_outdated || visit(head, std::span{at.payload->data, at.payload_bytes})) {
+                ++place.offset;
+                ++place.position;
+            }
+            if (is_outdated) {
+                continue;
+            }
+            break; // There may be a newer one when this one was sent.
         }
         const std::byte* const frame = at.data() + place.offset;
         const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(frame);

@@ -282,7 +282,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     const bool subscribes_by_message =
         speaks_subscriptions() && !handshake_->has_subscribe_command();
     const std::unique_ptr<curve_ciphers> ciphers = handshake_->take_ciphers();
-    if (ciphers || subscribes_by_message) {
+    if (ciphers || subscribes_by_message || end_->in.conflates()) {
         translation_ = std::make_unique<translation>(ciphers ? &ciphers->sealer : nullptr,
                                                      subscribes_by_message);
     }
@@ -318,14 +318,18 @@ bool session::make_pipe() {
     end_->set_home(thread_.mailbox(), this);
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
+    made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
     outbound_.emplace(end_->in);
     return made->first.deliver(pipe::event::attached);
 }
 
 void session::make_inbound() {
-    inbound_.emplace(end_->out, body_bytes_max_of(options()), static_cast<command_sink&>(*this),
-                     unfinished_bytes_max_of(options()));
+    if (end_->out.conflates()) {
+        conflation_ = std::make_unique<conflation>();
+    }
+    inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
+                     static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
 }
 
 void session::announce_peer() {
@@ -389,7 +393,9 @@ void session::read_messages() {
 }
 
 void session::deliver_inbound() {
-    if (inbound_->take_wake()) {
+    if (conflation_) {
+        conflation_->deliver(*end_);
+    } else if (inbound_->take_wake()) {
         end_->other().deliver(pipe::event::readable);
     }
     keep_warm(in_warmth_);
@@ -808,6 +814,9 @@ bool session::on_sweep() noexcept {
     };
     if (has_cooled(in_warmth_) && inbound_->is_idle()) {
         end_->trim();
+        if (conflation_) {
+            conflation_->trim();
+        }
         if (input_) {
             input_->trim();
         }

@@ -9,6 +9,7 @@
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
 #include "runtime/one_shot.hpp"
+#include "session/conflation.hpp"
 #include "session/curve_input.hpp"
 #include "session/handshake.hpp"
 #include "session/heartbeat.hpp"
@@ -181,6 +182,7 @@ private:
     boost::intrusive_ptr<session> self_; ///< From start to finish(): it may wait for nothing.
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
+    std::unique_ptr<conflation> conflation_; ///< Between inbound_ and end_, if the socket wants it.
     std::optional<inbound> inbound_;
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;

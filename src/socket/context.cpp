@@ -234,8 +234,12 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
     end.out.set_limits({.messages_max = static_cast<std::uint64_t>(bound.send_hwm)});
     end.in.add_reader_limit(static_cast<std::uint64_t>(bound.recv_hwm));
     end.set_home(bound.mailbox, nullptr);
+    end.conflate(bound.conflates_sent, false);
+    if (bound.wants_newest) {
+        end.other().deliver(pipe::event::conflated); // It may be sending.
+    }
     end.push_control(pipe::make_peer_info(bound.routing_id));
-    end.deliver(pipe::event::attached);
+    end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0));
 }
 
 result<void> context::bind_inproc(const std::string& name, inproc_binding bound) {

@@ -116,6 +116,8 @@ public:
         int recv_hwm;
         std::string routing_id;
         socket_type type;
+        bool conflates_sent = false;
+        bool wants_newest = false; ///< pipe_end::wants_newest.
     };
 
     /// @error address_in_use  The name is taken.

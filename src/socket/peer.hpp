@@ -49,7 +49,7 @@ public:
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
-            std::memcpy(block_->data, data_, bytes_);
+            copy_octets(block_->data, data_, bytes_);
         }
         block_->add_reference();
         return block_;
@@ -109,7 +109,9 @@ class peer final : public pipe::event_sink {
 public:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
-    peer(peer_owner& owner, pipe::end_ptr end) noexcept : owner_(owner), end_(std::move(end)) {
+    peer(peer_owner& owner, pipe::end_ptr end) noexcept
+        : owner_(owner), end_(std::move(end)),
+          referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min) {
         end_->set_owner(this);
     }
     peer(const peer&) = delete;
@@ -192,7 +194,7 @@ public:
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void push(outgoing& source) {
-        if (source.bytes() < limits::external_bytes_min) [[likely]] {
+        if (source.bytes() < referenced_bytes_min_) [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
             push_shared(source);
@@ -208,6 +210,13 @@ public:
         }
         end.finish_message();
         return true;
+    }
+
+    /// Sends only the newest message from now on. One that was begun becomes its last frame.
+    void conflate() noexcept {
+        end_->out.rollback();
+        end_->out.conflate();
+        referenced_bytes_min_ = 0;
     }
 
     void push_octets(const std::byte* body, std::size_t bytes, unsigned flags) {
@@ -282,9 +291,16 @@ private:
     }
 
     ZLINK_COLD void push_shared(outgoing& source) {
+        if (end_->out.conflates() && source.more()) {
+            return; // As in libzmq, only the last frame counts.
+        }
         pipe::block* const shared = source.share();
         try {
-            end_->out.push_reference(shared, source.bytes(), source.flags());
+            if (end_->out.conflates()) {
+                end_->out.push_newest(shared, source.bytes());
+            } else {
+                end_->out.push_reference(shared, source.bytes(), source.flags());
+            }
         } catch (...) {
             shared->drop();
             throw;
@@ -293,6 +309,7 @@ private:
 
     peer_owner& owner_;
     pipe::end_ptr end_;
+    std::size_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::peer_info* info_ = nullptr;
     bool closed_by_peer_ = false;
 };

@@ -147,6 +147,10 @@ peer& socket::attach(pipe::pipe_end& end) {
 }
 
 void socket::on_peer_events(peer& about, std::uint32_t happened) {
+    if ((happened & pipe::event::conflated) != 0 && options_.may_conflate_sent()) {
+        about.conflate();
+        pattern_->on_writable(about); // Always, from now on.
+    }
     if ((happened & pipe::event::readable) != 0) {
         pattern_->on_readable(about);
     }
@@ -213,12 +217,15 @@ result<void> socket::bind(std::string_view address) {
     if (where->via != scheme::inproc) {
         return bind_network(*where, address);
     }
-    const result<void> bound = context_.bind_inproc(where->path, {.binder = this,
-                                                                  .mailbox = mailbox_,
-                                                                  .send_hwm = options_.send_hwm,
-                                                                  .recv_hwm = options_.recv_hwm,
-                                                                  .routing_id = options_.routing_id,
-                                                                  .type = options_.type});
+    const result<void> bound =
+        context_.bind_inproc(where->path, {.binder = this,
+                                           .mailbox = mailbox_,
+                                           .send_hwm = options_.send_hwm,
+                                           .recv_hwm = options_.recv_hwm,
+                                           .routing_id = options_.routing_id,
+                                           .type = options_.type,
+                                           .conflates_sent = options_.conflates_sent(),
+                                           .wants_newest = options_.conflates_received()});
     if (!bound) {
         return bound.error();
     }
@@ -290,6 +297,8 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = sends_max}, {})};
     joined->is_inproc = true;
     joined->first.in.add_reader_limit(recvs_max);
+    joined->first.conflate(options_.conflates_sent(), false);
+    joined->first.wants_newest = options_.conflates_received();
     joined->first.origin_id = context_.next_origin_id();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
@@ -312,6 +321,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     if (!options_.immediate) {
         const pipe::pipe_ptr made{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
                                                  {.messages_max = queue_max(options_.recv_hwm)})};
+        made->first.conflate(options_.conflates_sent(), options_.conflates_received());
         sessions_end = pipe::end_ptr(made->second);
         made->first.origin_id = origin->id;
         made->first.set_home(mailbox_, nullptr);

@@ -26,6 +26,7 @@ enum class act {
     message,     ///< Of one part that is copied. Two of these do not fit into the first segment.
     two_parts,   ///< A message whose parts lie in different chunks.
     referenced,  ///< A message whose body is a block.
+    newest,      ///< The same, into a queue that conflates.
     control,     ///< An object for the reader.
     abandoned,   ///< Parts of a message that is rolled back, in several chunks.
     ahead,       ///< A message that is published while a part of the next one, which is rolled
@@ -79,6 +80,7 @@ public:
             case act::message:
             case act::ahead:
             case act::referenced:
+            case act::newest:
             case act::control:
                 expected_.push_back({each, 0});
                 break;
@@ -134,6 +136,7 @@ protected:
         ~counted_block() { --alive; }
 
         std::uint64_t& alive;
+        std::uint64_t number = 0; ///< Of frames and control objects, from 0.
         std::byte octets[block_bytes]{};
     };
 
@@ -155,7 +158,8 @@ protected:
         memory_of(index, body).note_read();
         const expected_frame& expected = expected_[index];
         const bool intact = expected.made_by != act::control &&
-                            expected.made_by != act::referenced && bytes == body_bytes &&
+                            expected.made_by != act::referenced &&
+                            expected.made_by != act::newest && bytes == body_bytes &&
                             flags == (expected.flags | wire::zmtp::flag_long) &&
                             std::all_of(body, body + body_bytes, [&](std::byte octet) {
                                 return octet == static_cast<std::byte>(index + 1);
@@ -166,7 +170,8 @@ protected:
     /// Checks that `body` is the block of the frame `index`.
     void check_block(std::size_t index, const pipe::block* body) {
         const act made_by = expected_[index].made_by;
-        exploration::require(made_by == act::control || made_by == act::referenced,
+        exploration::require(made_by == act::control || made_by == act::referenced ||
+                                 made_by == act::newest,
                              "a frame is not what was pushed");
         exploration::require(blocks_alive_ != 0, "a block was freed while it was referenced");
         memory_of(index, body->data).note_read();
@@ -234,6 +239,9 @@ private:
             begin_message();
             queue_.push_reference(make_block(), block_bytes, 0);
             return wake_reader(queue_.finish_message());
+        case act::newest:
+            queue_.push_newest(make_block(), block_bytes);
+            return wake_reader(queue_.finish_message());
         case act::ahead:
             begin_message();
             push_copy();
@@ -268,6 +276,7 @@ private:
 
     counted_block* make_block() {
         auto* const made = new counted_block{blocks_alive_};
+        made->number = pushed_count_;
         memory_of(pushed_count_, made->data).note_write();
         ++pushed_count_;
         return made;

@@ -314,16 +314,42 @@ def test_an_event_loop_on_the_descriptor_misses_nothing(transport, pairing, peer
 
 
 @pairings
-def test_conflate_keeps_the_last(pairing, peers, wildcard):
-    if "zlink" in pairing or pairing == "inproc":
-        pytest.skip("ZMQ_CONFLATE is not there yet, see docs/compatibility.md")
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+def test_a_conflating_receiver_keeps_the_last(transport, pairing, peers, wildcard):
     first, second = [peers(kind) for kind in pairing.split("-")]
     pull = first.socket("PULL", CONFLATE=1)
     push = second.socket("PUSH")
-    push.connect(pull.bind(wildcard("tcp")))
+    push.connect(pull.bind(wildcard(transport)))
     push.call("send_numbered", count=500, size=20)
     push.send(b"last")
     first.await_idle()
     second.await_idle()
     eventually(lambda: pull.try_recv(1000) == [b"last"])
     assert pull.try_recv(50) is None
+
+
+@pairings
+def test_a_conflating_sender_keeps_the_last(pairing, peers, wildcard):
+    first, second = [peers(kind) for kind in pairing.split("-")]
+    endpoint = wildcard("ipc")
+    push = second.socket("PUSH", CONFLATE=1, RECONNECT_IVL=20)
+    push.connect(endpoint)
+    push.call("send_numbered", count=500, size=20)
+    push.send(b"last")
+    pull = first.socket("PULL")
+    pull.bind(endpoint)
+    assert pull.recv() == [b"last"]
+    assert pull.try_recv(50) is None
+
+
+@pairings
+def test_a_conflating_subscriber_hears_the_last(pairing, peers, wildcard):
+    first, second = [peers(kind) for kind in pairing.split("-")]
+    sub = first.socket("SUB", CONFLATE=1)
+    sub.set("SUBSCRIBE", b"")
+    pub = second.socket("PUB", CONFLATE=1)
+    sub.connect(pub.bind(wildcard("tcp")))
+    eventually(lambda: pub.send(b"early") or sub.try_recv(20))
+    pub.call("send_numbered", count=500, size=20)
+    pub.send(b"last")
+    eventually(lambda: sub.try_recv(1000) == [b"last"])
