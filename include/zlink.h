@@ -9,13 +9,13 @@
 /// together, and their types are the same types.
 ///
 /// Unless a function says otherwise
-///  - a function that gives an int gives -1, and one that gives a pointer gives NULL, when it
-///  fails,
-///    with the reason in errno, and then has changed nothing;
+///  - a function that fails gives -1, or NULL if it gives a pointer, with the reason in errno, and
+///    has changed nothing;
 ///  - texts end with a zero octet, sizes are in octets, times in milliseconds;
 ///  - a call that waits fails with EINTR when a signal handler ran on its thread, unless it drives
 ///    the I/O itself (ZLINK_IO_THREADS 0), and with ETERM when its context is shut down. Afterwards
-///    all that is left to do with that context's sockets is to close them.
+///    all that is left to do with that context's sockets is to close them;
+///  - a call does not wait: those that do say for what.
 ///
 /// @threads A context may be used by any number of threads at once. A socket may be used by one
 ///          thread at a time; handing it to another thread takes a full memory barrier, as a mutex
@@ -46,6 +46,7 @@ extern "C" {
     ZLINK_MAKE_VERSION(ZLINK_VERSION_MAJOR, ZLINK_VERSION_MINOR, ZLINK_VERSION_PATCH)
 
 /// @name Errors
+/// @threads Any number of threads, at any time.
 
 /// Where the numbers begin of errors that errno.h of the system lacks.
 #define ZLINK_HAUSNUMERO 156384712
@@ -62,6 +63,8 @@ extern "C" {
 #endif
 
 /// Gives the calling thread's errno, for programs that cannot reach it themselves.
+///
+/// @return The number.
 ZLINK_EXPORT int zlink_errno(void);
 
 /// Describes `error`, one of the system's errno numbers or of those above.
@@ -71,6 +74,8 @@ ZLINK_EXPORT int zlink_errno(void);
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
 /// Writes the version of the library in use, as ZLINK_VERSION_* state it at compile time.
+///
+/// @param major, minor, patch  Not NULL.
 ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
 
 #define ZLINK_HAS_CAPABILITIES 1
@@ -82,6 +87,7 @@ ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
 ZLINK_EXPORT int zlink_has(const char* capability);
 
 /// @name Context
+/// @threads Any number of threads may use a context at once; one ends it, once.
 
 /// Threads that do the I/O. Default 1. With 0 the caller drives: a call that would wait does the
 /// I/O of its context meanwhile. Read when the first socket is opened.
@@ -136,6 +142,8 @@ ZLINK_EXPORT int zlink_ctx_shutdown(void* context);
 /// @error EINVAL  The option is unknown or read only, or the value out of its range.
 ZLINK_EXPORT int zlink_ctx_set(void* context, int option, int value);
 
+/// Reads a context option.
+///
 /// @return The option's value, never negative but for ZLINK_THREAD_SCHED_POLICY, or -1.
 /// @error EFAULT  `context` is not a context.
 /// @error EINVAL  The option is unknown or write only.
@@ -143,10 +151,15 @@ ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
 
 /// Deprecated: zlink_ctx_new followed by setting ZLINK_IO_THREADS.
 ///
+/// @owns  The caller, who ends it with zlink_ctx_term.
 /// @error EINVAL  `io_threads` is negative.
+/// @error EMFILE  The process has no descriptor left.
 ZLINK_EXPORT void* zlink_init(int io_threads);
 
 /// Deprecated names of zlink_ctx_term.
+///
+/// @blocks  As zlink_ctx_term.
+/// @error others  As zlink_ctx_term.
 ZLINK_EXPORT int zlink_term(void* context);
 ZLINK_EXPORT int zlink_ctx_destroy(void* context);
 
@@ -174,6 +187,8 @@ struct zmq_pollitem_t {
 struct iovec;
 
 /// @name Messages
+/// @threads One thread at a time for each message. Messages that share their content may be used by
+///          different threads.
 
 /// One frame. Opaque; to be touched by the functions below only, and not to be copied or moved as
 /// octets. Each one initialised must be closed, sent, or moved from.
@@ -208,6 +223,7 @@ ZLINK_EXPORT int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
 
 /// Sends `msg` as a frame, as zlink_send does.
 ///
+/// @blocks As zlink_send.
 /// @owns   The library on success: `msg` is then empty and need not be closed. On failure the
 ///         caller.
 /// @return The number of octets sent.
@@ -217,6 +233,7 @@ ZLINK_EXPORT int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags);
 
 /// Receives a frame into `msg`, whose former content is released.
 ///
+/// @blocks  As zlink_recv.
 /// @param msg    Initialised; unchanged on failure.
 /// @return The frame's size, at most INT_MAX.
 /// @error EFAULT  `msg` is not a message.
@@ -239,16 +256,26 @@ ZLINK_EXPORT int zlink_msg_move(zlink_msg_t* target, zlink_msg_t* source);
 /// @error EFAULT  One of them is not a message.
 ZLINK_EXPORT int zlink_msg_copy(zlink_msg_t* target, zlink_msg_t* source);
 
-/// @return The first of `msg`'s zlink_msg_size octets. Valid until `msg` changes.
+/// Gives access to the content of `msg`, which must be initialised.
+///
+/// @return The first of zlink_msg_size octets. Valid until `msg` changes.
 ZLINK_EXPORT void* zlink_msg_data(zlink_msg_t* msg);
 
+/// Tells how long the content of `msg` is, which must be initialised.
+///
+/// @return Octets.
 ZLINK_EXPORT size_t zlink_msg_size(const zlink_msg_t* msg);
 
-/// @return 1 if more frames of the same message follow `msg`, else 0.
+/// Tells whether `msg`, which was received, was its message's last frame.
+///
+/// @return 1 if more frames of the same message follow, else 0.
 ZLINK_EXPORT int zlink_msg_more(const zlink_msg_t* msg);
 
+/// Reads a property of `msg`, which must be initialised.
+///
 /// @param property  ZLINK_MORE, ZLINK_SHARED or ZLINK_SRCFD.
-/// @error EINVAL    The property is unknown.
+/// @return Its value.
+/// @error EINVAL    The property is unknown, or it is ZLINK_SRCFD and no connection is known.
 ZLINK_EXPORT int zlink_msg_get(const zlink_msg_t* msg, int property);
 
 /// Reserved: no property can be set.
@@ -284,59 +311,67 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_XREP ZLINK_ROUTER
 
 /// @name Socket options
-/// Each line: access unless it is read and write; type; meaning; default. "Flag" is an int, 0 or 1;
-/// "text" and "octets" are unset by default and 1 to 255 octets long. Options that concern
-/// connections apply to those made after they are set.
+/// Each line: access unless it is read and write; types of sockets unless it is any; type; unit;
+/// meaning; special values; default, last, with its meaning if that is special. "Flag" is an int, 0
+/// or 1; "text" and "octets" are unset by default and 1 to 255 octets long, and a text is read back
+/// with a zero octet. Options that concern connections apply to those made after they are set.
+/// docs/options.md has the ranges.
 
 #define ZLINK_AFFINITY 4     ///< uint64_t: bit n allows I/O thread n. 0: all.
 #define ZLINK_ROUTING_ID 5   ///< Octets: the name that a ROUTER peer knows us by.
-#define ZLINK_SUBSCRIBE 6    ///< Write, SUB: octets: receive what begins so; may be empty.
-#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB: octets: undoes one such subscription.
-#define ZLINK_RATE 8         ///< int: multicast, kbit/s. 100.
-#define ZLINK_RECOVERY_IVL 9 ///< int: multicast, ms. 10000.
-#define ZLINK_SNDBUF 11      ///< int: SO_SNDBUF, octets. -1: the system's.
-#define ZLINK_RCVBUF 12      ///< int: SO_RCVBUF, octets. -1: the system's.
+#define ZLINK_SUBSCRIBE 6    ///< Write, SUB, octets: receive what begins so; may be empty.
+#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB, octets: undoes one such subscription.
+#define ZLINK_RATE 8         ///< int, kbit/s: multicast. 100.
+#define ZLINK_RECOVERY_IVL 9 ///< int, ms: multicast. 10000.
+#define ZLINK_SNDBUF 11      ///< int, octets: SO_SNDBUF. -1: the system's.
+#define ZLINK_RCVBUF 12      ///< int, octets: SO_RCVBUF. -1: the system's.
 #define ZLINK_RCVMORE 13     ///< Read, flag: the frame received last was not its message's last.
 #define ZLINK_FD                                                                                   \
-    14                         ///< Read, int: descriptor that becomes readable when
-                               ///< ZLINK_EVENTS may have changed; edge-triggered.
-#define ZLINK_EVENTS 15        ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
-#define ZLINK_TYPE 16          ///< Read, int: the socket's type.
-#define ZLINK_LINGER 17        ///< int, ms: longest that closing sends what waits. -1: no limit.
-#define ZLINK_RECONNECT_IVL 18 ///< int, ms: wait before connecting again. -1: do not. 100.
-#define ZLINK_BACKLOG 19       ///< int: connections that may wait to be accepted. 100.
+    14                  ///< Read, int: descriptor that becomes readable when
+                        ///< ZLINK_EVENTS may have changed; edge-triggered.
+#define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
+#define ZLINK_TYPE 16   ///< Read, int: the socket's type.
+#define ZLINK_LINGER                                                                               \
+    17 ///< int, ms: longest that closing sends what waits; SUB and XSUB: 0. -1: no
+       ///< limit.
+#define ZLINK_RECONNECT_IVL 18     ///< int, ms: wait before connecting again. -1: never. 100.
+#define ZLINK_BACKLOG 19           ///< int, connections: most that wait to be accepted. 100.
 #define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
-#define ZLINK_MAXMSGSIZE 22        ///< int64_t: largest frame accepted, octets. -1: no limit.
-#define ZLINK_SNDHWM 23            ///< int: messages that may wait for a peer. 0: no limit. 1000.
-#define ZLINK_RCVHWM 24            ///< int: messages of a peer that may wait for us. 1000.
-#define ZLINK_MULTICAST_HOPS 25    ///< int: multicast, hops. 1.
-#define ZLINK_RCVTIMEO 27          ///< int, ms: longest that receiving waits. -1: no limit.
-#define ZLINK_SNDTIMEO 28          ///< int, ms: longest that sending waits. -1: no limit.
+#define ZLINK_MAXMSGSIZE 22        ///< int64_t, octets: largest frame accepted. -1: no limit.
+#define ZLINK_SNDHWM 23            ///< int, messages: most that wait for a peer. 0: no limit. 1000.
+#define ZLINK_RCVHWM 24 ///< int, messages: most of a peer that wait for us. 0: no limit. 1000.
+#define ZLINK_MULTICAST_HOPS 25 ///< int, hops: multicast. 1.
+#define ZLINK_RCVTIMEO 27       ///< int, ms: longest that receiving waits. -1: no limit.
+#define ZLINK_SNDTIMEO 28       ///< int, ms: longest that sending waits. -1: no limit.
 #define ZLINK_LAST_ENDPOINT                                                                        \
     32                              ///< Read, text: the endpoint bound or connected last, wildcards
                                     ///< resolved.
 #define ZLINK_ROUTER_MANDATORY 33   ///< Write, ROUTER, flag: an unknown peer is EHOSTUNREACH. 0.
 #define ZLINK_TCP_KEEPALIVE 34      ///< int: SO_KEEPALIVE. -1: the system's.
-#define ZLINK_TCP_KEEPALIVE_CNT 35  ///< int: TCP_KEEPCNT. -1: the system's.
-#define ZLINK_TCP_KEEPALIVE_IDLE 36 ///< int: TCP_KEEPIDLE, s. -1: the system's.
-#define ZLINK_TCP_KEEPALIVE_INTVL 37 ///< int: TCP_KEEPINTVL, s. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_CNT 35  ///< int, probes: TCP_KEEPCNT. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_IDLE 36 ///< int, s: TCP_KEEPIDLE. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_INTVL 37 ///< int, s: TCP_KEEPINTVL. -1: the system's.
 #define ZLINK_IMMEDIATE 39           ///< Flag: 1 queues only for connections that stand. 0.
-#define ZLINK_XPUB_VERBOSE 40        ///< Write, XPUB, flag: pass on repeated subscriptions. 0.
-#define ZLINK_ROUTER_RAW 41          ///< Write, ROUTER, flag: peers speak no ZMTP. 0.
-#define ZLINK_IPV6 42                ///< Flag: IPv6 and IPv4 instead of IPv4 only. 0.
-#define ZLINK_MECHANISM 43           ///< Read, int: ZLINK_NULL, ZLINK_PLAIN, ZLINK_CURVE, ...
-#define ZLINK_PLAIN_SERVER 44        ///< Flag: be the PLAIN server. 0.
-#define ZLINK_PLAIN_USERNAME 45      ///< Text: be a PLAIN client of that name.
-#define ZLINK_PLAIN_PASSWORD 46      ///< Text: the PLAIN client's password.
-#define ZLINK_CURVE_SERVER 47        ///< Flag: be the CURVE server. 0.
-#define ZLINK_CURVE_PUBLICKEY 48     ///< Key: 32 octets, or 40 characters of Z85. Our public key.
-#define ZLINK_CURVE_SECRETKEY 49     ///< Key: our secret key.
-#define ZLINK_CURVE_SERVERKEY 50     ///< Key: the server's public key.
+#define ZLINK_XPUB_VERBOSE 40 ///< Write, XPUB and PUB, flag: pass on repeated subscriptions. 0.
+#define ZLINK_ROUTER_RAW 41   ///< Write, ROUTER, flag: peers speak no ZMTP. 0.
+#define ZLINK_IPV6 42         ///< Flag: IPv6 and IPv4 instead of IPv4 only. 0.
+#define ZLINK_MECHANISM                                                                            \
+    43 ///< Read, int: ZLINK_NULL, ZLINK_PLAIN or ZLINK_CURVE, as other options decide. 0:
+       ///< ZLINK_NULL.
+#define ZLINK_PLAIN_SERVER 44    ///< Flag: be the PLAIN server. 0.
+#define ZLINK_PLAIN_USERNAME 45  ///< Text: be a PLAIN client of that name.
+#define ZLINK_PLAIN_PASSWORD 46  ///< Text: the PLAIN client's password.
+#define ZLINK_CURVE_SERVER 47    ///< Flag: be the CURVE server. 0.
+#define ZLINK_CURVE_PUBLICKEY 48 ///< Key: 32 octets, or 40 characters of Z85. Our public key.
+#define ZLINK_CURVE_SECRETKEY 49 ///< Key: our secret key.
+#define ZLINK_CURVE_SERVERKEY 50 ///< Key: the server's public key.
 #define ZLINK_PROBE_ROUTER 51    ///< Write, flag: greet each ROUTER peer with an empty message. 0.
 #define ZLINK_REQ_CORRELATE 52   ///< Write, REQ, flag: match replies to requests. 0.
 #define ZLINK_REQ_RELAXED 53     ///< Write, REQ, flag: a new request may replace an old one. 0.
-#define ZLINK_CONFLATE 54        ///< Flag: keep only the newest message of one frame. 0.
-#define ZLINK_ZAP_DOMAIN 55      ///< Text: domain under which peers are authenticated.
+#define ZLINK_CONFLATE                                                                             \
+    54                      ///< Flag: keep only the newest message of or for each peer, and of that
+                            ///< the last frame; with PUSH, PULL, PUB, SUB and DEALER. 0.
+#define ZLINK_ZAP_DOMAIN 55 ///< Text: domain under which peers are authenticated.
 #define ZLINK_ROUTER_HANDOVER 56 ///< Write, ROUTER, flag: a new peer takes over a name in use. 0.
 #define ZLINK_TOS 57             ///< int: IP type of service. 0.
 #define ZLINK_CONNECT_ROUTING_ID                                                                   \
@@ -352,10 +387,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_XPUB_NODROP 69 ///< Write, XPUB and PUB, flag: EAGAIN instead of dropping. 0.
 #define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
 #define ZLINK_XPUB_MANUAL                                                                          \
-    71                            ///< Write, XPUB, flag: subscriptions take effect when the
+    71                            ///< Write, XPUB and PUB, flag: subscriptions take effect when the
                                   ///< application sets ZLINK_SUBSCRIBE and ZLINK_UNSUBSCRIBE,
                                   ///< for the peer it received from last. 0.
-#define ZLINK_XPUB_WELCOME_MSG 72 ///< Write, XPUB, octets: sent to each new subscriber.
+#define ZLINK_XPUB_WELCOME_MSG 72 ///< Write, XPUB and PUB, octets: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
     73                           ///< Write, STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
@@ -363,21 +398,22 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP pings. 0: none.
 #define ZLINK_HEARTBEAT_TTL 76   ///< int, ms: silence after which the peer may drop us. 0: none.
 #define ZLINK_HEARTBEAT_TIMEOUT                                                                    \
-    77                             ///< int, ms: silence after which we drop the peer.
-                                   ///< -1: ZLINK_HEARTBEAT_IVL.
-#define ZLINK_XPUB_VERBOSER 78     ///< Write, XPUB, flag: pass on repeated unsubscriptions too. 0.
-#define ZLINK_CONNECT_TIMEOUT 79   ///< int, ms: longest that connecting takes. 0: the system's.
-#define ZLINK_TCP_MAXRT 80         ///< int, ms: TCP_USER_TIMEOUT. 0: the system's.
-#define ZLINK_THREAD_SAFE 81       ///< Read, flag: several threads may use the socket. 0.
-#define ZLINK_MULTICAST_MAXTPDU 84 ///< int: multicast, octets. 1500.
-#define ZLINK_VMCI_BUFFER_SIZE 85  ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_BUFFER_MAX_SIZE 87 ///< uint64_t: VMCI, octets.
-#define ZLINK_VMCI_CONNECT_TIMEOUT 88 ///< int: VMCI, ms.
+    77 ///< int, ms: silence after which we drop the peer.
+       ///< -1: ZLINK_HEARTBEAT_IVL.
+#define ZLINK_XPUB_VERBOSER                                                                        \
+    78 ///< Write, XPUB and PUB, flag: pass on repeated unsubscriptions too. 0.
+#define ZLINK_CONNECT_TIMEOUT 79      ///< int, ms: longest that connecting takes. 0: the system's.
+#define ZLINK_TCP_MAXRT 80            ///< int, ms: TCP_USER_TIMEOUT. 0: the system's.
+#define ZLINK_THREAD_SAFE 81          ///< Read, flag: several threads may use the socket. 0.
+#define ZLINK_MULTICAST_MAXTPDU 84    ///< int, octets: multicast. 1500.
+#define ZLINK_VMCI_BUFFER_SIZE 85     ///< uint64_t, octets: VMCI.
+#define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t, octets: VMCI.
+#define ZLINK_VMCI_BUFFER_MAX_SIZE 87 ///< uint64_t, octets: VMCI.
+#define ZLINK_VMCI_CONNECT_TIMEOUT 88 ///< int, ms: VMCI.
 #define ZLINK_USE_FD                                                                               \
     89 ///< int: a descriptor that listens, which the next bind takes over. -1: none.
-#define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90         ///< int: ZLINK_GSSAPI_NT_*.
-#define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*.
+#define ZLINK_GSSAPI_PRINCIPAL_NAMETYPE 90         ///< int: ZLINK_GSSAPI_NT_*. 0.
+#define ZLINK_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE 91 ///< int: ZLINK_GSSAPI_NT_*. 0.
 #define ZLINK_BINDTODEVICE 92                      ///< Text: network interface to use.
 #define ZLINK_ZAP_ENFORCE_DOMAIN 93 ///< Flag: a domain without a ZAP handler lets nobody in. 0.
 
@@ -388,7 +424,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     108 ///< Write, XPUB and PUB, flag: of a multipart message that does not begin with a
         ///< subscription, no frame is one. 0.
 
-#define ZLINK_RECONNECT_STOP 109 ///< int, ZLINK_RECONNECT_STOP_*, or-ed: do not connect again. 0.
+#define ZLINK_RECONNECT_STOP                                                                       \
+    109 ///< int: ZLINK_RECONNECT_STOP_*, or-ed: do not connect again. 0: always.
 #define ZLINK_RECONNECT_STOP_CONN_REFUSED 1     ///< After the peer's system refused.
 #define ZLINK_RECONNECT_STOP_HANDSHAKE_FAILED 2 ///< After a handshake failed.
 #define ZLINK_RECONNECT_STOP_AFTER_DISCONNECT 4 ///< After the connection was lost.
@@ -428,6 +465,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_NT_KRB5_PRINCIPAL 2
 
 /// @name Sockets
+/// @threads One thread at a time for each socket, with a full memory barrier between two of them.
+///          Their context may be used by others meanwhile.
 
 /// Opens a socket, not yet bound or connected.
 ///
@@ -447,16 +486,17 @@ ZLINK_EXPORT int zlink_close(void* socket);
 
 /// Sets an option.
 ///
+/// @param option  One of the socket options; docs/options.md has them all.
 /// @param size  Octets at `value`: exactly the type's, where the option has a type.
 /// @error EINVAL    The option is unknown, read only or not for this type of socket, or the value
-/// or
-///                  its size is out of range.
+///                  or its size is out of range.
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_setsockopt(void* socket, int option, const void* value, size_t size);
 
 /// Reads an option.
 ///
+/// @param option  As zlink_setsockopt.
 /// @param size  In: room at `value`. Out: octets written; of a text, with its end.
 /// @error EINVAL    The option is unknown or write only, or there is too little room.
 /// @error ENOTSOCK  `socket` is not a socket.
@@ -527,7 +567,10 @@ ZLINK_EXPORT int zlink_send(void* socket, const void* data, size_t size, int fla
 
 /// Sends `data` as zlink_send does, but may refer to it instead of copying it.
 ///
+/// @blocks  As zlink_send.
 /// @param data  Never changes and stays valid for ever, as a literal does.
+/// @return `size`.
+/// @error others  As zlink_send.
 ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, int flags);
 
 /// Receives a frame and copies it to `buffer`. ZLINK_RCVMORE then tells whether its message has
@@ -545,12 +588,17 @@ ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, i
 ZLINK_EXPORT int zlink_recv(void* socket, void* buffer, size_t size, int flags);
 
 /// Deprecated: zlink_msg_send and zlink_msg_recv with the arguments the other way round.
+///
+/// @blocks  As those.
+/// @return As those.
+/// @error others  As those.
 ZLINK_EXPORT int zlink_sendmsg(void* socket, zlink_msg_t* msg, int flags);
 ZLINK_EXPORT int zlink_recvmsg(void* socket, zlink_msg_t* msg, int flags);
 
 /// Sends copies of `count` frames; with ZLINK_SNDMORE all but the last are marked as being followed
 /// by more, otherwise none is.
 ///
+/// @blocks  As zlink_send.
 /// @return The size of the last frame.
 /// @error EINVAL  `frames` is NULL or `count` is 0.
 /// @error others  As zlink_send; frames before the one that failed are sent.
@@ -558,6 +606,7 @@ ZLINK_EXPORT int zlink_sendiov(void* socket, struct iovec* frames, size_t count,
 
 /// Receives the frames of a message, each into memory that the caller releases with free().
 ///
+/// @blocks  As zlink_recv.
 /// @param count  In: room at `frames`. Out: frames received.
 /// @return The number of frames received; ZLINK_RCVMORE tells whether the message has more.
 /// @error EINVAL  `frames` is NULL or `*count` is 0.
@@ -566,6 +615,7 @@ ZLINK_EXPORT int zlink_sendiov(void* socket, struct iovec* frames, size_t count,
 ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count, int flags);
 
 /// @name Monitors
+/// @threads The socket's.
 
 #define ZLINK_EVENT_CONNECTED 0x0001       ///< Value: the descriptor.
 #define ZLINK_EVENT_CONNECT_DELAYED 0x0002 ///< Connecting goes on in the background.
@@ -624,6 +674,7 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 ZLINK_EXPORT int zlink_socket_monitor(void* socket, const char* endpoint, int events);
 
 /// @name Polling
+/// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.
 
 typedef int zlink_fd_t;
 
@@ -646,10 +697,13 @@ typedef struct zmq_pollitem_t zlink_pollitem_t;
 /// @error EINVAL  `count` is negative.
 /// @error EINTR   A signal handler ran.
 /// @error EMFILE  The process has no descriptor left to wait with.
+/// @error ENOTSOCK  An item's socket is not one.
 /// @error ETERM   The context of one of the sockets was shut down.
 ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 
 /// @name Proxies
+/// @threads While a proxy runs, its sockets are that thread's. Another one ends it by shutting the
+///          context down, or by sending "TERMINATE" from a socket of its own.
 
 /// Forwards messages from `frontend` to `backend` and back until their context is shut down.
 ///
@@ -657,8 +711,10 @@ ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 /// @param backend  May be `frontend` itself.
 /// @param capture  Gets a copy of each message; may be NULL.
 /// @return -1, always.
-/// @error EFAULT  `frontend` or `backend` is NULL.
-/// @error ETERM   The context was shut down.
+/// @error EFAULT    `frontend` or `backend` is NULL.
+/// @error ENOTSOCK  One of them is not a socket.
+/// @error EINTR     A signal handler ran.
+/// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
 
 /// As zlink_proxy, under the orders that `control` receives: "PAUSE", "RESUME", "TERMINATE", and
@@ -667,8 +723,10 @@ ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
 /// @blocks  Until "TERMINATE" or an error.
 /// @param control  May be NULL.
 /// @return 0 after "TERMINATE".
-/// @error EFAULT  `frontend` or `backend` is NULL.
-/// @error ETERM   The context was shut down.
+/// @error EFAULT    `frontend` or `backend` is NULL.
+/// @error ENOTSOCK  One of them is not a socket.
+/// @error EINTR     A signal handler ran.
+/// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_proxy_steerable(void* frontend, void* backend, void* capture, void* control);
 
 /// Deprecated kinds of device.
@@ -677,9 +735,14 @@ ZLINK_EXPORT int zlink_proxy_steerable(void* frontend, void* backend, void* capt
 #define ZLINK_QUEUE 3
 
 /// Deprecated: zlink_proxy without a capture socket; `kind` has no effect.
+///
+/// @blocks  Until it fails.
+/// @return -1, always.
+/// @error others  As zlink_proxy.
 ZLINK_EXPORT int zlink_device(int kind, void* frontend, void* backend);
 
 /// @name Keys
+/// @threads Any number of threads, at any time.
 
 /// Writes `size` octets as Z85 (RFC 32/Z85): five characters for each four octets.
 ///
@@ -711,6 +774,8 @@ ZLINK_EXPORT int zlink_curve_public(char* public_key, const char* secret_key);
 /// @name Atomic counters
 /// An int that any number of threads may change at once. Each function takes what
 /// zlink_atomic_counter_new gave, and cannot tell if it was given anything else.
+/// @threads Any number of threads at once, but for zlink_atomic_counter_set and
+///          zlink_atomic_counter_destroy.
 
 /// Makes a counter of value 0.
 ///
@@ -731,12 +796,16 @@ ZLINK_EXPORT int zlink_atomic_counter_inc(void* counter);
 /// @return 1 if the counter is not 0 now, else 0.
 ZLINK_EXPORT int zlink_atomic_counter_dec(void* counter);
 
+/// Reads the value.
+///
+/// @return The value.
 ZLINK_EXPORT int zlink_atomic_counter_value(void* counter);
 
 /// Frees the counter and makes `*counter` NULL.
 ZLINK_EXPORT void zlink_atomic_counter_destroy(void** counter);
 
 /// @name Timers
+/// @threads One thread at a time for each set.
 
 #define ZLINK_HAVE_TIMERS
 
@@ -792,6 +861,7 @@ ZLINK_EXPORT long zlink_timers_timeout(void* timers);
 ZLINK_EXPORT int zlink_timers_execute(void* timers);
 
 /// @name Stopwatches, sleep and threads
+/// @threads One thread at a time for each stopwatch and each handle of a thread.
 
 /// Starts a stopwatch.
 ///
@@ -799,6 +869,8 @@ ZLINK_EXPORT int zlink_timers_execute(void* timers);
 /// @error ENOMEM  There is no memory.
 ZLINK_EXPORT void* zlink_stopwatch_start(void);
 
+/// Reads a stopwatch, which runs on.
+///
 /// @return Microseconds since the start.
 ZLINK_EXPORT unsigned long zlink_stopwatch_intermediate(void* watch);
 
@@ -807,6 +879,8 @@ ZLINK_EXPORT unsigned long zlink_stopwatch_intermediate(void* watch);
 /// @return Microseconds since the start.
 ZLINK_EXPORT unsigned long zlink_stopwatch_stop(void* watch);
 
+/// Sleeps.
+///
 /// @blocks  For `seconds`, at least until a signal handler ran.
 ZLINK_EXPORT void zlink_sleep(int seconds);
 

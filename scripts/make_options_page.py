@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MPL-2.0
+"""Writes docs/options.md out of what the code says of each socket option.
+
+    make_options_page.py [--check]
+
+Numbers, types, units and meanings come from include/zlink.h; ranges, access and the types of sockets from the table in
+src/api/option_table.cpp; defaults from src/base/socket_options.hpp. Where two of them say the same they must agree. With
+--check nothing is written: the status says whether the page is up to date.
+"""
+
+import dataclasses
+import re
+import sys
+
+import api_header
+from api_header import ROOT
+
+PAGE = "docs/options.md"
+TABLE = ROOT / "src" / "api" / "option_table.cpp"
+SECURITY = ROOT / "src" / "api" / "security_options.cpp"
+FIELDS = ROOT / "src" / "base" / "socket_options.hpp"
+
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+CONSTANTS = {
+    "INT_MIN": INT_MIN,
+    "INT_MAX": INT_MAX,
+    "INT64_MAX": 2**63 - 1,
+    "UINT16_MAX": 2**16 - 1,
+}
+
+INTRODUCTION = """\
+# Socket options
+
+<!-- Written by scripts/make_options_page.py; change what it reads. -->
+
+What `zlink_setsockopt` and `zlink_getsockopt` (`zmq_setsockopt` and `zmq_getsockopt`) take. The names are those of
+`zlink.h`; `zmq.h` has them as `ZMQ_…`.
+
+A *flag* is an int, 0 or 1. A *text* is read back with a zero octet behind it, *octets* are not. Options that concern
+connections apply to those that are bound or connected after they are set. A value out of its range, or of another size than
+its type, gives EINVAL, as does an option on a socket of another type.
+
+"""
+
+CONTEXT_INTRODUCTION = """
+## Context options
+
+What `zlink_ctx_set` and `zlink_ctx_get` take; all are ints.
+
+| option | number | meaning |
+|---|---|---|
+"""
+
+ABSENT_INTRODUCTION = """
+## Not there
+
+These are defined, so that programs that name them compile; reading and setting them gives EINVAL.
+
+"""
+
+
+class Disagreement(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Entry:
+    """One row of the table in the code."""
+
+    field: str
+    access: str
+    sockets: str
+    least: int
+    most: int
+    is_text: bool
+    step: int
+
+
+@dataclasses.dataclass
+class Option:
+    """What the header says of an option."""
+
+    name: str
+    number: str
+    access: str
+    sockets: str
+    type: str
+    unit: str
+    meaning: str
+    default: str
+
+
+def evaluate(expression, names):
+    return int(eval(expression, {"__builtins__": {}}, names))  # Of our own sources.
+
+
+def socket_sets(text):
+    """Names of sets of socket types, and the types."""
+    found = {"any_type": "any"}
+    pattern = r"constexpr unsigned (\w+)\s*=\s*only\(\{([^}]*)\}\)"
+    for name, types in re.findall(pattern, text):
+        found[name] = type_list(types)
+    return found
+
+
+def type_list(types):
+    return ", ".join(each.upper() for each in re.findall(r"socket_type::(\w+)", types))
+
+
+def split_arguments(text):
+    """Splits at commas that are not inside brackets."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char in "({") - (char in ")}")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [" ".join(part.split()) for part in parts]
+
+
+def read_table():
+    text = re.sub(r"//[^\n]*", "", TABLE.read_text())
+    sets = socket_sets(text)
+    names = dict(CONSTANTS)
+    for name, value in re.findall(r"constexpr int (\w+) = (\d+);", FIELDS.read_text()):
+        names[f"reconnect_stop_{name}"] = int(value)
+    entries = {}
+    rows = text[text.index("constexpr std::array table{") :]
+    rows = rows[: rows.index("\n};")]
+    for row in re.findall(r"entry\{(.*?)\}(?=,\s*(?:entry|$|\n))", rows + "\n", re.S):
+        arguments = split_arguments(row)
+        defaults = ["", "", "access::read_write", "any_type", "INT_MIN", "INT_MAX", "false", "1"]
+        option, field, access, sockets, least, most, is_text, step = arguments + defaults[len(arguments) :]
+        sockets = type_list(sockets) if sockets.startswith("only") else sets[sockets]
+        entries[option] = Entry(
+            field.split("::")[-1],
+            access.split("::")[-1],
+            sockets,
+            evaluate(least, names),
+            evaluate(most.replace("reconnect_stop::", "reconnect_stop_"), names),
+            is_text == "true",
+            int(step),
+        )
+    return entries
+
+
+def read_defaults():
+    """Types and initial values of the fields of socket_options."""
+    found = {}
+    pattern = r"^    (int|bool|std::\w+) (\w+)(?: = ([^;]+))?;"
+    for kind, field, value in re.findall(pattern, FIELDS.read_text(), re.M):
+        found[field] = (kind, {"true": "1", "false": "0"}.get(value, value))
+    return found
+
+
+def served_elsewhere():
+    """Options that functions serve, not the table."""
+    text = TABLE.read_text() + SECURITY.read_text()
+    return set(re.findall(r"case (ZLINK_\w+):", text))
+
+
+def read_option(macro):
+    """Takes apart a comment such as 'Write, SUB, octets: meaning. -1: no limit. 5.'"""
+    text = " ".join(macro.comment.text)
+    head, colon, meaning = text.partition(": ")
+    if not colon:
+        raise Disagreement(f"{macro.name}: its comment has no type")
+    words = head.split(", ")
+    access = {"Write": "write", "Read": "read"}.get(words[0])
+    words = words[1:] if access else words
+    types = "flag|text|octets|key|int|int64_t|uint64_t"
+    at = next((index for index, word in enumerate(words) if re.fullmatch(types, word, re.I)), None)
+    if at is None:
+        raise Disagreement(f"{macro.name}: its comment has no type")
+    sockets = ", ".join(words[:at]).replace(" and ", ", ")
+    unit = words[at + 1] if len(words) > at + 1 else ""
+    default = re.search(r"(?:^|[.] )(-?\d+)(?:: [^.]*)?[.]$", meaning)
+    plain = re.search(r"[.] -?\d+[.]$", meaning)
+    return Option(
+        macro.name,
+        macro.value,
+        access or "read and write",
+        sockets or "any",
+        words[at].lower(),
+        unit,
+        meaning[: plain.start() + 1] if plain else meaning,
+        default[1] if default else "",
+    )
+
+
+def range_of(option, entry):
+    if option.type == "flag":
+        return "0, 1"
+    if option.type == "key":
+        return "32 octets, or 40 characters of Z85"
+    if option.access == "read":
+        return ""
+    if option.type in ("text", "octets"):
+        least, most = (entry.least, entry.most) if entry else (1, 255)
+        return f"{least} to {most} octets" if most < INT_MAX else f"{least} octets or more"
+    if entry is None or (entry.least == INT_MIN and entry.most == INT_MAX):
+        return ""
+    step = f", in steps of {entry.step}" if entry.step != 1 else ""
+    return (f"{entry.least} to {entry.most}" if entry.most < INT_MAX else f"{entry.least} or more") + step
+
+
+def row_of(option, entry, defaults):
+    access, sockets, default = option.access, option.sockets, option.default
+    if entry:
+        access = {"read_write": "read and write", "write_only": "write"}[entry.access]
+        if access != option.access:
+            raise Disagreement(f"{option.name}: {access} in the table, {option.access} in the header")
+        stated = set(option.sockets.split(", "))
+        if entry.sockets != "any" and option.sockets != "any" and not stated <= set(entry.sockets.split(", ")) | {"STREAM"}:
+            raise Disagreement(f"{option.name}: {entry.sockets} in the table, {option.sockets} in the header")
+        sockets = entry.sockets if entry.sockets != "any" else option.sockets
+        kind, default = defaults[entry.field]
+        kinds = {"int": "int", "bool": "flag", "std::int64_t": "int64_t", "std::uint64_t": "uint64_t"}
+        if kind != "std::string" and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
+            raise Disagreement(f"{option.name}: {kind} in the code, {option.type} in the header")
+        if kind == "std::string" and entry.is_text != (option.type == "text"):
+            raise Disagreement(f"{option.name}: text and octets are mixed up")
+        if default != option.default:
+            raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
+    unit = f", {option.unit}" if option.unit else ""
+    cells = [
+        f"`{option.name}`",
+        option.number,
+        option.type + unit,
+        range_of(option, entry),
+        default or ("unset" if option.type in ("text", "octets", "key") and access != "read" else ""),
+        access,
+        sockets,
+        option.meaning.replace("|", "\\|"),
+    ]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def context_rows(members):
+    rows = ""
+    for macro in members:
+        is_option = isinstance(macro, api_header.Macro) and macro.comment.text and macro.value.isdigit()
+        if is_option:
+            rows += f"| `{macro.name}` | {macro.value} | {' '.join(macro.comment.text)} |\n"
+    return rows
+
+
+def make_page():
+    groups = {each.name: each for each in api_header.read()[1]}
+    table, elsewhere, defaults = read_table(), served_elsewhere(), read_defaults()
+    macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
+    values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
+    options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
+    missing = set(table) | elsewhere
+    missing -= {each.name for each in options}
+    if missing:
+        raise Disagreement(f"the header does not describe {', '.join(sorted(missing))}")
+    page = INTRODUCTION
+    page += "| option | number | type, unit | range | default | access | sockets | meaning |\n|" + "---|" * 8 + "\n"
+    absent = ABSENT_INTRODUCTION
+    for option in sorted(options, key=lambda each: each.name):
+        if option.name in table or option.name in elsewhere:
+            page += row_of(option, table.get(option.name), defaults)
+        else:
+            absent += f"- `{option.name}` ({option.number}): {option.meaning}\n"
+    context = [each for each in groups["Context"].members if not each.name.endswith("_DFLT")]
+    context += [each for each in macros if each.name in ("ZLINK_IPV6", "ZLINK_BLOCKY")]
+    return page + CONTEXT_INTRODUCTION + context_rows(context) + absent
+
+
+def main():
+    try:
+        page = make_page()
+    except Disagreement as found:
+        sys.exit(str(found))
+    check = sys.argv[1:] == ["--check"]
+    stale = api_header.write_pages({PAGE: page}, check)
+    sys.exit(1 if check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()
