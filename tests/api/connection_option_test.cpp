@@ -40,6 +40,53 @@ void check_is_refused(const context& owner, socket& pull, const std::string& end
     CHECK(watched.is_silent());
 }
 
+/// A tcp port where the kernel answers nobody any more, because as many wait already as may.
+class full_listener {
+public:
+    full_listener() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        REQUIRE(::bind(descriptor_, generic, bytes) == 0);
+        REQUIRE(::getsockname(descriptor_, generic, &bytes) == 0);
+        REQUIRE(::listen(descriptor_, 0) == 0);
+        REQUIRE(::connect(waiting_, generic, bytes) == 0);
+        endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    full_listener(const full_listener&) = delete;
+    full_listener& operator=(const full_listener&) = delete;
+    ~full_listener() {
+        ::close(waiting_);
+        ::close(descriptor_);
+    }
+
+    const std::string& endpoint() const { return endpoint_; }
+
+private:
+    int descriptor_;
+    int waiting_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    std::string endpoint_;
+};
+
+/// The host at the other end of a connection.
+std::string peer_host(int descriptor) {
+    sockaddr_in address{};
+    socklen_t bytes = sizeof address;
+    REQUIRE(::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+    char text[INET_ADDRSTRLEN];
+    return ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+}
+
+/// The interface that a descriptor is bound to.
+std::string device_of(int descriptor) {
+    char device[16] = "";
+    socklen_t bytes = sizeof device;
+    REQUIRE(::getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, device, &bytes) == 0);
+    return device;
+}
+
 /// Empties a filter.
 void clear(socket& of, int option) {
     REQUIRE(error_of(zlink_setsockopt(of, option, nullptr, 0)) == ok);
@@ -86,12 +133,14 @@ TEST_CASE("connection options: a device limits where peers come from") {
     pull.set(ZLINK_BINDTODEVICE, "lo");
     watcher watched{owner, pull};
     const std::string endpoint = pull.bind(transport::tcp);
-    char device[16] = "";
-    socklen_t bytes = sizeof device;
-    REQUIRE(::getsockopt(watched.await(ZLINK_EVENT_LISTENING), SOL_SOCKET, SO_BINDTODEVICE, device,
-                         &bytes) == 0);
-    CHECK(std::string{device} == "lo");
+    CHECK(device_of(watched.await(ZLINK_EVENT_LISTENING)) == "lo");
     CHECK(is_reached(owner, pull, endpoint));
+
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_BINDTODEVICE, "lo");
+    watcher of_push{owner, push};
+    push.connect(endpoint);
+    CHECK(device_of(of_push.await(ZLINK_EVENT_CONNECTED)) == "lo");
 
     pull.set(ZLINK_BINDTODEVICE, "no-such-one");
     CHECK(pull.try_bind("tcp://127.0.0.1:*") == ENODEV);
@@ -251,6 +300,128 @@ TEST_CASE("connection options: those of transports that there are not are kept, 
     CHECK(pub.get(ZLINK_RATE) == 7);
     CHECK(pub.get(loopback_fast_path) == 1);
     CHECK(pub.get(multicast_loop) == 0);
+}
+
+TEST_CASE("connection options: BACKLOG is how many the kernel lets wait") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    pull.set(ZLINK_BACKLOG, 7);
+    watcher watched{owner, pull};
+    pull.bind(transport::tcp);
+
+    tcp_info of_listener{};
+    socklen_t bytes = sizeof of_listener;
+    REQUIRE(::getsockopt(watched.await(ZLINK_EVENT_LISTENING), IPPROTO_TCP, TCP_INFO, &of_listener,
+                         &bytes) == 0);
+    CHECK(of_listener.tcpi_sacked == 7); // Of a listener, this is what the field says.
+}
+
+TEST_CASE("connection options: an endpoint may say where its connections come from") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    watcher watched{owner, pull};
+    const std::string endpoint = pull.bind(transport::tcp);
+    socket push{owner, ZLINK_PUSH};
+
+    push.connect("tcp://127.0.0.2:0;" + endpoint.substr(sizeof "tcp://" - 1));
+
+    CHECK(peer_host(watched.await(ZLINK_EVENT_ACCEPTED)) == "127.0.0.2");
+    CHECK(push.send("x") == ok);
+    CHECK(pull.recv() == message{"x"});
+}
+
+TEST_CASE("connection options: an endpoint may name an interface") {
+    const context owner;
+    socket pull{owner, ZLINK_PULL};
+    const std::string endpoint = pull.bind("tcp://lo:*");
+    CHECK(endpoint.starts_with("tcp://127.0.0.1:"));
+    CHECK(is_reached(owner, pull, endpoint));
+    CHECK(pull.try_bind("tcp://no-such-one:*") == ENODEV);
+}
+
+TEST_CASE("connection options: CONNECT_TIMEOUT ends an attempt that nobody answers") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        const full_listener silent;
+        socket push{owner, ZLINK_PUSH};
+        push.set(ZLINK_CONNECT_TIMEOUT, 10).set(ZLINK_RECONNECT_IVL, 1);
+        watcher watched{owner, push};
+
+        push.connect(silent.endpoint());
+
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            watched.expect(ZLINK_EVENT_CONNECT_DELAYED, silent.endpoint());
+            watched.expect(ZLINK_EVENT_CLOSED, silent.endpoint());
+            watched.expect(ZLINK_EVENT_CONNECT_RETRIED, silent.endpoint());
+        }
+    }
+}
+
+TEST_CASE("connection options: attempts are as far apart as RECONNECT_IVL says") {
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, 3);
+    watcher watched{owner, push, ZLINK_EVENT_CONNECT_RETRIED};
+    const milliseconds taken = time_of([&] {
+        push.connect(vacant(transport::tcp));
+        for (int attempt = 0; attempt < 5; ++attempt) {
+            const int wait = watched.next().value;
+            CHECK(wait >= 3);
+            CHECK(wait < 6);
+        }
+    });
+    CHECK(taken >= milliseconds{4 * 3});
+}
+
+TEST_CASE("connection options: the wait doubles up to RECONNECT_IVL_MAX") {
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, 4).set(ZLINK_RECONNECT_IVL_MAX, 20);
+    watcher watched{owner, push, ZLINK_EVENT_CONNECT_RETRIED};
+    push.connect(vacant(transport::tcp));
+
+    const std::pair<int, int> ranges[] = {{4, 7}, {8, 15}, {16, 20}, {20, 20}, {20, 20}};
+    for (const auto& [least, most] : ranges) {
+        const int wait = watched.next().value;
+        CHECK(wait >= least);
+        CHECK(wait <= most);
+    }
+}
+
+TEST_CASE("connection options: with a RECONNECT_IVL of -1 there is one attempt") {
+    const context owner;
+    socket push{owner, ZLINK_PUSH};
+    push.set(ZLINK_RECONNECT_IVL, -1);
+    watcher watched{owner, push};
+    const std::string endpoint = vacant(transport::tcp);
+
+    push.connect(endpoint);
+
+    watched.expect(ZLINK_EVENT_CONNECT_DELAYED, endpoint);
+    watched.expect(ZLINK_EVENT_CLOSED, endpoint);
+    CHECK(watched.is_silent());
+}
+
+TEST_CASE("connection options: IMMEDIATE queues nothing for a peer that is not there") {
+    for (const setting& over : network_settings()) {
+        CAPTURE(over);
+        const context owner{over};
+        const std::string endpoint = vacant(over.via);
+        socket push{owner, ZLINK_PUSH};
+        push.set(ZLINK_IMMEDIATE, 1).set(ZLINK_RECONNECT_IVL, 1).connect(endpoint);
+        CHECK(push.send("lost", ZLINK_DONTWAIT) == EAGAIN);
+
+        for (int round = 0; round < 2; ++round) {
+            socket pull{owner, ZLINK_PULL};
+            pull.bind(endpoint);
+            REQUIRE(push.send("x") == ok);
+            CHECK(pull.recv() == message{"x"});
+            pull.close();
+            wait_until(owner, [&] { return push.events() == 0; });
+            CHECK(push.send("lost", ZLINK_DONTWAIT) == EAGAIN);
+        }
+    }
 }
 
 } // namespace api_test

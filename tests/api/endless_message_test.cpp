@@ -1,67 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
+#include "raw_peer.hpp"
+#include "watcher.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-// A peer that never ends a message: a bare connection that speaks just enough of ZMTP.
+// Peers that send more than they may.
 
 using namespace api_test;
 
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
-
-std::string octets(std::initializer_list<int> values) {
-    std::string made;
-    for (const int each : values) {
-        made += static_cast<char>(each);
-    }
-    return made;
-}
-
-class bare_push {
-public:
-    /// @param endpoint  Of a PULL, over tcp.
-    explicit bare_push(const std::string& endpoint)
-        : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        address.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
-        REQUIRE(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-        const timeval longest{patience.count() / 1000, 0};
-        ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
-        ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
-        const std::string signature = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0});
-        REQUIRE(send(signature + "NULL" + std::string(48, '\0')));
-        REQUIRE(send(octets({4, 26, 5}) + "READY" + octets({11}) + "Socket-Type" +
-                     octets({0, 0, 0, 4}) + "PUSH"));
-    }
-    bare_push(const bare_push&) = delete;
-    bare_push& operator=(const bare_push&) = delete;
-    ~bare_push() { ::close(descriptor_); }
-
-    /// @return Whether the connection took everything.
-    bool send(std::string_view all) const {
-        while (!all.empty()) {
-            const ssize_t bytes = ::send(descriptor_, all.data(), all.size(), MSG_NOSIGNAL);
-            if (bytes < 0) {
-                CHECK((errno == EPIPE || errno == ECONNRESET));
-                return false;
-            }
-            all.remove_prefix(static_cast<std::size_t>(bytes));
-        }
-        return true;
-    }
-
-private:
-    int descriptor_;
-};
 
 /// A frame of one mebibyte.
 std::string large_frame(bool more) {
@@ -72,15 +20,16 @@ std::string large_frame(bool more) {
 
 TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are served") {
     const context owner;
-    api_test::socket pull{owner, ZLINK_PULL};
+    socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_RCVHWM, 0);
     const std::int64_t frame_bytes_max = mebibyte;
     REQUIRE(zlink_setsockopt(pull, ZLINK_MAXMSGSIZE, &frame_bytes_max, sizeof frame_bytes_max) ==
             0);
     const std::string endpoint = pull.bind(transport::tcp);
-    api_test::socket honest{owner, ZLINK_PUSH};
+    socket honest{owner, ZLINK_PUSH};
     honest.connect(endpoint);
-    const bare_push hostile{endpoint};
+    raw_peer hostile{endpoint};
+    hostile.shake_hands("PUSH");
 
     const std::string frame = large_frame(true);
     int count = 0;
@@ -96,8 +45,9 @@ TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are 
 
 TEST_CASE("maxmsgsize: without it a message of any size arrives") {
     const context owner;
-    api_test::socket pull{owner, ZLINK_PULL};
-    const bare_push patient{pull.bind(transport::tcp)};
+    socket pull{owner, ZLINK_PULL};
+    raw_peer patient{pull.bind(transport::tcp)};
+    patient.shake_hands("PUSH");
 
     const std::string frame = large_frame(true);
     for (int count = 0; count < 65; ++count) {
@@ -106,4 +56,26 @@ TEST_CASE("maxmsgsize: without it a message of any size arrives") {
     REQUIRE(patient.send(large_frame(false)));
 
     CHECK(pull.recv().frames.size() == 66);
+}
+
+TEST_CASE("maxmsgsize: who sends a larger frame is disconnected") {
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context owner{io_threads};
+        socket pull{owner, ZLINK_PULL};
+        const std::int64_t frame_bytes_max = 10;
+        REQUIRE(zlink_setsockopt(pull, ZLINK_MAXMSGSIZE, &frame_bytes_max,
+                                 sizeof frame_bytes_max) == 0);
+        const std::string endpoint = pull.bind(transport::tcp);
+        socket push{owner, ZLINK_PUSH};
+        push.connect(endpoint);
+        REQUIRE(push.send("0123456789") == ok);
+        CHECK(pull.recv() == message{"0123456789"});
+
+        watcher of_push{owner, push, ZLINK_EVENT_DISCONNECTED};
+        REQUIRE(push.send("0123456789a") == ok);
+
+        of_push.await(ZLINK_EVENT_DISCONNECTED);
+        CHECK(pull.recv_error() == EAGAIN);
+    }
 }

@@ -536,3 +536,71 @@ TEST_CASE("xpub: takes frames for subscriptions anywhere in a message, or only w
         }
     }
 }
+
+TEST_CASE("pub, sub: with INVERT_MATCHING what was not subscribed to arrives") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket pub{owner, ZLINK_PUB};
+        socket sub{owner, ZLINK_SUB};
+        pub.set(ZLINK_INVERT_MATCHING, 1);
+        sub.set(ZLINK_INVERT_MATCHING, 1).set(ZLINK_SUBSCRIBE, "a");
+        sub.connect(pub.bind(over.via));
+        // Until the subscription is known, "a" arrives at the publisher's side as everything does.
+        await_subscription(pub, sub, "other");
+
+        CHECK(pub.send("apple") == ok);
+        CHECK(pub.send("pear") == ok);
+        CHECK(pub.send("avocado") == ok);
+        CHECK(pub.send("plum") == ok);
+
+        CHECK(sub.recv() == message{"pear"});
+        CHECK(sub.recv() == message{"plum"});
+    }
+}
+
+TEST_CASE("pub: with INVERT_MATCHING it does not send what was subscribed to") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket xpub{owner, ZLINK_XPUB};
+        socket xsub{owner, ZLINK_XSUB}; // Which gives everything that comes.
+        xpub.set(ZLINK_INVERT_MATCHING, 1);
+        xsub.connect(xpub.bind(over.via));
+        CHECK(xsub.send("\1a") == ok);
+        CHECK(xpub.recv() == message{"\1a"});
+
+        CHECK(xpub.send("apple") == ok);
+        CHECK(xpub.send("pear") == ok);
+
+        CHECK(xsub.recv() == message{"pear"});
+    }
+}
+
+TEST_CASE("xpub: WELCOME_MSG is the first message of each new subscriber that asked for it") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket xpub{owner, ZLINK_XPUB};
+        xpub.set(ZLINK_XPUB_WELCOME_MSG, "welcome");
+        const std::string endpoint = xpub.bind(over.via);
+        for (int count = 0; count < 2; ++count) {
+            socket sub{owner, ZLINK_SUB};
+            sub.set(ZLINK_SUBSCRIBE, "w").connect(endpoint);
+            CHECK(xpub.recv() == message{"\1w"});
+            CHECK(sub.recv() == message{"welcome"});
+
+            CHECK(xpub.send("weather") == ok);
+            CHECK(sub.recv() == message{"weather"});
+            sub.close();
+            CHECK(xpub.recv() == message{std::string{"\0w", 2}});
+        }
+
+        xpub.set(ZLINK_XPUB_WELCOME_MSG, "");
+        socket sub{owner, ZLINK_SUB};
+        sub.set(ZLINK_SUBSCRIBE, "w").connect(endpoint);
+        CHECK(xpub.recv() == message{"\1w"});
+        CHECK(xpub.send("weather") == ok);
+        CHECK(sub.recv() == message{"weather"});
+    }
+}

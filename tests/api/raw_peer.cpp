@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "raw_peer.hpp"
+
+#include "fixture.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace api_test {
+
+namespace {
+
+constexpr std::size_t greeting_bytes = 64;
+
+} // namespace
+
+std::string octets(std::initializer_list<int> values) {
+    std::string made;
+    for (const int each : values) {
+        made += static_cast<char>(each);
+    }
+    return made;
+}
+
+raw_peer::raw_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port =
+        htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    REQUIRE(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    const timeval longest{patience.count() / 1000, 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+}
+
+raw_peer::~raw_peer() {
+    ::close(descriptor_);
+}
+
+void raw_peer::shake_hands(std::string_view type, std::string_view metadata) {
+    const std::string signature = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0});
+    REQUIRE(send(signature + "NULL" + std::string(48, '\0')));
+    const std::string property = octets({11}) + "Socket-Type" +
+                                 octets({0, 0, 0, static_cast<int>(type.size())}) +
+                                 std::string{type};
+    REQUIRE(send_frame(4, octets({5}) + "READY" + property + std::string{metadata}));
+    recv(greeting_bytes);
+    REQUIRE(recv_frame().body.substr(1, 5) == "READY");
+}
+
+bool raw_peer::send(std::string_view all) const {
+    while (!all.empty()) {
+        const ssize_t bytes = ::send(descriptor_, all.data(), all.size(), MSG_NOSIGNAL);
+        if (bytes < 0) {
+            CHECK((errno == EPIPE || errno == ECONNRESET));
+            return false;
+        }
+        all.remove_prefix(static_cast<std::size_t>(bytes));
+    }
+    return true;
+}
+
+bool raw_peer::send_frame(int flags, std::string_view body) const {
+    return send(octets({flags, static_cast<int>(body.size())}) + std::string{body});
+}
+
+std::string raw_peer::recv(std::size_t bytes) const {
+    std::string got(bytes, '\0');
+    REQUIRE(::recv(descriptor_, got.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes));
+    return got;
+}
+
+raw_peer::frame raw_peer::recv_frame() const {
+    const std::string head = recv(2);
+    REQUIRE((head[0] & 2) == 0);
+    return {head[0], recv(static_cast<unsigned char>(head[1]))};
+}
+
+void raw_peer::await_end() const {
+    char dropped[4096];
+    ssize_t bytes = 0;
+    do {
+        bytes = ::recv(descriptor_, dropped, sizeof dropped, 0);
+    } while (bytes > 0);
+    REQUIRE((bytes == 0 || errno == ECONNRESET));
+}
+
+} // namespace api_test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace api_test {
+
+std::string octets(std::initializer_list<int> values);
+
+/// A peer over tcp that is no library: a bare connection whose octets the test sends and looks at.
+class raw_peer {
+public:
+    /// Connects, and says nothing yet.
+    /// @param endpoint  Where a socket is bound on this machine, over tcp.
+    explicit raw_peer(const std::string& endpoint);
+    raw_peer(const raw_peer&) = delete;
+    raw_peer& operator=(const raw_peer&) = delete;
+    ~raw_peer();
+
+    /// Greeting and handshake of mechanism NULL; takes what the other side says meanwhile.
+    /// @param type      "PUSH", ...
+    /// @param metadata  Further properties, as they are on the wire.
+    void shake_hands(std::string_view type, std::string_view metadata = {});
+
+    /// @return Whether the connection took everything; if not, the other side has ended it.
+    bool send(std::string_view all) const;
+    /// Sends a frame of at most 255 octets.
+    bool send_frame(int flags, std::string_view body) const;
+
+    /// The next `bytes` octets; the test ends if they do not come.
+    std::string recv(std::size_t bytes) const;
+    /// The flags and the body of the next frame, which must have a short header.
+    struct frame {
+        int flags;
+        std::string body;
+    };
+    frame recv_frame() const;
+
+    /// Takes what still comes until the other side ends the connection; the test ends if it does
+    /// not.
+    void await_end() const;
+
+private:
+    int descriptor_;
+};
+
+} // namespace api_test
