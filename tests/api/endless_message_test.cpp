@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
-#include "raw_peer.hpp"
+#include "zmtp_peer.hpp"
 #include "watcher.hpp"
 
 // Peers that send more than they may.
@@ -28,7 +28,7 @@ TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are 
     const std::string endpoint = pull.bind(transport::tcp);
     socket honest{owner, ZLINK_PUSH};
     honest.connect(endpoint);
-    raw_peer hostile{endpoint};
+    zmtp_peer hostile{endpoint};
     hostile.shake_hands("PUSH");
 
     const std::string frame = large_frame(true);
@@ -46,7 +46,7 @@ TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are 
 TEST_CASE("maxmsgsize: without it a message of any size arrives") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
-    raw_peer patient{pull.bind(transport::tcp)};
+    zmtp_peer patient{pull.bind(transport::tcp)};
     patient.shake_hands("PUSH");
 
     const std::string frame = large_frame(true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Heartbeats, as a peer that is no library sees them.
-#include "raw_peer.hpp"
+#include "zmtp_peer.hpp"
 #include "watcher.hpp"
 
 using namespace api_test;
@@ -25,11 +25,11 @@ TEST_CASE("heartbeat: pings come with the TTL, for as long as they are answered"
     socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_HEARTBEAT_IVL, 5).set(ZLINK_HEARTBEAT_TTL, 30000);
     pull.set(ZLINK_HEARTBEAT_TIMEOUT, patience);
-    raw_peer peer{pull.bind(transport::tcp)};
+    zmtp_peer peer{pull.bind(transport::tcp)};
     peer.shake_hands("PUSH");
 
     for (int count = 0; count < 5; ++count) {
-        const raw_peer::frame got = peer.recv_frame();
+        const zmtp_peer::frame got = peer.recv_frame();
         CHECK(got.flags == command);
         CHECK(got.body == ping_of(300, ""));
         REQUIRE(peer.send_frame(command, pong_of("")));
@@ -42,7 +42,7 @@ TEST_CASE("heartbeat: without an interval none comes") {
     const context owner;
     socket push{owner, ZLINK_PUSH};
     push.set(ZLINK_HEARTBEAT_TTL, 30000).set(ZLINK_HEARTBEAT_TIMEOUT, 5);
-    raw_peer peer{push.bind(transport::tcp)};
+    zmtp_peer peer{push.bind(transport::tcp)};
     peer.shake_hands("PULL");
 
     REQUIRE(push.poll(ZLINK_POLLOUT) != 0);
@@ -61,7 +61,7 @@ TEST_CASE("heartbeat: who does not answer for longer than the timeout is disconn
             pull.set(ZLINK_HEARTBEAT_TIMEOUT, timeout);
         }
         watcher watched{owner, pull, ZLINK_EVENT_DISCONNECTED};
-        raw_peer peer{pull.bind(transport::tcp)};
+        zmtp_peer peer{pull.bind(transport::tcp)};
         peer.shake_hands("PUSH");
         CHECK(peer.recv_frame().body == ping_of(0, ""));
 
@@ -75,12 +75,12 @@ TEST_CASE("heartbeat: a ping is answered with its context") {
     for (const std::string& context_of_ping : {std::string{}, std::string{"0123456789abcdef"}}) {
         const context owner;
         socket pull{owner, ZLINK_PULL};
-        raw_peer peer{pull.bind(transport::tcp)};
+        zmtp_peer peer{pull.bind(transport::tcp)};
         peer.shake_hands("PUSH");
 
         REQUIRE(peer.send_frame(command, ping_of(0, context_of_ping)));
 
-        const raw_peer::frame got = peer.recv_frame();
+        const zmtp_peer::frame got = peer.recv_frame();
         CHECK(got.flags == command);
         CHECK(got.body == pong_of(context_of_ping));
     }
@@ -90,7 +90,7 @@ TEST_CASE("heartbeat: a peer that announced a TTL and falls silent is disconnect
     const context owner;
     socket pull{owner, ZLINK_PULL};
     watcher watched{owner, pull, ZLINK_EVENT_DISCONNECTED};
-    raw_peer peer{pull.bind(transport::tcp)};
+    zmtp_peer peer{pull.bind(transport::tcp)};
     peer.shake_hands("PUSH");
 
     REQUIRE(peer.send_frame(command, ping_of(1, "")));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // What a message tells of the peer that sent it.
-#include "raw_peer.hpp"
+#include "zmtp_peer.hpp"
 
 #include "fixture.hpp"
 
@@ -26,7 +26,7 @@ TEST_CASE("metadata: a message tells what its peer said of itself, and where it 
         CAPTURE(io_threads);
         const context owner{io_threads};
         socket pull{owner, ZLINK_PULL};
-        raw_peer peer{pull.bind(transport::tcp)};
+        zmtp_peer peer{pull.bind(transport::tcp)};
         // Driven by its caller, the socket shakes hands when it is asked to receive.
         std::jthread shaking{[&] {
             peer.shake_hands("PUSH", on_wire("Identity", "name") + on_wire("X-Colour", "blue"));
@@ -46,7 +46,7 @@ TEST_CASE("metadata: a message tells what its peer said of itself, and where it 
 TEST_CASE("metadata: a peer can say neither its address nor who it is") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
-    raw_peer peer{pull.bind(transport::tcp)};
+    zmtp_peer peer{pull.bind(transport::tcp)};
     peer.shake_hands("PUSH", on_wire("User-Id", "root") + on_wire("Peer-Address", "192.0.2.1"));
     REQUIRE(peer.send_frame(0, "x"));
     frame got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "raw_peer.hpp"
+#include "zmtp_peer.hpp"
 
 #include "fixture.hpp"
 
@@ -25,7 +25,7 @@ std::string octets(std::initializer_list<int> values) {
     return made;
 }
 
-raw_peer::raw_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+zmtp_peer::zmtp_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -37,11 +37,11 @@ raw_peer::raw_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET, 
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
 }
 
-raw_peer::~raw_peer() {
+zmtp_peer::~zmtp_peer() {
     ::close(descriptor_);
 }
 
-void raw_peer::shake_hands(std::string_view type, std::string_view metadata) {
+void zmtp_peer::shake_hands(std::string_view type, std::string_view metadata) {
     const std::string signature = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0});
     REQUIRE(send(signature + "NULL" + std::string(48, '\0')));
     const std::string property = octets({11}) + "Socket-Type" +
@@ -52,7 +52,7 @@ void raw_peer::shake_hands(std::string_view type, std::string_view metadata) {
     REQUIRE(recv_frame().body.substr(1, 5) == "READY");
 }
 
-bool raw_peer::send(std::string_view all) const {
+bool zmtp_peer::send(std::string_view all) const {
     while (!all.empty()) {
         const ssize_t bytes = ::send(descriptor_, all.data(), all.size(), MSG_NOSIGNAL);
         if (bytes < 0) {
@@ -64,23 +64,23 @@ bool raw_peer::send(std::string_view all) const {
     return true;
 }
 
-bool raw_peer::send_frame(int flags, std::string_view body) const {
+bool zmtp_peer::send_frame(int flags, std::string_view body) const {
     return send(octets({flags, static_cast<int>(body.size())}) + std::string{body});
 }
 
-std::string raw_peer::recv(std::size_t bytes) const {
+std::string zmtp_peer::recv(std::size_t bytes) const {
     std::string got(bytes, '\0');
     REQUIRE(::recv(descriptor_, got.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes));
     return got;
 }
 
-raw_peer::frame raw_peer::recv_frame() const {
+zmtp_peer::frame zmtp_peer::recv_frame() const {
     const std::string head = recv(2);
     REQUIRE((head[0] & 2) == 0);
     return {head[0], recv(static_cast<unsigned char>(head[1]))};
 }
 
-void raw_peer::await_end() const {
+void zmtp_peer::await_end() const {
     char dropped[4096];
     ssize_t bytes = 0;
     do {

@@ -10,15 +10,15 @@ namespace api_test {
 
 std::string octets(std::initializer_list<int> values);
 
-/// A peer over tcp that is no library: a bare connection whose octets the test sends and looks at.
-class raw_peer {
+/// A peer over tcp that speaks ZMTP by hand: a bare connection whose octets the test sends and looks at.
+class zmtp_peer {
 public:
     /// Connects, and says nothing yet.
     /// @param endpoint  Where a socket is bound on this machine, over tcp.
-    explicit raw_peer(const std::string& endpoint);
-    raw_peer(const raw_peer&) = delete;
-    raw_peer& operator=(const raw_peer&) = delete;
-    ~raw_peer();
+    explicit zmtp_peer(const std::string& endpoint);
+    zmtp_peer(const zmtp_peer&) = delete;
+    zmtp_peer& operator=(const zmtp_peer&) = delete;
+    ~zmtp_peer();
 
     /// Greeting and handshake of mechanism NULL; takes what the other side says meanwhile.
     /// @param type      "PUSH", ...
