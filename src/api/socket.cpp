@@ -34,7 +34,7 @@ extern "C" void* zlink_socket(void* context, int type) {
         if (!owner) {
             return owner.error();
         }
-        if (type < ZLINK_PAIR || type > ZLINK_XSUB) {
+        if (type < ZLINK_PAIR || type > ZLINK_STREAM) {
             return errc::invalid_argument;
         }
         const auto opened = (*owner)->open_socket(static_cast<zlink::socket_type>(type));

@@ -62,6 +62,10 @@ constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
 /// frame that takes more passes alone.
 constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
 
+/// A message of octets that a peer without ZMTP sent. Programs receive them into buffers of the
+/// size that libzmq gives them at most.
+constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
+
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 

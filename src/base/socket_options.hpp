@@ -93,9 +93,9 @@ struct socket_options {
     bool probe_router = false;
     bool router_mandatory = false;
     bool router_handover = false;
-    bool router_raw = false;
     bool req_correlate = false;
     bool req_relaxed = false;
+    bool raw = false; ///< Peers speak no ZMTP: STREAM, and ROUTER if it wants to.
     bool stream_notify = true;
 
     // Kept for getsockopt; the transports they belong to are not part of this library.

@@ -25,6 +25,7 @@ struct event {
     static constexpr std::uint32_t stopped = 32;    ///< The context shuts down.
     static constexpr std::uint32_t idle = 64;       ///< Nothing is sent any more: memory may go.
     static constexpr std::uint32_t conflated = 128; ///< The other end wants the newest only.
+    static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.

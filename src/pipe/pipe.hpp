@@ -105,6 +105,11 @@ public:
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
 
+    /// Asks the other end, a session's, to close once it has written what was sent.
+    void dismiss_other() noexcept;
+    /// Whether the other end asked this one. @threads any
+    bool is_dismissed() const noexcept { return dismissed_.load(std::memory_order_acquire); }
+
     /// Whether the other end was closed. @threads any
     bool peer_is_closed() const noexcept {
         return other_const().closed_.load(std::memory_order_acquire);
@@ -132,6 +137,7 @@ private:
     mailbox_ptr home_;
     event_sink* owner_ = nullptr;
     std::atomic<bool> closed_{false};
+    std::atomic<bool> dismissed_{false};
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by
@@ -168,6 +174,11 @@ inline void pipe_end::retain() noexcept {
 
 inline void pipe_end::release() noexcept {
     intrusive_ptr_release(&whole_);
+}
+
+inline void pipe_end::dismiss_other() noexcept {
+    other().dismissed_.store(true, std::memory_order_release);
+    other().deliver(event::dismissed);
 }
 
 inline void pipe_end::close() noexcept {

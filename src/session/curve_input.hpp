@@ -5,7 +5,7 @@
 #include "pipe/block.hpp"
 #include "pipe/octet_buffer.hpp"
 #include "session/curve_cipher.hpp"
-#include "session/inbound.hpp"
+#include "session/input.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,43 +15,22 @@
 
 namespace zlink::session {
 
-/// What stands between a stream and an `inbound` where the peer sends MESSAGE frames: finds them
-/// and decrypts them into the rope, each octet once. A payload that is not there as a whole and is
-/// large gets a block of its own, which grows no faster than octets arrive, and is decrypted in
-/// place.
-///
-/// @threads The session's.
-class curve_input {
+/// Finds the MESSAGE frames that a peer sends, and decrypts them into the rope, each octet once. A
+/// payload that is not there as a whole and is large gets a block of its own, which grows no faster
+/// than octets arrive, and is decrypted in place.
+class curve_input final : public input {
 public:
     /// @param body_bytes_max  Largest payload accepted, in octets.
     curve_input(const curve_opener& opener, std::uint64_t body_bytes_max) noexcept;
     curve_input(const curve_input&) = delete;
     curve_input& operator=(const curve_input&) = delete;
-    ~curve_input();
+    ~curve_input() override;
 
-    /// Describes where to read to.
-    /// @param scratch  Memory that is free until received().
-    /// @param parts    Two are enough.
-    /// @return The parts filled in.
-    /// @throws std::bad_alloc
-    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts);
-
-    /// Takes the first `bytes` octets of what prepare() offered. Stops while `into` is blocked.
-    /// @error protocol_violation  Something else than a genuine MESSAGE, or what inbound refuses.
-    /// @error message_too_large   A payload is larger than body_bytes_max.
-    /// @throws std::bad_alloc
-    result<void> received(std::size_t bytes, inbound& into);
-
-    /// Takes octets that came from elsewhere.
-    /// @error  As received().
-    result<void> feed(std::span<const std::byte> octets, inbound& into);
-
-    /// Goes on after `into` was blocked.
-    /// @error  As received().
-    result<void> resume(inbound& into);
-
-    /// Gives memory back that holds nothing.
-    void trim() noexcept;
+    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
+    result<void> received(std::size_t bytes, inbound& into) override;
+    result<void> feed(std::span<const std::byte> octets, inbound& into) override;
+    result<void> resume(inbound& into) override;
+    void trim() noexcept override;
 
 private:
     using message_head = std::array<std::byte, wire::zmtp::curve_message_overhead_bytes>;

@@ -3,6 +3,8 @@
 
 #include "base/assert.hpp"
 #include "base/limits.hpp"
+#include "session/curve_input.hpp"
+#include "session/raw_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "wire/zmtp/command.hpp"
@@ -36,8 +38,10 @@ pipe::queue_limits limits_of(int high_water_mark) noexcept {
 }
 
 std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
-    return options.message_bytes_max < 0 ? zmtp::body_bytes_limit
-                                         : static_cast<std::uint64_t>(options.message_bytes_max);
+    // Raw octets come in messages of our own making.
+    return options.message_bytes_max < 0 || options.raw
+               ? zmtp::body_bytes_limit
+               : static_cast<std::uint64_t>(options.message_bytes_max);
 }
 
 std::uint64_t unfinished_bytes_max_of(const socket_options& options) noexcept {
@@ -62,7 +66,10 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
     thread.post([made] {
         made->become_resident();
         made->dial_now();
-        // The socket may have closed its end before this session could be told.
+        // The socket may have let go before this session could be told.
+        if (made->end_ && made->end_->is_dismissed()) {
+            made->on_dismissed();
+        }
         if (made->end_ && made->end_->peer_is_closed()) {
             made->on_socket_closed();
         }
@@ -188,6 +195,9 @@ void session::start_stream(transport::stream_ptr connected) {
         tell(connection_event::connected, stream_->descriptor());
     }
     is_writable_ = true;
+    if (options().raw) {
+        return enter_traffic({});
+    }
     handshake_ = std::make_unique<handshake>(options());
     handshake_->start(prefix_);
     timer_.stop();
@@ -279,27 +289,23 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (!end_ && !make_pipe()) {
         return finish();
     }
-    const bool subscribes_by_message =
-        speaks_subscriptions() && !handshake_->has_subscribe_command();
-    const std::unique_ptr<curve_ciphers> ciphers = handshake_->take_ciphers();
-    if (ciphers || subscribes_by_message || end_->in.conflates()) {
-        translation_ = std::make_unique<translation>(ciphers ? &ciphers->sealer : nullptr,
-                                                     subscribes_by_message);
+    const std::unique_ptr<handshake> agreed = std::move(handshake_); // None with a raw peer.
+    if (agreed) {
+        adopt_terms(*agreed);
+    } else {
+        adopt_raw_peer();
     }
-    if (ciphers) {
-        input_ = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
-    }
-    announce_peer();
-    tell(connection_event::handshake_succeeded, 0);
-    handshake_.reset();
     advance(session_state::traffic);
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
-    if (options().heartbeat_interval > 0) {
+    if (options().heartbeat_interval > 0 && agreed) {
         start_heartbeat();
     }
-    const result<void> fed = input_ ? input_->feed(rest, *inbound_) : inbound_->feed(rest);
+    const result<void> greeted = inbound_->feed(first_frame(agreed.get()));
+    const result<void> fed = !greeted ? greeted
+                             : input_ ? input_->feed(rest, *inbound_)
+                                      : inbound_->feed(rest);
     deliver_inbound();
     if (!fed) {
         return lost(fed.error());
@@ -307,6 +313,53 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     write_some();
     if (state_ == session_state::traffic && stream_) {
         read_messages();
+    }
+}
+
+/// Puts between stream and rope what the peer needs, and tells who it is.
+void session::adopt_terms(handshake& agreed) {
+    const std::unique_ptr<curve_ciphers> ciphers = agreed.take_ciphers();
+    const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_subscribe_command();
+    if (ciphers || subscribes_by_message || end_->in.conflates()) {
+        translation_ = std::make_unique<translation>(ciphers ? &ciphers->sealer : nullptr,
+                                                     subscribes_by_message);
+    }
+    if (ciphers) {
+        input_ = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+    }
+    announce_peer(agreed.take_peer());
+    tell(connection_event::handshake_succeeded, 0);
+}
+
+void session::adopt_raw_peer() {
+    input_ = std::make_unique<raw_input>();
+    raw_output_.emplace();
+    announce_peer(std::unique_ptr<pipe::peer_info>(new pipe::peer_info));
+}
+
+/// What the socket receives of a new peer before all that it sends: the news that a raw peer is
+/// there, an empty message.
+std::span<const std::byte> session::first_frame(const handshake* agreed) const noexcept {
+    static constexpr std::array<std::byte, 2> empty_message{};
+    return agreed == nullptr && options().stream_notify ? empty_message
+                                                        : std::span<const std::byte>{};
+}
+
+/// Has the socket receive that a raw peer is gone, an empty message again. Of a peer that comes
+/// again and again it learns no more than it has room for.
+void session::take_leave_of_socket() noexcept {
+    if (!options().raw || !options().stream_notify || phase_ != phase::open) {
+        return;
+    }
+    inbound_->reset();
+    if (dialer_ && !end_->out.has_credit()) {
+        return;
+    }
+    try {
+        end_->out.push_copy(nullptr, 0, 0);
+        end_->finish_message();
+    } catch (const std::bad_alloc&) {
+        // It learns of it by sending.
     }
 }
 
@@ -332,8 +385,7 @@ void session::make_inbound() {
                      static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
 }
 
-void session::announce_peer() {
-    std::unique_ptr<pipe::peer_info> peer = handshake_->take_peer();
+void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     if (std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
         peer->properties.emplace_back(pipe::peer_address_property, std::move(host));
@@ -424,11 +476,9 @@ session::verdict session::on_command(std::span<const std::byte> body) noexcept {
     if (command->name == zmtp::error_name) {
         return verdict::fail;
     }
-    const bool takes_subscriptions =
-        options().type == socket_type::pub || options().type == socket_type::xpub;
     const bool is_subscription =
         command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name;
-    return takes_subscriptions && is_subscription ? verdict::keep : verdict::drop;
+    return takes_subscriptions() && is_subscription ? verdict::keep : verdict::drop;
 }
 
 // Heartbeats.
@@ -553,7 +603,8 @@ bool session::write_rope() {
         return !translation_->is_empty() || write_after_rope();
     }
     std::array<iovec, limits::gather_count_max> parts;
-    std::size_t count = outbound_->gather(parts);
+    const std::size_t count =
+        raw_output_ ? raw_output_->gather(*outbound_, parts) : outbound_->gather(parts);
     if (count == 0) {
         return write_after_rope();
     }
@@ -576,7 +627,8 @@ bool session::write_rope() {
     }
     thread_.count_moved(outcome.bytes);
     keep_warm(out_warmth_);
-    if (outbound_->advance(outcome.bytes)) {
+    if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
+                    : outbound_->advance(outcome.bytes)) {
         wake_writer();
     }
     return true;
@@ -623,7 +675,7 @@ bool session::write_translated() {
 /// reads.
 void session::on_write_failed(int error) {
     is_writable_ = false;
-    if (phase_ == phase::closing) {
+    if (phase_ != phase::open) {
         lost(static_cast<errc>(error));
     }
 }
@@ -754,10 +806,20 @@ void session::on_events(std::uint32_t happened) noexcept {
         if ((happened & pipe::event::writable) != 0 && end_) {
             resume_inbound();
         }
+        if ((happened & pipe::event::dismissed) != 0) {
+            on_dismissed();
+        }
         if ((happened & pipe::event::closed) != 0) {
             on_socket_closed();
         }
     });
+}
+
+void session::on_dismissed() {
+    if (state_ != session_state::closed && phase_ == phase::open) {
+        phase_ = phase::dismissed;
+        finish_once_drained();
+    }
 }
 
 void session::on_socket_closed() {
@@ -772,6 +834,10 @@ void session::on_socket_closed() {
     if (linger) {
         start_timer(linger_timer_, *linger, &session::on_linger_over);
     }
+    finish_once_drained();
+}
+
+void session::finish_once_drained() {
     if (stream_ && !is_writable_) {
         return on_write_failed(EPIPE);
     }
@@ -788,7 +854,7 @@ bool session::has_unsent() const noexcept {
 }
 
 void session::finish_if_drained() {
-    if (phase_ == phase::closing && (!has_unsent() || awaits_subscriptions_)) {
+    if (phase_ != phase::open && (!has_unsent() || awaits_subscriptions_)) {
         finish();
     }
 }
@@ -872,6 +938,9 @@ void session::lost(errc reason) noexcept {
     handshake_.reset();
     stop_heartbeat();
     drop_prefix();
+    if (state_ == session_state::traffic) {
+        take_leave_of_socket();
+    }
     if (translation_) {
         if (const std::uint64_t done = translation_->abandon();
             done != 0 && outbound_->advance(done)) {
@@ -880,9 +949,10 @@ void session::lost(errc reason) noexcept {
         translation_.reset();
     }
     input_.reset();
+    raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
-    if (!dialer_ || reason == errc::permission_denied ||
+    if (!dialer_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();

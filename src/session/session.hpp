@@ -10,11 +10,12 @@
 #include "runtime/io_thread.hpp"
 #include "runtime/one_shot.hpp"
 #include "session/conflation.hpp"
-#include "session/curve_input.hpp"
 #include "session/handshake.hpp"
 #include "session/heartbeat.hpp"
 #include "session/inbound.hpp"
+#include "session/input.hpp"
 #include "session/outbound.hpp"
+#include "session/raw_output.hpp"
 #include "session/translation.hpp"
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
@@ -69,9 +70,9 @@ struct session_origin {
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
 
-/// One peer: a stream, ZMTP, and the session's end of a pipe. A session that dials outlives its
-/// connections: the pipe stays, the message that was cut off is sent again from its start, what was
-/// half received is dropped.
+/// One peer: a stream, ZMTP unless the peer is raw, and the session's end of a pipe. A session that
+/// dials outlives its connections: the pipe stays, the message that was cut off is sent again from
+/// its start, what was half received is dropped.
 ///
 /// @threads The I/O thread that it lives on, but dial() and accept(): any.
 class session final : public transport::stream_user,
@@ -134,7 +135,11 @@ private:
     void enter_traffic(std::span<const std::byte> rest);
     bool make_pipe();
     void make_inbound();
-    void announce_peer();
+    void adopt_terms(handshake& agreed);
+    void adopt_raw_peer();
+    void announce_peer(std::unique_ptr<pipe::peer_info> peer);
+    std::span<const std::byte> first_frame(const handshake* agreed) const noexcept;
+    void take_leave_of_socket() noexcept;
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
@@ -158,7 +163,9 @@ private:
     void wake_writer() noexcept;
     enum class warmth : std::uint8_t;
     void keep_warm(warmth& direction);
+    void on_dismissed();
     void on_socket_closed();
+    void finish_once_drained();
     void finish_if_drained();
     void lost(errc reason) noexcept;
     void tell_failed_handshake(errc reason) const noexcept;
@@ -174,6 +181,9 @@ private:
 
     bool speaks_subscriptions() const noexcept {
         return options().type == socket_type::sub || options().type == socket_type::xsub;
+    }
+    bool takes_subscriptions() const noexcept {
+        return options().type == socket_type::pub || options().type == socket_type::xpub;
     }
     bool has_unsent() const noexcept;
     const socket_options& options() const noexcept { return *origin_->options; }
@@ -197,10 +207,15 @@ private:
     std::vector<std::byte> prefix_; ///< To be written before the next frame.
     std::size_t prefix_sent_bytes_ = 0;
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
-    std::unique_ptr<curve_input> input_;       ///< Null where it is filled as it is read.
+    std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
+    std::optional<raw_output> raw_output_;     ///< Where the peer is raw.
 
     session_state state_ = session_state::connecting;
-    enum class phase : std::uint8_t { open, closing } phase_ = phase::open;
+    enum class phase : std::uint8_t {
+        open,
+        dismissed, ///< Reads no more; ends when all is written, or with the connection.
+        closing,   ///< The socket has let go. Reads no more; ends when all is written.
+    } phase_ = phase::open;
     bool is_writable_ = true;           ///< No write has failed on this connection.
     bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
 

@@ -40,13 +40,12 @@ std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     case socket_type::dealer:
         return std::make_unique<dealer>(options);
     case socket_type::router:
+    case socket_type::stream:
         return std::make_unique<router>(options);
     case socket_type::pull:
         return std::make_unique<pull>();
     case socket_type::push:
         return std::make_unique<push>();
-    case socket_type::stream:
-        break;
     }
     return nullptr;
 }

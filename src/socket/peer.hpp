@@ -43,6 +43,9 @@ public:
     bool more() const noexcept { return more_; }
     std::uint8_t flags() const noexcept { return more_ ? wire::zmtp::flag_more : 0; }
 
+    /// Makes it the last frame of its message.
+    void end_message() noexcept { more_ = false; }
+
     /// The payload as a block, with one reference more.
     /// @throws std::bad_alloc
     pipe::block* share() {

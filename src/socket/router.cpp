@@ -21,13 +21,13 @@ router::router(const socket_options& options)
     : options_(options), next_id_(std::random_device{}()) {}
 
 void router::on_attached(peer& added) {
-    if (options_.probe_router) {
+    if (options_.probe_router && !options_.raw) {
         added.push_octets(nullptr, 0, 0);
         added.finish_message();
     }
     queue_.attach(added);
-    if (!added.routing_id.empty()) {
-        identify(added); // ZMQ_CONNECT_ROUTING_ID
+    if (!added.routing_id.empty() || options_.raw) { // ZMQ_CONNECT_ROUTING_ID
+        identify(added);
     }
     queue_.look_at(added);
 }
@@ -114,7 +114,9 @@ result<void> router::send(outgoing& source) {
         is_sending_ = source.more();
         return {};
     }
-    if (sending_ != nullptr) {
+    if (options_.raw) {
+        send_raw(source);
+    } else if (sending_ != nullptr) {
         sending_->push(source);
         if (!source.more()) {
             sending_->finish_message();
@@ -125,6 +127,25 @@ result<void> router::send(outgoing& source) {
         sending_ = nullptr;
     }
     return {};
+}
+
+void router::send_raw(outgoing& source) {
+    source.end_message();
+    if (sending_ == nullptr) {
+        return;
+    }
+    if (source.bytes() == 0) {
+        return dismiss(*sending_);
+    }
+    sending_->push(source);
+    sending_->finish_message();
+}
+
+/// Ends the connection to `target`. What was sent there still goes out.
+void router::dismiss(peer& target) {
+    peers_by_id_.erase(target.routing_id);
+    silence(target);
+    target.end().dismiss_other();
 }
 
 /// Finds the peer that `routing_id` names. Without ZMQ_ROUTER_MANDATORY a message that nobody can
@@ -180,8 +201,9 @@ result<void> router::recv(incoming& target) {
 }
 
 bool router::can_send() {
-    // A ROUTER never waits to send, unless an unknown or full peer is to be an error.
-    if (is_sending_ || !options_.router_mandatory) {
+    // A ROUTER never waits to send, unless an unknown or full peer is to be an error. For a STREAM
+    // it is one, but as in libzmq who asks is told that there is room.
+    if (is_sending_ || !options_.router_mandatory || options_.type == socket_type::stream) {
         return true;
     }
     for (const auto& [id, each] : peers_by_id_) {

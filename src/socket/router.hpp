@@ -13,6 +13,10 @@ namespace zlink::socket {
 
 /// Receives from all its peers, fairly, each message preceded by its sender's routing id, and sends
 /// to the peer that the first frame names (28/REQREP).
+///
+/// Peers that speak no ZMTP, those of a STREAM and of a ROUTER that asks for them (ZMQ_ROUTER_RAW),
+/// are known by names of ours, and a message for them is one frame besides the name. An empty one
+/// ends the connection.
 class router final : public pattern {
 public:
     explicit router(const socket_options& options);
@@ -45,6 +49,8 @@ private:
 
     void identify(peer& added);
     void silence(peer& before);
+    void dismiss(peer& target);
+    void send_raw(outgoing& source);
     std::string make_routing_id();
     result<void> choose(const outgoing& routing_id);
 

@@ -125,7 +125,7 @@ result<void> socket::process_mail() {
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
         if ((happened & pipe::event::attached) != 0) {
-            attach(end);
+            attach(end, opener::them);
         }
         if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
             owner->on_events(happened);
@@ -135,14 +135,22 @@ result<void> socket::process_mail() {
     return is_terminated_ ? result<void>{errc::terminated} : result<void>{};
 }
 
-peer& socket::attach(pipe::pipe_end& end) {
+/// @param by  Who asked for the connection: the name of the next one is for one of ours.
+peer& socket::attach(pipe::pipe_end& end, opener by) {
     peers_.push_back(std::make_unique<peer>(*this, pipe::end_ptr(end)));
     peer& added = *peers_.back();
     added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
-    if (!options_.connect_routing_id.empty() && options_.type == socket_type::router) {
+    const bool names_peers =
+        options_.type == socket_type::router || options_.type == socket_type::stream;
+    const bool is_named = by == opener::us && names_peers && !options_.connect_routing_id.empty();
+    if (is_named) {
         added.routing_id = std::exchange(options_.connect_routing_id, {});
     }
     pattern_->on_attached(added);
+    if (options_.type == socket_type::stream && !is_named) {
+        // As in libzmq: who connects reads there under which name it reaches the peer.
+        options_.routing_id = added.routing_id;
+    }
     return added;
 }
 
@@ -206,6 +214,12 @@ void socket::destroy(peer& departed) noexcept {
 
 // Endpoints.
 
+/// @error protocol_not_supported  Raw octets do not travel there.
+result<void> socket::check_transport(const endpoint& where) const {
+    return options_.raw && where.via == scheme::inproc ? result<void>{errc::protocol_not_supported}
+                                                       : result<void>{};
+}
+
 result<void> socket::bind(std::string_view address) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
@@ -213,6 +227,9 @@ result<void> socket::bind(std::string_view address) {
     const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
     if (!where) {
         return where.error();
+    }
+    if (const result<void> checked = check_transport(*where); !checked) {
+        return checked.error();
     }
     if (where->via != scheme::inproc) {
         return bind_network(*where, address);
@@ -286,6 +303,9 @@ result<void> socket::connect(std::string_view address) {
     if (!where) {
         return where.error();
     }
+    if (const result<void> checked = check_transport(*where); !checked) {
+        return checked.error();
+    }
     return where->via == scheme::inproc ? connect_inproc(*where, address)
                                         : connect_network(*where, address);
 }
@@ -305,7 +325,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     last_endpoint_ = std::string(address);
     bindings_.push_back(
         {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined});
-    attach(joined->first);
+    attach(joined->first, opener::us);
     context_.connect_inproc(where.path, joined);
     return {};
 }
@@ -326,7 +346,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         made->first.origin_id = origin->id;
         made->first.set_home(mailbox_, nullptr);
         made->second.set_home(thread.mailbox(), nullptr);
-        attach(made->first);
+        attach(made->first, opener::us);
     }
     last_endpoint_ = std::string(address);
     bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}});

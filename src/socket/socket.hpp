@@ -157,7 +157,9 @@ private:
         pipe::pipe_ptr joined;                              ///< inproc, connected.
     };
 
-    peer& attach(pipe::pipe_end& end);
+    enum class opener : std::uint8_t { us, them };
+    peer& attach(pipe::pipe_end& end, opener by);
+    result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;

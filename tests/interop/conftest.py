@@ -7,6 +7,7 @@ Debian's libzmq.so.5.
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import zlib
@@ -16,6 +17,7 @@ import pytest
 
 from driver import Peer
 
+CONNECTION_SECONDS_MAX = 10
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -110,3 +112,43 @@ def wildcard(ipc_folder):
         }[transport]
 
     return endpoint
+
+
+@pytest.fixture(params=["stock", "zlink"])
+def library(request, peers):
+    """A peer of either kind, for what they have in common."""
+    return peers(request.param)
+
+
+@pytest.fixture(params=["library binds", "library connects"])
+def join(request):
+    """Gives a bare connection to a socket of a peer, which binds or connects for it."""
+    opened = []
+
+    def joined(owner):
+        if request.param == "library binds":
+            port = int(owner.bind("tcp://127.0.0.1:*").rpartition(":")[2])
+            opened.append(socket.create_connection(("127.0.0.1", port)))
+        else:
+            listening = socket.create_server(("127.0.0.1", 0))
+            opened.append(listening)
+            listening.settimeout(CONNECTION_SECONDS_MAX)
+            owner.connect(f"tcp://127.0.0.1:{listening.getsockname()[1]}")
+            opened.append(listening.accept()[0])
+        opened[-1].settimeout(CONNECTION_SECONDS_MAX)
+        return opened[-1]
+
+    yield joined
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def listener():
+    """A bare port that listens."""
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.settimeout(CONNECTION_SECONDS_MAX)
+        yield listening

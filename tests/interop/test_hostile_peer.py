@@ -370,16 +370,6 @@ def test_subscriptions_from_a_stranger(peers, wildcard):
     eventually(arrives)
 
 
-@pytest.fixture
-def listener():
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        listening.settimeout(SECONDS_MAX)
-        yield listening
-
-
 def test_a_socket_dials_again_when_it_is_hung_up_on(listener, peers):
     endpoint = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
     dealer = peers("zlink").socket("DEALER", RECONNECT_IVL=20)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "raw_peer.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace api_test {
+
+namespace {
+
+constexpr std::string_view ipc_prefix = "ipc://";
+
+int dial_ipc(const std::string& path) {
+    const int made = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    return made;
+}
+
+int dial_tcp(const std::string& endpoint) {
+    const int made = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port =
+        htons(static_cast<in_port_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    REQUIRE(::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    return made;
+}
+
+void make_non_blocking(int descriptor) {
+    REQUIRE(::fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0);
+}
+
+bool would_wait(std::ptrdiff_t outcome) {
+    return outcome < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+} // namespace
+
+raw_peer::raw_peer(const context& owner, const std::string& endpoint)
+    : raw_peer(owner, endpoint.starts_with(ipc_prefix)
+                          ? dial_ipc(endpoint.substr(ipc_prefix.size()))
+                          : dial_tcp(endpoint)) {
+    make_non_blocking(descriptor_);
+}
+
+void raw_peer::send(std::string_view octets) {
+    wait_until(owner_, [&] {
+        const ssize_t sent = ::send(descriptor_, octets.data(), octets.size(), MSG_NOSIGNAL);
+        REQUIRE((sent >= 0 || would_wait(sent)));
+        octets.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
+        return octets.empty();
+    });
+}
+
+/// @return What the system's recv() gives once it need not wait.
+std::ptrdiff_t raw_peer::read(char* to, std::size_t bytes) {
+    ssize_t got = -1;
+    wait_until(owner_, [&] {
+        got = ::recv(descriptor_, to, bytes, 0);
+        return !would_wait(got);
+    });
+    return got;
+}
+
+std::string raw_peer::recv(std::size_t bytes) {
+    std::string octets(bytes, '\0');
+    std::size_t filled = 0;
+    while (filled < bytes) {
+        const std::ptrdiff_t got = read(octets.data() + filled, bytes - filled);
+        REQUIRE(got > 0);
+        filled += static_cast<std::size_t>(got);
+    }
+    return octets;
+}
+
+bool raw_peer::is_parted_from() {
+    char octet;
+    return read(&octet, 1) <= 0;
+}
+
+void raw_peer::close() noexcept {
+    if (descriptor_ >= 0) {
+        ::close(std::exchange(descriptor_, -1));
+    }
+}
+
+void raw_peer::reset() noexcept {
+    const linger at_once{1, 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close();
+}
+
+raw_listener::raw_listener() : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    REQUIRE(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), bytes) == 0);
+    REQUIRE(::listen(descriptor_, 100) == 0);
+    REQUIRE(::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+    endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    make_non_blocking(descriptor_);
+}
+
+raw_listener::~raw_listener() {
+    ::close(descriptor_);
+}
+
+int raw_listener::accept(const context& owner) {
+    int accepted = -1;
+    wait_until(owner, [&] {
+        accepted = ::accept(descriptor_, nullptr, nullptr);
+        return !would_wait(accepted);
+    });
+    REQUIRE(accepted >= 0);
+    make_non_blocking(accepted);
+    return accepted;
+}
+
+} // namespace api_test

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "fixture.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace api_test {
+
+/// A program at the other end of a connection that uses the system's sockets. What takes time lets
+/// the I/O of `owner` happen.
+class raw_peer {
+public:
+    /// Connects to a socket of `owner`, over tcp or ipc.
+    raw_peer(const context& owner, const std::string& endpoint);
+    /// @param descriptor  Of a connection; taken over.
+    raw_peer(const context& owner, int descriptor) noexcept
+        : owner_(owner), descriptor_(descriptor) {}
+    raw_peer(const raw_peer&) = delete;
+    raw_peer& operator=(const raw_peer&) = delete;
+    ~raw_peer() { close(); }
+
+    void send(std::string_view octets);
+    /// The next `bytes` octets; the test ends if they do not come.
+    std::string recv(std::size_t bytes);
+    /// Whether what comes next is the end of the connection; the test ends if nothing comes.
+    bool is_parted_from();
+    void close() noexcept;
+    /// Ends the connection so that the other side's next write fails.
+    void reset() noexcept;
+
+private:
+    std::ptrdiff_t read(char* to, std::size_t bytes);
+
+    const context& owner_;
+    int descriptor_;
+};
+
+/// A program that listens at a tcp port.
+class raw_listener {
+public:
+    raw_listener();
+    raw_listener(const raw_listener&) = delete;
+    raw_listener& operator=(const raw_listener&) = delete;
+    ~raw_listener();
+
+    const std::string& endpoint() const noexcept { return endpoint_; }
+
+    /// The descriptor of the next connection; the test ends if none comes.
+    int accept(const context& owner);
+
+private:
+    int descriptor_;
+    std::string endpoint_;
+};
+
+} // namespace api_test
