@@ -42,9 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view mechanism = mechanisms[data[0] % mechanisms.size()];
     const auto octets = std::as_bytes(std::span{data + 1, size - 1});
 
-    greeting_exchange at_once{mechanism, 5};
+    greeting_exchange at_once{mechanism, 5, zlink::socket_type::pull};
     receive(at_once, octets, octets.size() + 1);
-    greeting_exchange in_pieces{mechanism, 5};
+    greeting_exchange in_pieces{mechanism, 5, zlink::socket_type::pull};
     receive(in_pieces, octets, 1 + data[0] / mechanisms.size());
 
     require(at_once.state() == in_pieces.state());
@@ -52,11 +52,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(same(at_once.outgoing(), in_pieces.outgoing()));
     require(at_once.peer().version == in_pieces.peer().version);
     require(at_once.peer().mechanism == in_pieces.peer().mechanism);
+    require(at_once.peer().type == in_pieces.peer().type);
 
     require(at_once.received().size() <= greeting_bytes);
     require(same(at_once.received(), octets.first(at_once.received().size())));
     const std::size_t staged = at_once.outgoing().size();
-    require(staged == signature_bytes || staged == signature_bytes + 1 || staged == greeting_bytes);
+    const bool is_older = at_once.peer().version != peer_version::v3;
+    require(staged == signature_bytes ||
+            (is_older ? staged == signature_bytes + 2
+                      : staged == signature_bytes + 1 || staged == greeting_bytes));
     if (at_once.state() == greeting_state::complete) {
         require(at_once.received().size() == greeting_bytes);
         require(at_once.peer().mechanism == mechanism);

@@ -15,7 +15,8 @@ namespace zlink::session {
 using namespace wire::zmtp;
 
 handshake::handshake(const socket_options& options)
-    : about_(options), greeting_(mechanism_name(options.mechanism), options.routing_id.size()) {}
+    : about_(options),
+      greeting_(mechanism_name(options.mechanism), options.routing_id.size(), options.type) {}
 
 handshake::~handshake() {
     wipe(partial_); // There may be a password in it.
@@ -48,22 +49,39 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
 
 result<void> handshake::receive(std::span<const std::byte>& input, std::vector<std::byte>& out) {
     if (greeting_.state() < greeting_state::complete) {
-        const greeting_state state = greeting_.on_received(input);
-        flush_greeting(out);
-        if (state == greeting_state::mechanism_mismatch) {
-            about_.blame(protocol_fault::mechanism_mismatch);
-        }
-        if (state > greeting_state::complete) {
-            return errc::not_supported;
-        }
-        if (state == greeting_state::complete) {
-            mechanism_ = make_mechanism(about_);
-            if (const result<void> started = mechanism_->start(); !started) {
-                return started.error();
-            }
+        if (const result<void> taken = receive_greeting(input, out); !taken) {
+            return taken.error();
         }
     }
-    while (mechanism_ && !is_complete() && !input.empty()) {
+    if (identity_) {
+        return receive_identity(input);
+    }
+    return mechanism_ ? receive_commands(input) : result<void>{};
+}
+
+result<void> handshake::receive_greeting(std::span<const std::byte>& input,
+                                         std::vector<std::byte>& out) {
+    const greeting_state state = greeting_.on_received(input);
+    if (version() != peer_version::v3 && !is_open_to_older_peers()) {
+        return errc::not_supported;
+    }
+    flush_greeting(out);
+    switch (state) {
+    case greeting_state::complete:
+        mechanism_ = make_mechanism(about_);
+        return mechanism_->start();
+    case greeting_state::older_peer:
+        return begin_with_older_peer(out);
+    case greeting_state::mechanism_mismatch:
+        about_.blame(protocol_fault::mechanism_mismatch);
+        return errc::not_supported;
+    default:
+        return {};
+    }
+}
+
+result<void> handshake::receive_commands(std::span<const std::byte>& input) {
+    while (!is_complete() && !input.empty()) {
         // Octets gather in partial_ until one frame is whole; what is too much goes back.
         const std::size_t before = partial_.size();
         const std::size_t wanted = limits::handshake_command_bytes_max + header_bytes_max - before;
@@ -122,6 +140,36 @@ result<void> handshake::on_error(std::span<const std::byte> data) {
         }
     }
     return errc::permission_denied;
+}
+
+// Older peers.
+
+/// Whoever asks for a mechanism, or wants to be asked who may come in, gets no less.
+bool handshake::is_open_to_older_peers() const noexcept {
+    return about_.options.mechanism == security_mechanism::null &&
+           about_.options.zap_domain.empty();
+}
+
+result<void> handshake::begin_with_older_peer(std::vector<std::byte>& out) {
+    const peer_greeting& peer = greeting_.peer();
+    if (peer.type && !may_talk(about_.options.type, *peer.type)) {
+        return errc::invalid_argument;
+    }
+    identity_.emplace(peer);
+    identity_->start(about_.options.routing_id, out);
+    if (peer.type) {
+        return {};
+    }
+    auto begun = greeting_.received();
+    return receive_identity(begun);
+}
+
+result<void> handshake::receive_identity(std::span<const std::byte>& input) {
+    const result<void> taken = identity_->on_received(input);
+    if (taken && identity_->is_complete()) {
+        about_.peer->routing_id = identity_->identity();
+    }
+    return taken;
 }
 
 // ZAP.

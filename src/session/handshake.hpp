@@ -9,6 +9,7 @@
 #include "session/mechanism.hpp"
 #include "wire/zap.hpp"
 #include "wire/zmtp/greeting.hpp"
+#include "wire/zmtp/identity.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -21,6 +22,9 @@ namespace zlink::session {
 
 /// The part of a ZMTP connection before messages: greetings, then the commands of the mechanism,
 /// then perhaps a question to ZAP. Does no I/O.
+///
+/// Peers that speak ZMTP 1.0 or 2.0 know no mechanism and cannot be asked about. They are let in
+/// where there is nothing to ask, and send their identity instead.
 ///
 /// What each call appends to `out` is to be sent, after a failure too: it tells the peer why.
 ///
@@ -35,7 +39,7 @@ public:
     /// Takes octets off the front of `input`. What remains after is_complete() are messages.
     /// @error protocol_violation  The peer speaks no ZMTP, or breaks it.
     /// @error invalid_argument    Its socket type does not go with ours.
-    /// @error message_too_large   A command is larger than the limit.
+    /// @error message_too_large   A command or identity is larger than the limit.
     /// @error permission_denied   It sent ERROR.
     /// @error not_supported       It speaks a version or mechanism that we do not.
     result<void> on_received(std::span<const std::byte>& input, std::vector<std::byte>& out);
@@ -57,17 +61,29 @@ public:
     /// @error bad_address  So the peer is not let in.
     result<void> on_no_zap_handler(std::vector<std::byte>& out);
 
-    bool is_complete() const noexcept { return mechanism_ && mechanism_->is_complete(); }
+    bool is_complete() const noexcept {
+        return mechanism_ ? mechanism_->is_complete() : identity_ && identity_->is_complete();
+    }
 
-    /// Whether the peer takes subscriptions as commands (3.1), not as messages (3.0).
-    bool has_subscribe_command() const noexcept { return greeting_.peer().has_subscribe_command(); }
+    /// What the peer speaks.
+    wire::zmtp::peer_version version() const noexcept { return greeting_.peer().version; }
+
+    /// Whether the peer, of libzmq 2.x, sends no subscriptions and relies on getting everything.
+    bool filters_by_itself() const noexcept {
+        return identity_ && !greeting_.peer().type.has_value();
+    }
+
+    /// Whether the peer takes subscriptions as commands, and heartbeats (3.1), not as messages.
+    bool has_traffic_commands() const noexcept { return greeting_.peer().has_traffic_commands(); }
 
     /// What the peer told of itself, and ZAP of it; once, after is_complete().
     std::unique_ptr<pipe::peer_info> take_peer() noexcept { return std::move(about_.peer); }
 
     /// What messages pass through; null where they pass as they are. After is_complete().
     /// @throws std::bad_alloc
-    std::unique_ptr<curve_ciphers> take_ciphers() const { return mechanism_->take_ciphers(); }
+    std::unique_ptr<curve_ciphers> take_ciphers() const {
+        return mechanism_ ? mechanism_->take_ciphers() : nullptr;
+    }
 
     /// What a monitor is told if the connection ends now; nothing, besides that it ended, of a peer
     /// that speaks another protocol, has a socket of the wrong type, or sent an ERROR of its own.
@@ -78,16 +94,22 @@ private:
     void flush_greeting(std::vector<std::byte>& out);
     result<void> conclude(result<void> step, std::vector<std::byte>& out);
     result<void> receive(std::span<const std::byte>& input, std::vector<std::byte>& out);
+    result<void> receive_greeting(std::span<const std::byte>& input, std::vector<std::byte>& out);
+    result<void> receive_commands(std::span<const std::byte>& input);
+    result<void> begin_with_older_peer(std::vector<std::byte>& out);
+    result<void> receive_identity(std::span<const std::byte>& input);
+    bool is_open_to_older_peers() const noexcept;
     result<void> on_command(std::span<const std::byte> body);
     result<void> on_error(std::span<const std::byte> data);
     result<void> judge(std::variant<wire::zap_reply, wire::zap_fault> reply);
 
     conversation about_;
     wire::zmtp::greeting_exchange greeting_;
-    std::unique_ptr<mechanism> mechanism_; ///< From the end of the greetings on.
-    std::vector<std::byte> partial_;       ///< Octets of a frame that is not complete.
-    bool needs_handler_ = false;           ///< For the question that was taken.
-    bool has_failed_ = false;              ///< One of the calls has.
+    std::unique_ptr<mechanism> mechanism_;                  ///< From the end of the greetings on.
+    std::optional<wire::zmtp::identity_exchange> identity_; ///< With an older peer, likewise.
+    std::vector<std::byte> partial_; ///< Octets of a frame that is not complete.
+    bool needs_handler_ = false;     ///< For the question that was taken.
+    bool has_failed_ = false;        ///< One of the calls has.
 };
 
 } // namespace zlink::session

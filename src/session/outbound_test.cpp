@@ -120,7 +120,7 @@ std::string text_of(const std::vector<std::byte>& octets) {
 /// Appends the frames that are next to `out`, with subscriptions as messages.
 /// @return The octets that advance() needs.
 std::size_t translate(zlink::session::outbound& from, std::vector<std::byte>& out) {
-    zlink::session::translation one{nullptr, true};
+    zlink::session::translation one{{.subscriptions_as_messages = true}};
     one.fill(from);
     out.insert(out.end(), one.unsent().begin(), one.unsent().end());
     return one.on_sent(one.unsent().size());

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "session/curve_input.hpp"
 #include "session/raw_input.hpp"
+#include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "wire/zmtp/command.hpp"
@@ -299,7 +300,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
-    if (options().heartbeat_interval > 0 && agreed) {
+    if (options().heartbeat_interval > 0 && agreed && agreed->has_traffic_commands()) {
         start_heartbeat();
     }
     const result<void> greeted = inbound_->feed(first_frame(agreed.get()));
@@ -319,13 +320,18 @@ void session::enter_traffic(std::span<const std::byte> rest) {
 /// Puts between stream and rope what the peer needs, and tells who it is.
 void session::adopt_terms(handshake& agreed) {
     const std::unique_ptr<curve_ciphers> ciphers = agreed.take_ciphers();
-    const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_subscribe_command();
-    if (ciphers || subscribes_by_message || end_->in.conflates()) {
-        translation_ = std::make_unique<translation>(ciphers ? &ciphers->sealer : nullptr,
-                                                     subscribes_by_message);
+    const bool is_v1 = agreed.version() == zmtp::peer_version::v1;
+    const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_traffic_commands();
+    if (ciphers || subscribes_by_message || is_v1 || end_->in.conflates()) {
+        translation_ = std::make_unique<translation>(
+            translation::needs{.sealer = ciphers ? &ciphers->sealer : nullptr,
+                               .subscriptions_as_messages = subscribes_by_message,
+                               .v1_frames = is_v1});
     }
     if (ciphers) {
         input_ = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+    } else if (is_v1) {
+        input_ = std::make_unique<v1_input>();
     }
     announce_peer(agreed.take_peer());
     tell(connection_event::handshake_succeeded, 0);
@@ -338,11 +344,15 @@ void session::adopt_raw_peer() {
 }
 
 /// What the socket receives of a new peer before all that it sends: the news that a raw peer is
-/// there, an empty message.
+/// there, an empty message; the subscription to everything of a peer that sends none.
 std::span<const std::byte> session::first_frame(const handshake* agreed) const noexcept {
     static constexpr std::array<std::byte, 2> empty_message{};
-    return agreed == nullptr && options().stream_notify ? empty_message
-                                                        : std::span<const std::byte>{};
+    static constexpr std::array subscription{std::byte{0}, std::byte{1}, std::byte{1}};
+    if (agreed == nullptr) {
+        return options().stream_notify ? empty_message : std::span<const std::byte>{};
+    }
+    return takes_subscriptions() && agreed->filters_by_itself() ? subscription
+                                                                : std::span<const std::byte>{};
 }
 
 /// Has the socket receive that a raw peer is gone, an empty message again. Of a peer that comes

@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "wire/zmtp/command.hpp"
+#include "wire/zmtp/v1_frame.hpp"
 
 #include <cstring>
 #include <utility>
@@ -12,10 +13,10 @@ namespace zlink::session {
 
 using namespace wire::zmtp;
 
-translation::translation(const curve_sealer* sealer, bool subscriptions_as_messages)
-    : subscriptions_as_messages_(subscriptions_as_messages) {
-    if (sealer != nullptr) {
-        sealer_ = *sealer;
+translation::translation(const needs& of_peer)
+    : subscriptions_as_messages_(of_peer.subscriptions_as_messages), v1_frames_(of_peer.v1_frames) {
+    if (of_peer.sealer != nullptr) {
+        sealer_ = *of_peer.sealer;
     }
 }
 
@@ -51,8 +52,9 @@ void translation::append_frame(unsigned flags, std::span<const std::byte> body) 
         sealer_->seal(flags, body, buffer_.reserve(bytes));
         return buffer_.commit(bytes);
     }
-    std::byte* const out = buffer_.reserve(header_bytes(body.size()) + body.size());
-    buffer_.commit(write_header(out, body.size(), flags));
+    std::byte* const out = buffer_.reserve(v1_header_bytes_max + body.size());
+    buffer_.commit(v1_frames_ ? write_v1_header(out, body.size(), flags)
+                              : write_header(out, body.size(), flags));
     buffer_.append(body);
 }
 
@@ -76,23 +78,29 @@ std::uint64_t translation::on_sent(std::size_t bytes) noexcept {
 }
 
 std::uint64_t translation::abandon() noexcept {
-    // Sealed frames tell what they were made of. Translated subscriptions do not, but a new
-    // connection is told all of them anyway.
+    // Frames tell what they were made of. Translated subscriptions do not, but a new connection is
+    // told all of them anyway.
     std::uint64_t done = 0;
     std::size_t at = 0;
-    while (sealer_ && !subscriptions_as_messages_ && done < source_bytes_) {
-        const frame_head head = read_head_trusted(buffer_.view().data() + at);
-        at += head.frame_bytes();
+    while (!subscriptions_as_messages_ && done < source_bytes_) {
+        const sent_frame next = frame_at(at);
+        at += next.bytes;
         if (at > sent_bytes_) {
             break;
         }
-        const std::uint64_t body_bytes = head.body_bytes - curve_message_overhead_bytes;
-        done += header_bytes(body_bytes) + body_bytes;
+        done += next.source_bytes;
     }
     buffer_.release();
     sent_bytes_ = 0;
     source_bytes_ = 0;
     return done;
+}
+
+translation::sent_frame translation::frame_at(std::size_t offset) const noexcept {
+    const std::byte* const frame = buffer_.view().data() + offset;
+    const frame_head head = v1_frames_ ? read_v1_head_trusted(frame) : read_head_trusted(frame);
+    const std::uint64_t body_bytes = head.body_bytes - (sealer_ ? curve_message_overhead_bytes : 0);
+    return {head.frame_bytes(), header_bytes(body_bytes) + body_bytes};
 }
 
 void translation::trim() noexcept {

@@ -12,15 +12,20 @@
 
 namespace zlink::session {
 
-/// What stands between the outgoing rope and a peer that needs other octets: CURVE's boxes,
-/// subscriptions as messages of version 3.0, or both. Works on a batch of frames at a time.
+/// What stands between the outgoing rope and a peer that needs other octets: CURVE's boxes, frames
+/// of version 1.0, subscriptions as messages as before version 3.1. Works on a batch of frames at a
+/// time.
 ///
 /// @threads The session's.
 class translation {
 public:
-    /// @param sealer                     If messages are encrypted.
-    /// @param subscriptions_as_messages  Instead of SUBSCRIBE and CANCEL commands.
-    translation(const curve_sealer* sealer, bool subscriptions_as_messages);
+    /// What the peer needs.
+    struct needs {
+        const curve_sealer* sealer = nullptr;   ///< If messages are encrypted.
+        bool subscriptions_as_messages = false; ///< Instead of SUBSCRIBE and CANCEL commands.
+        bool v1_frames = false;                 ///< Not together with a sealer.
+    };
+    explicit translation(const needs& of_peer);
 
     /// Translates frames that are next in the rope, if nothing is unsent; not beyond a control
     /// object.
@@ -58,8 +63,16 @@ private:
     void translate(const wire::zmtp::frame_head& head, std::span<const std::byte> body);
     void append_frame(unsigned flags, std::span<const std::byte> body);
 
+    /// A frame in buffer_.
+    struct sent_frame {
+        std::uint64_t bytes;
+        std::uint64_t source_bytes; ///< Of the frame in the rope that it was made of.
+    };
+    sent_frame frame_at(std::size_t offset) const noexcept;
+
     std::optional<curve_sealer> sealer_;
     bool subscriptions_as_messages_;
+    bool v1_frames_;
     pipe::octet_buffer buffer_;
     std::size_t sent_bytes_ = 0;
     std::size_t command_bytes_ = 0;

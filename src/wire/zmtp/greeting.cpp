@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t signature_end_at = 9;
 constexpr std::size_t major_at = 10;
 constexpr std::size_t minor_at = 11;
+constexpr std::size_t older_type_at = 11; ///< In place of the minor version.
 constexpr std::size_t mechanism_at = 12;
 constexpr std::size_t as_server_at = 32;
 
@@ -21,9 +22,9 @@ constexpr std::uint8_t own_minor = 1;
 
 } // namespace
 
-greeting_exchange::greeting_exchange(std::string_view mechanism,
-                                     std::size_t routing_id_bytes) noexcept
-    : mechanism_bytes_(std::min(mechanism.size(), mechanism_bytes_max)) {
+greeting_exchange::greeting_exchange(std::string_view mechanism, std::size_t routing_id_bytes,
+                                     socket_type type) noexcept
+    : mechanism_bytes_(std::min(mechanism.size(), mechanism_bytes_max)), own_type_(type) {
     own_[0] = std::byte{0xff};
     store_big_endian(&own_[1], static_cast<std::uint64_t>(routing_id_bytes) + 1);
     own_[signature_end_at] = std::byte{0x7f};
@@ -53,6 +54,8 @@ std::size_t greeting_exchange::wanted_bytes() const noexcept {
         return major_at + 1;
     case greeting_state::rest:
         return greeting_bytes;
+    case greeting_state::socket_type:
+        return older_type_at + 1;
     case greeting_state::complete:
     case greeting_state::older_peer:
     case greeting_state::mechanism_mismatch:
@@ -79,6 +82,9 @@ greeting_state greeting_exchange::advance() noexcept {
     if (received_bytes_ == major_at + 1) {
         return on_version();
     }
+    if (state_ == greeting_state::socket_type) {
+        return on_socket_type();
+    }
     return received_bytes_ == greeting_bytes ? on_rest() : greeting_state::rest;
 }
 
@@ -87,10 +93,17 @@ greeting_state greeting_exchange::on_version() noexcept {
     if (peer_.major < own_major) {
         // Zero is version 1.0 behind a signature, one is what version 2.0 sends.
         peer_.version = peer_.major == 0 ? peer_version::v1 : peer_version::v2;
-        return greeting_state::older_peer;
+        own_[older_type_at] = static_cast<std::byte>(own_type_);
+        staged_bytes_ = older_type_at + 1;
+        return greeting_state::socket_type;
     }
     staged_bytes_ = greeting_bytes;
     return greeting_state::rest;
+}
+
+greeting_state greeting_exchange::on_socket_type() noexcept {
+    peer_.type = static_cast<socket_type>(theirs_[older_type_at]);
+    return greeting_state::older_peer;
 }
 
 greeting_state greeting_exchange::on_rest() noexcept {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/socket_type.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,14 +18,16 @@ inline constexpr std::size_t mechanism_bytes_max = 20;
 
 /// How far the exchange of greetings has come.
 ///
-///   signature ──▶ version ──▶ rest ──▶ complete
-///       └────────────┴──────────┴────▶ older_peer, mechanism_mismatch
+///   signature ──▶ version ──▶ rest ──▶ complete, mechanism_mismatch
+///       │            └──────▶ socket_type ──▶ older_peer
+///       └────────────────────────────────────────▲
 enum class greeting_state : std::uint8_t {
-    signature,          ///< Waiting for the peer's first 10 octets.
-    version,            ///< It has a signature: waiting for its version.
-    rest,               ///< It speaks 3.0 or later: waiting for the other 53 octets.
-    complete,           ///< peer() holds what it said. The handshake may begin.
-    older_peer,         ///< It speaks ZMTP 1.0 or 2.0: peer().version says which.
+    signature,   ///< Waiting for the peer's first 10 octets.
+    version,     ///< It has a signature: waiting for its version.
+    rest,        ///< It speaks 3.0 or later: waiting for the other 53 octets.
+    socket_type, ///< It speaks 2.0, or 1.0 behind a signature: waiting for one octet more.
+    complete,    ///< peer() holds what it said. The handshake may begin.
+    older_peer,  ///< It speaks ZMTP 1.0 or 2.0: peer().version says which. Identities follow.
     mechanism_mismatch, ///< It wants another mechanism than ours: close the connection.
 };
 
@@ -40,11 +45,15 @@ struct peer_greeting {
     std::uint8_t minor = 0;
     bool as_server = false; ///< To look at, not to rely on: libzmq always says false.
 
-    /// Without the padding. A view into the greeting_exchange.
-    std::string_view mechanism;
+    /// What an older peer says that it is, unchecked; nothing from one that sends no signature.
+    std::optional<socket_type> type{};
 
-    /// Whether subscriptions and heartbeats are commands (3.1) or messages (3.0).
-    bool has_subscribe_command() const noexcept { return major > 3 || minor >= 1; }
+    /// Without the padding. A view into the greeting_exchange.
+    std::string_view mechanism{};
+
+    /// Whether subscriptions are commands, and there are heartbeats (3.1). Otherwise subscriptions
+    /// are messages.
+    bool has_traffic_commands() const noexcept { return major > 3 || minor >= 1; }
 };
 
 /// Exchanges greetings with a peer, step by step as libzmq does: our signature at once, our
@@ -64,15 +73,18 @@ public:
     /// @param mechanism         Our mechanism, 1 to 20 characters, e.g. "NULL".
     /// @param routing_id_bytes  Size of our routing id: a peer of version 1.0 reads our
     ///                          signature as the header of the frame that brings it.
-    greeting_exchange(std::string_view mechanism, std::size_t routing_id_bytes) noexcept;
+    /// @param type              Ours, which an older peer is told instead of the mechanism.
+    greeting_exchange(std::string_view mechanism, std::size_t routing_id_bytes,
+                      socket_type type) noexcept;
 
     greeting_exchange(const greeting_exchange&) = delete;
     greeting_exchange& operator=(const greeting_exchange&) = delete;
 
     /// Takes octets off the front of `input`, until the greeting ends or `input` is empty.
     ///
-    /// Takes no octet that may belong to what follows the greeting: from a 3.x peer at most 64.
-    /// From an older peer it stops behind the octet that gave it away; received() has them all.
+    /// Takes no octet that may belong to what follows the greeting: from a 3.x peer at most 64, 12
+    /// from an older one. From one that sends no signature it stops behind the octet that gave it
+    /// away; received() has them all.
     /// @return The state, from which further calls take nothing once it is one of the last three.
     greeting_state on_received(std::span<const std::byte>& input) noexcept;
 
@@ -88,11 +100,12 @@ public:
     greeting_state state() const noexcept { return state_; }
 
     /// @return Whole in the state complete and mechanism_mismatch; in older_peer only `version`,
-    ///         and `major` where the peer sent one.
+    ///         and `major` and `type` where the peer sent them. From the state socket_type on
+    ///         `version` is known.
     const peer_greeting& peer() const noexcept { return peer_; }
 
-    /// The octets that were taken. Those of an older peer belong to its first frame (1.0), or are
-    /// signature and revision (2.0, and 1.0 from 11 octets on).
+    /// The octets that were taken. Those of a peer that sends no signature belong to its first
+    /// frame.
     std::span<const std::byte> received() const noexcept {
         return {theirs_.data(), received_bytes_};
     }
@@ -102,6 +115,7 @@ private:
     greeting_state advance() noexcept;
     greeting_state on_version() noexcept;
     greeting_state on_rest() noexcept;
+    greeting_state on_socket_type() noexcept;
 
     std::array<std::byte, greeting_bytes> own_{};
     std::array<std::byte, greeting_bytes> theirs_{};
@@ -109,6 +123,7 @@ private:
     std::size_t sent_bytes_ = 0;
     std::size_t received_bytes_ = 0;
     std::size_t mechanism_bytes_;
+    socket_type own_type_;
     greeting_state state_ = greeting_state::signature;
     peer_greeting peer_;
 };

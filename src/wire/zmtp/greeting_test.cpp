@@ -9,6 +9,7 @@
 #include <string>
 
 using namespace zlink::wire::zmtp;
+using zlink::socket_type;
 using zlink::testing::octets;
 
 namespace {
@@ -34,19 +35,20 @@ std::size_t left_after(greeting_exchange& exchange, std::string_view spelled) {
 TEST_SUITE("wire/zmtp") {
 
     TEST_CASE("greeting: begins with the signature alone") {
-        const greeting_exchange exchange{"NULL", 0};
+        const greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(exchange.state() == greeting_state::signature);
         CHECK(staged(exchange) == octets("ff 00*7 01 7f"));
     }
 
     TEST_CASE("greeting: tells a 1.0 peer the size of the routing id, one added") {
-        CHECK(staged(greeting_exchange{"NULL", 5}) == octets("ff 00*7 06 7f"));
-        CHECK(staged(greeting_exchange{"NULL", 255}) == octets("ff 00*6 01 00 7f"));
+        CHECK(staged(greeting_exchange{"NULL", 5, socket_type::pull}) == octets("ff 00*7 06 7f"));
+        CHECK(staged(greeting_exchange{"NULL", 255, socket_type::pull}) ==
+              octets("ff 00*6 01 00 7f"));
     }
 
     TEST_CASE(
         "greeting: sends its version once the signature is there, the rest after the version") {
-        greeting_exchange exchange{"PLAIN", 0};
+        greeting_exchange exchange{"PLAIN", 0, socket_type::pull};
         exchange.on_sent(10);
 
         CHECK(left_after(exchange, "ff 00*7 01") == 0);
@@ -61,7 +63,7 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("greeting: sends 64 octets in all, however many of them are sent at a time") {
-        greeting_exchange exchange{"CURVE", 0};
+        greeting_exchange exchange{"CURVE", 0, socket_type::pull};
         const auto received = octets("ff 00*8 7f 03 01 'CURVE' 00*15 01 00*31");
         std::vector<std::byte> sent;
         const auto send_one = [&] {
@@ -85,7 +87,7 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("greeting: learns version, mechanism and role of the peer") {
-        greeting_exchange exchange{"CURVE", 0};
+        greeting_exchange exchange{"CURVE", 0, socket_type::pull};
         CHECK(left_after(exchange, "ff 00*8 7f 03 00 'CURVE' 00*15 01 00*31") == 0);
         CHECK(exchange.state() == greeting_state::complete);
         CHECK(exchange.peer().version == peer_version::v3);
@@ -93,11 +95,11 @@ TEST_SUITE("wire/zmtp") {
         CHECK(exchange.peer().minor == 0);
         CHECK(exchange.peer().mechanism == "CURVE");
         CHECK(exchange.peer().as_server);
-        CHECK(!exchange.peer().has_subscribe_command());
+        CHECK(!exchange.peer().has_traffic_commands());
     }
 
     TEST_CASE("greeting: is complete with its 64th octet and not before") {
-        greeting_exchange exchange{"NULL", 0};
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
         const auto received = octets(libzmq_greeting);
         CHECK(received.size() == 64);
         for (std::size_t octet = 0; octet < 64; ++octet) {
@@ -107,13 +109,13 @@ TEST_SUITE("wire/zmtp") {
             CHECK(input.empty());
         }
         CHECK(exchange.state() == greeting_state::complete);
-        CHECK(exchange.peer().has_subscribe_command());
+        CHECK(exchange.peer().has_traffic_commands());
     }
 
     TEST_CASE("greeting: leaves what follows it alone, wherever the input is split") {
         const auto received = octets(std::string{libzmq_greeting} + " 04 05 'READY'");
         for (std::size_t split = 0; split <= received.size(); ++split) {
-            greeting_exchange exchange{"NULL", 0};
+            greeting_exchange exchange{"NULL", 0, socket_type::pull};
             std::span<const std::byte> first{received.data(), split};
             exchange.on_received(first);
             std::span<const std::byte> second{received.data() + split, received.size() - split};
@@ -126,36 +128,37 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("greeting: does not look at padding, filler and the other bits of the 10th octet") {
-        greeting_exchange exchange{"NULL", 0};
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "ff ff*8 01 03 01 'NULL' 00*16 fe ee*31") == 0);
         CHECK(exchange.state() == greeting_state::complete);
         CHECK(!exchange.peer().as_server);
     }
 
     TEST_CASE("greeting: accepts versions that are yet to come") {
-        greeting_exchange minor_seven{"NULL", 0};
+        greeting_exchange minor_seven{"NULL", 0, socket_type::pull};
         left_after(minor_seven, "ff 00*8 7f 03 07 'NULL' 00*16 00*32");
         CHECK(minor_seven.state() == greeting_state::complete);
-        CHECK(minor_seven.peer().has_subscribe_command());
+        CHECK(minor_seven.peer().has_traffic_commands());
 
-        greeting_exchange major_last{"NULL", 0};
+        greeting_exchange major_last{"NULL", 0, socket_type::pull};
         left_after(major_last, "ff 00*8 7f ff 00 'NULL' 00*16 00*32");
         CHECK(major_last.state() == greeting_state::complete);
         CHECK(major_last.peer().major == 255);
-        CHECK(major_last.peer().has_subscribe_command());
+        CHECK(major_last.peer().has_traffic_commands());
     }
 
     TEST_CASE("greeting: takes a first octet other than ff for version 1.0, and no more than it") {
-        greeting_exchange exchange{"NULL", 0};
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "01 00 'abc'") == 4);
         CHECK(exchange.state() == greeting_state::older_peer);
         CHECK(exchange.peer().version == peer_version::v1);
+        CHECK(!exchange.peer().type);
         CHECK(exchange.received().size() == 1);
         CHECK(staged(exchange).size() == 10);
     }
 
     TEST_CASE("greeting: takes an even 10th octet for version 1.0 with a long identity") {
-        greeting_exchange exchange{"NULL", 0};
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "ff 00*6 01 00 7e 'a'*255") == 255);
         CHECK(exchange.state() == greeting_state::older_peer);
         CHECK(exchange.peer().version == peer_version::v1);
@@ -163,27 +166,37 @@ TEST_SUITE("wire/zmtp") {
         CHECK(staged(exchange).size() == 10);
     }
 
-    TEST_CASE("greeting: takes revisions 1 and 2 for version 2.0, with our version sent") {
-        for (const char* spelled : {"ff 00*7 01 7f 01 05 00 00", "ff 00*7 01 7f 02 05 00 00"}) {
-            greeting_exchange exchange{"NULL", 0};
-            CHECK(left_after(exchange, spelled) == 3);
+    TEST_CASE("greeting: takes revisions 1 and 2 for version 2.0, and tells our type") {
+        for (const char* spelled : {"ff 00*7 01 7f 01 08 00 00", "ff 00*7 01 7f 02 08 00 00"}) {
+            greeting_exchange exchange{"NULL", 0, socket_type::pull};
+            CHECK(left_after(exchange, spelled) == 2);
             CHECK(exchange.state() == greeting_state::older_peer);
             CHECK(exchange.peer().version == peer_version::v2);
-            CHECK(exchange.received().size() == 11);
-            CHECK(staged(exchange) == octets("ff 00*7 01 7f 03"));
+            CHECK(exchange.peer().type == socket_type::push);
+            CHECK(exchange.received().size() == 12);
+            CHECK(staged(exchange) == octets("ff 00*7 01 7f 03 07"));
         }
     }
 
+    TEST_CASE("greeting: knows an older peer from its revision on, before its type is there") {
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
+        CHECK(left_after(exchange, "ff 00*7 01 7f 01") == 0);
+        CHECK(exchange.state() == greeting_state::socket_type);
+        CHECK(exchange.peer().version == peer_version::v2);
+        CHECK(staged(exchange) == octets("ff 00*7 01 7f 03 07"));
+    }
+
     TEST_CASE("greeting: takes revision 0 for version 1.0 behind a signature") {
-        greeting_exchange exchange{"NULL", 0};
-        CHECK(left_after(exchange, "ff 00*7 01 7f 00 05") == 1);
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
+        CHECK(left_after(exchange, "ff 00*7 01 7f 00 08 01 00") == 2);
         CHECK(exchange.state() == greeting_state::older_peer);
         CHECK(exchange.peer().version == peer_version::v1);
-        CHECK(exchange.received().size() == 11);
+        CHECK(exchange.peer().type == socket_type::push);
+        CHECK(exchange.received().size() == 12);
     }
 
     TEST_CASE("greeting: takes nothing more from a peer that is older") {
-        greeting_exchange exchange{"NULL", 0};
+        greeting_exchange exchange{"NULL", 0, socket_type::pull};
         left_after(exchange, "01");
         CHECK(left_after(exchange, "00 'abc'") == 4);
         CHECK(exchange.received().size() == 1);
@@ -198,14 +211,14 @@ TEST_SUITE("wire/zmtp") {
               "ff 00*8 7f 03 01 'null' 00*16 00*32",
               "ff 00*8 7f 03 01 'NULL' 00*15 01 00*32", // Padding that is none.
               "ff 00*8 7f 03 01 'N'*20 00*32"}) {
-            greeting_exchange exchange{"NULL", 0};
+            greeting_exchange exchange{"NULL", 0, socket_type::pull};
             CHECK(left_after(exchange, spelled) == 0);
             CHECK(exchange.state() == greeting_state::mechanism_mismatch);
         }
     }
 
     TEST_CASE("greeting: carries a mechanism of 20 characters") {
-        greeting_exchange exchange{"ABCDEFGHIJKLMNOPQRST", 0};
+        greeting_exchange exchange{"ABCDEFGHIJKLMNOPQRST", 0, socket_type::pull};
         left_after(exchange, "ff 00*8 7f 03 01 'ABCDEFGHIJKLMNOPQRST' 00*32");
         CHECK(exchange.state() == greeting_state::complete);
         CHECK(exchange.peer().mechanism == "ABCDEFGHIJKLMNOPQRST");

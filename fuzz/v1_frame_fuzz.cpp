@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MPL-2.0
+// Input: an octet that picks the size of pieces and who is greeted, then what a peer of version 1.0
+// sends: its identity, and frames. The outcome must not depend on how the input is cut into pieces.
+#include "fuzz.hpp"
+
+#include "wire/zmtp/identity.hpp"
+#include "wire/zmtp/v1_frame.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace zlink::wire::zmtp;
+using zlink::fuzz::require;
+
+namespace {
+
+using octet_list = std::vector<std::byte>;
+
+/// What came of a peer's octets.
+struct heard {
+    std::string identity;
+    octet_list frames; ///< Of version 2.0.
+    bool is_over = false;
+
+    bool operator==(const heard&) const = default;
+};
+
+heard hear(std::span<const std::byte> octets, std::size_t piece_bytes_max,
+           const peer_greeting& peer) {
+    heard all;
+    identity_exchange identity{peer};
+    v1_decoder decoder;
+    octet_list held;
+    while (!octets.empty() && !all.is_over) {
+        auto piece = octets.first(std::min(piece_bytes_max, octets.size()));
+        octets = octets.subspan(piece.size());
+        all.is_over = !identity.on_received(piece);
+        if (!identity.is_complete()) {
+            continue;
+        }
+        all.identity = identity.identity();
+        require(all.identity.size() <= 255);
+        held.insert(held.end(), piece.begin(), piece.end());
+        const std::size_t held_bytes = held.size();
+        const v1_decoder::outcome outcome = decoder.decode(held);
+        require(outcome.frames.size() + outcome.rest.size() <= held_bytes);
+        require(outcome.is_violation || outcome.rest.size() < v1_header_bytes_max);
+        all.frames.insert(all.frames.end(), outcome.frames.begin(), outcome.frames.end());
+        all.is_over = outcome.is_violation;
+        held = octet_list(outcome.rest.begin(), outcome.rest.end());
+    }
+    return all;
+}
+
+/// Frames of version 2.0 in a row, none of which breaks its rules.
+void check_frames(std::span<const std::byte> frames) {
+    while (!frames.empty()) {
+        frame_head head;
+        const head_status status = read_head(frames.data(), frames.size(), body_bytes_limit, head);
+        require(status == head_status::complete && !head.command());
+        if (head.frame_bytes() > frames.size()) {
+            return;
+        }
+        frames = frames.subspan(static_cast<std::size_t>(head.frame_bytes()));
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    const auto octets = std::as_bytes(std::span{data + 1, size - 1});
+    const peer_greeting peer{.version = data[0] % 4 == 0 ? peer_version::v2 : peer_version::v1};
+    const heard at_once = hear(octets, octets.size() + 1, peer);
+    require(at_once == hear(octets, 1 + data[0] / 4, peer));
+    check_frames(at_once.frames);
+    return 0;
+}
