@@ -19,6 +19,10 @@ from driver import Peer
 
 CONNECTION_SECONDS_MAX = 10
 ROOT = Path(__file__).resolve().parents[2]
+PEER = Path(__file__).with_name("peer.py")
+
+# Other implementations need compilers that the other tests do without; tests/suites/foreign builds them.
+collect_ignore = [] if "ZLINK_FOREIGN_PEERS" in os.environ else ["foreign"]
 
 
 def make_venv(name, *arguments):
@@ -46,7 +50,7 @@ def candidate_library():
 
 @pytest.fixture(scope="session")
 def environments(candidate_library):
-    """Interpreter and extra environment variables of both kinds of peer."""
+    """Command and extra environment variables of both kinds of peer."""
     name = "zlink"
     if "ZLINK_LIBRARY" in os.environ:
         name = f"candidate-{zlib.crc32(bytes(candidate_library)):08x}"
@@ -56,8 +60,8 @@ def environments(candidate_library):
         # The interpreter's own allocations at exit are none of our leaks.
         extra = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     return {
-        "stock": (make_venv("stock", "stock"), {}),
-        "zlink": (make_venv(name, "zlink", str(candidate_library)), extra),
+        "stock": ([make_venv("stock", "stock"), PEER], {}),
+        "zlink": ([make_venv(name, "zlink", str(candidate_library)), PEER], extra),
     }
 
 
@@ -70,8 +74,8 @@ class Peers:
 
     def __call__(self, kind):
         """A new peer of the kind `stock` or `zlink`."""
-        python, extra = self._environments[kind]
-        peer = Peer(python, kind, extra)
+        command, extra = self._environments[kind]
+        peer = Peer(command, kind, extra)
         self._running.append(peer)
         return peer
 
@@ -152,3 +156,26 @@ def listener():
         listening.listen()
         listening.settimeout(CONNECTION_SECONDS_MAX)
         yield listening
+
+
+@pytest.fixture
+def late_endpoint(ipc_folder):
+    """Gives an endpoint that nobody is bound to yet, for a transport's name.
+
+    A tcp port is held by a socket that does not listen: peers may bind to it, because both sides allow
+    addresses to be reused, but the system hands it to nobody else as a port of its own choice.
+    """
+    holders = []
+
+    def choose(transport):
+        if transport == "ipc":
+            return f"ipc://{ipc_folder}/late"
+        holder = socket.socket()
+        holders.append(holder)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{holder.getsockname()[1]}"
+
+    yield choose
+    for holder in holders:
+        holder.close()

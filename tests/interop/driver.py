@@ -53,14 +53,13 @@ class Call:
 
 
 class Peer:
-    """A process that runs peer.py with one environment's interpreter."""
+    """A process that is driven by lines of JSON: peer.py, or another program that understands them."""
 
-    def __init__(self, python, label, environment=None):
+    def __init__(self, command, label, environment=None):
         self.label = label
         self._stderr = tempfile.TemporaryFile()
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
         self.process = subprocess.Popen(
-            [python, program],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -82,8 +82,8 @@ def await_subscription(publisher, subscriber, topic=b""):
     eventually(lambda: subscriber.recv() == [topic + b"now"])
 
 
-def requested(requester, replier):
-    for content in CONTENTS:
+def requested(requester, replier, contents=CONTENTS):
+    for content in contents:
         requester.send(*content)
         assert replier.recv() == content
         replier.send(*reversed(content))
@@ -105,8 +105,8 @@ def requested_from_router(requester, router):
     answering.result()
 
 
-def dealt_to_replier(dealer, replier):
-    for content in CONTENTS:
+def dealt_to_replier(dealer, replier, contents=CONTENTS):
+    for content in contents:
         dealer.send(b"trace", b"", *content)
         assert replier.recv() == content
         replier.send(*reversed(content))

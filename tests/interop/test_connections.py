@@ -16,29 +16,6 @@ def both(peers, pairing):
     return [peers(kind) for kind in pairing.split("-")]
 
 
-@pytest.fixture
-def late_endpoint(ipc_folder):
-    """Gives an endpoint that nobody is bound to yet, for a transport's name.
-
-    A tcp port is held by a socket that does not listen: peers may bind to it, because both sides allow
-    addresses to be reused, but the system hands it to nobody else as a port of its own choice.
-    """
-    holders = []
-
-    def choose(transport):
-        if transport == "ipc":
-            return f"ipc://{ipc_folder}/late"
-        holder = socket.socket()
-        holders.append(holder)
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{holder.getsockname()[1]}"
-
-    yield choose
-    for holder in holders:
-        holder.close()
-
-
 @pairings
 @transports
 def test_connect_before_bind_keeps_what_was_sent(pairing, transport, peers, late_endpoint):
