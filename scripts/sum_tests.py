@@ -2,6 +2,8 @@
 """Adds up the JUnit files of ctest and pytest: prints 'PASSED FAILED SKIPPED'.
 
 A ctest test that closes with doctest's summary counts as many tests as that says.
+
+With --list first: a line a test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and 'N passed, M failed, K skipped'.
 """
 
 import re
@@ -29,12 +31,22 @@ def counts(case):
     return (0, 0, 1) if has_skipped else (1, 0, 0)
 
 
+def described(case, counted):
+    """A testcase element's line."""
+    word = ("PASS", "FAIL", "SKIP")[counted.index(max(counted))]
+    return f"{word} {case.get('classname').rpartition('.')[2]}::{case.get('name')}"
+
+
 def main():
+    is_listing = sys.argv[1:2] == ["--list"]
     total = [0, 0, 0]
-    for path in sys.argv[1:]:
+    for path in sys.argv[1 + is_listing :]:
         for case in tree.parse(path).iter("testcase"):
-            total = [a + b for a, b in zip(total, counts(case))]
-    print(*total)
+            counted = counts(case)
+            total = [a + b for a, b in zip(total, counted)]
+            if is_listing:
+                print(described(case, counted))
+    print("{} passed, {} failed, {} skipped".format(*total) if is_listing else "{} {} {}".format(*total))
 
 
 if __name__ == "__main__":
