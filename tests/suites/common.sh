@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# Shared by the suites; sourced, not run. A suite is called with a PREFIX, which holds include/zmq.h and
+# lib/libzmq.so.5. It prints a line a test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and closes with
+# 'N passed, M failed, K skipped'. What it fetches and builds stays in a folder of its own under ZLINK_CACHE.
+
+suite=$(basename "$0")
+suites=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$(dirname "$suites")")
+cache=${ZLINK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zlink}/$suite
+logs=$cache/logs
+passed=0
+failed=0
+skipped=0
+
+die() {
+    echo "$suite: $*" >&2
+    exit 2
+}
+
+[ -e "${1:-}/lib/libzmq.so.5" ] || die "usage: $0 PREFIX, which holds include/zmq.h and lib/libzmq.so.5"
+prefix=$(cd "$1" && pwd)
+mkdir -p "$logs"
+
+# Runs a command in a network namespace of its own, where that is allowed: suites use ports of their own choice.
+if unshare -n sh -c 'ip link set lo up' 2>/dev/null; then
+    # shellcheck disable=SC2016
+    isolated() { unshare -n sh -c 'ip link set lo up; exec "$@"' sh "$@"; }
+else
+    isolated() { "$@"; }
+fi
+
+pass() {
+    echo "PASS $1"
+    passed=$((passed + 1))
+}
+
+skip() { # NAME REASON
+    echo "SKIP $1  $2"
+    skipped=$((skipped + 1))
+}
+
+# Runs one test with the library in PREFIX. What it says is in logs, under the test's name.
+check() { # SECONDS NAME COMMAND...
+    local seconds=$1 name=$2 status=0
+    local log=$logs/${name//[^A-Za-z0-9_-]/_}.log
+    shift 2
+    LD_LIBRARY_PATH=$prefix/lib isolated timeout -k 5 "$seconds" "$@" >"$log" 2>&1 </dev/null || status=$?
+    if [ "$status" -eq 0 ]; then
+        pass "$name"
+    else
+        echo "FAIL $name  status $status: $(grep -aE 'Assertion|FAILED|rror' "$log" | head -1 | cut -c 1-120)"
+        failed=$((failed + 1))
+    fi
+}
+
+close() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] && exit 0
+    exit 1
+}
+
+# Does a step of a build unless it was done before in the same way.
+once() { # STAMP COMMAND...
+    local stamp=$cache/$1.done
+    shift
+    [ "$(cat "$stamp" 2>/dev/null)" = "$*" ] && return
+    "$@" >"$logs/build.log" 2>&1 </dev/null || {
+        tail -20 "$logs/build.log" >&2
+        die "could not $*; all of it is in $logs/build.log"
+    }
+    echo "$*" >"$stamp"
+}
+
+# Unpacks a Debian source package, of another release than this system's if that is named, without a change
+# to the system's own lists.
+debian_source() { # PACKAGE FOLDER [RELEASE]
+    local lists options
+    lists=$(mktemp -d)
+    mkdir -p "$lists"/{parts,state/partial,cache/archives/partial}
+    deb_src "${3:-}" >"$lists/parts/source.sources"
+    options=(-q -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$lists/parts"
+        -o "Dir::State::Lists=$lists/state" -o "Dir::Cache=$lists/cache" -o APT::Sandbox::User=root)
+    rm -rf "$2"
+    (cd "$lists" && apt-get "${options[@]}" update && apt-get "${options[@]}" --download-only source "$1") &&
+        dpkg-source --no-check -x "$lists/$1"_*.dsc "$2"
+    local status=$?
+    rm -rf "$lists"
+    return $status
+}
+
+# The source packages beside the binary ones that this system already uses, as an entry of apt's lists.
+deb_src() { # [RELEASE]
+    local entry
+    entry=$(awk -v RS= '/URIs:[^\n]*\/debian\/?(\n|$)/ { print; exit }' /etc/apt/sources.list.d/*.sources)
+    [ -n "$entry" ] || die "no entry for Debian in /etc/apt/sources.list.d/*.sources"
+    sed -E -e '/^#/d' -e 's/^Types:.*/Types: deb-src/' ${1:+-e "s/^Suites:.*/Suites: $1/"} <<<"$entry"
+}
+
+# Runs tests of tests/interop with the library in PREFIX for zlink's, and closes with their results.
+run_pytest() { # PYTEST-ARGUMENT...
+    local junit=$cache/junit.xml
+    "$root/scripts/make_venv" "$root/.venv/pytest" pytest || die "no environment for pytest"
+    rm -f "$junit"
+    ZLINK_LIBRARY=$prefix/lib/libzmq.so.5 PYTHONDONTWRITEBYTECODE=1 \
+        timeout -k 10 1800 "$root/.venv/pytest/bin/python" -m pytest -q -p no:cacheprovider \
+        -n $(($(nproc) * 2)) --confcutdir "$root" --junitxml "$junit" "$@" >"$logs/pytest.log" 2>&1 </dev/null
+    [ -s "$junit" ] || die "pytest wrote no result; its words are in $logs/pytest.log"
+    "$root/scripts/sum_tests.py" --list "$junit"
+}
