@@ -73,8 +73,8 @@ public:
         return identity_ && !greeting_.peer().type.has_value();
     }
 
-    /// Whether the peer takes subscriptions as commands, and heartbeats (3.1), not as messages.
-    bool has_traffic_commands() const noexcept { return greeting_.peer().has_traffic_commands(); }
+    /// Whether the peer takes subscriptions as commands (3.1), not as messages.
+    bool has_subscribe_command() const noexcept { return greeting_.peer().has_subscribe_command(); }
 
     /// What the peer told of itself, and ZAP of it; once, after is_complete().
     std::unique_ptr<pipe::peer_info> take_peer() noexcept { return std::move(about_.peer); }

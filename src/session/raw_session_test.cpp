@@ -31,11 +31,11 @@ socket_options raw_options(bool notifies = true) {
     return made;
 }
 
-/// All that arrived, but for news, in one piece.
+/// All that arrived behind the news of the peer, in one piece.
 std::string joined(const messages& arrived) {
     std::string all;
-    for (const std::string& each : arrived) {
-        all += each == "*" ? "" : each;
+    for (auto each = arrived.begin() + 1; each != arrived.end(); ++each) {
+        all += *each;
     }
     return all;
 }

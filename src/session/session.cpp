@@ -300,7 +300,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
-    if (options().heartbeat_interval > 0 && agreed && agreed->has_traffic_commands()) {
+    if (options().heartbeat_interval > 0 && agreed && agreed->version() == zmtp::peer_version::v3) {
         start_heartbeat();
     }
     const result<void> greeted = inbound_->feed(first_frame(agreed.get()));
@@ -321,7 +321,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
 void session::adopt_terms(handshake& agreed) {
     const std::unique_ptr<curve_ciphers> ciphers = agreed.take_ciphers();
     const bool is_v1 = agreed.version() == zmtp::peer_version::v1;
-    const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_traffic_commands();
+    const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_subscribe_command();
     if (ciphers || subscribes_by_message || is_v1 || end_->in.conflates()) {
         translation_ = std::make_unique<translation>(
             translation::needs{.sealer = ciphers ? &ciphers->sealer : nullptr,

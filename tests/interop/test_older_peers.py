@@ -98,7 +98,7 @@ class Version2(Wire):
 
 
 class Version3(Version2):
-    """libzmq 4.0: the handshake of today, but subscriptions are messages and there are no heartbeats."""
+    """libzmq 4.0 to 4.3.2: the handshake of today, but subscriptions are messages."""
 
     def ready(self, kind, identity):
         body = b"\x05READY" + self.property(b"Socket-Type", kind.encode())
@@ -262,9 +262,9 @@ def test_who_has_a_mechanism_takes_nobody_without(library, older, join, options)
     assert pull.try_recv(20) is None
 
 
-@pytest.mark.parametrize("older", VERSIONS)
+@pytest.mark.parametrize("older", [name for name in VERSIONS if name != "3.0"])
 def test_no_heartbeats(older, peers, join):
-    """libzmq itself sends them to 3.0, which does not know them."""
+    """3.0 has them: libzmq 4.2 says that it speaks 3.0, and answers."""
     push = peers("zlink").socket("PUSH", HEARTBEAT_IVL=10, HEARTBEAT_TIMEOUT=20)
     wire = VERSIONS[older](join(push))
     wire.greet("PULL", "PUSH")

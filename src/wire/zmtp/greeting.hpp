@@ -51,9 +51,8 @@ struct peer_greeting {
     /// Without the padding. A view into the greeting_exchange.
     std::string_view mechanism{};
 
-    /// Whether subscriptions are commands, and there are heartbeats (3.1). Otherwise subscriptions
-    /// are messages.
-    bool has_traffic_commands() const noexcept { return major > 3 || minor >= 1; }
+    /// Whether subscriptions are commands (3.1). Otherwise they are messages.
+    bool has_subscribe_command() const noexcept { return major > 3 || minor >= 1; }
 };
 
 /// Exchanges greetings with a peer, step by step as libzmq does: our signature at once, our

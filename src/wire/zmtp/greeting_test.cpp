@@ -95,7 +95,7 @@ TEST_SUITE("wire/zmtp") {
         CHECK(exchange.peer().minor == 0);
         CHECK(exchange.peer().mechanism == "CURVE");
         CHECK(exchange.peer().as_server);
-        CHECK(!exchange.peer().has_traffic_commands());
+        CHECK(!exchange.peer().has_subscribe_command());
     }
 
     TEST_CASE("greeting: is complete with its 64th octet and not before") {
@@ -109,7 +109,7 @@ TEST_SUITE("wire/zmtp") {
             CHECK(input.empty());
         }
         CHECK(exchange.state() == greeting_state::complete);
-        CHECK(exchange.peer().has_traffic_commands());
+        CHECK(exchange.peer().has_subscribe_command());
     }
 
     TEST_CASE("greeting: leaves what follows it alone, wherever the input is split") {
@@ -138,13 +138,13 @@ TEST_SUITE("wire/zmtp") {
         greeting_exchange minor_seven{"NULL", 0, socket_type::pull};
         left_after(minor_seven, "ff 00*8 7f 03 07 'NULL' 00*16 00*32");
         CHECK(minor_seven.state() == greeting_state::complete);
-        CHECK(minor_seven.peer().has_traffic_commands());
+        CHECK(minor_seven.peer().has_subscribe_command());
 
         greeting_exchange major_last{"NULL", 0, socket_type::pull};
         left_after(major_last, "ff 00*8 7f ff 00 'NULL' 00*16 00*32");
         CHECK(major_last.state() == greeting_state::complete);
         CHECK(major_last.peer().major == 255);
-        CHECK(major_last.peer().has_traffic_commands());
+        CHECK(major_last.peer().has_subscribe_command());
     }
 
     TEST_CASE("greeting: takes a first octet other than ff for version 1.0, and no more than it") {
