@@ -7,7 +7,7 @@ suite=$(basename "$0")
 suites=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$(dirname "$suites")")
 cache=${ZLINK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zlink}/$suite
-logs=$cache/logs
+logs=$cache/logs/$(cksum <<<"${1:-}" | cut -d " " -f 1) # One folder a PREFIX.
 passed=0
 failed=0
 skipped=0
@@ -98,12 +98,15 @@ deb_src() { # [RELEASE]
 
 # Runs tests of tests/interop with the library in PREFIX for zlink's, and closes with their results.
 run_pytest() { # PYTEST-ARGUMENT...
-    local junit=$cache/junit.xml
+    local junit=$logs/junit.xml pytest
+    pytest=("$root/.venv/pytest/bin/python" -m pytest -q -p no:cacheprovider --confcutdir "$root")
+    export ZLINK_LIBRARY=$prefix/lib/libzmq.so.5 PYTHONDONTWRITEBYTECODE=1
     "$root/scripts/make_venv" "$root/.venv/pytest" pytest || die "no environment for pytest"
+    # One test first, for the environments that the others use have to be fetched.
+    "${pytest[@]}" "$root/tests/interop" -k test_version_is >"$logs/pytest.log" 2>&1 </dev/null
     rm -f "$junit"
-    ZLINK_LIBRARY=$prefix/lib/libzmq.so.5 PYTHONDONTWRITEBYTECODE=1 \
-        timeout -k 10 1800 "$root/.venv/pytest/bin/python" -m pytest -q -p no:cacheprovider \
-        -n $(($(nproc) * 2)) --confcutdir "$root" --junitxml "$junit" "$@" >"$logs/pytest.log" 2>&1 </dev/null
+    isolated timeout -k 10 1800 "${pytest[@]}" -n $(($(nproc) * 2)) --junitxml "$junit" "$@" \
+        >"$logs/pytest.log" 2>&1 </dev/null
     [ -s "$junit" ] || die "pytest wrote no result; its words are in $logs/pytest.log"
     "$root/scripts/sum_tests.py" --list "$junit"
 }

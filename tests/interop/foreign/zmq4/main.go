@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strings"
@@ -168,6 +169,9 @@ func (w *worker) recv(limit time.Duration) ([][]byte, error) {
 		w.pending = make(chan arrival, 1)
 		go func(arrivals chan<- arrival) {
 			message, err := w.socket.Recv()
+			for errors.Is(err, io.EOF) { // A connection has ended; the next one brings messages again.
+				message, err = w.socket.Recv()
+			}
 			arrivals <- arrival{message, err}
 		}(w.pending)
 	}

@@ -113,7 +113,6 @@ final class Worker extends Thread {
             case "RECONNECT_IVL": return socket.setReconnectIVL(value.getAsInt());
             case "HEARTBEAT_IVL": return socket.setHeartbeatIvl(value.getAsInt());
             case "HEARTBEAT_TIMEOUT": return socket.setHeartbeatTimeout(value.getAsInt());
-            case "IMMEDIATE": return socket.setImmediate(value.getAsInt() == 0); // Has the opposite meaning.
             case "REQ_RELAXED": return socket.setReqRelaxed(value.getAsInt() != 0);
             case "REQ_CORRELATE": return socket.setReqCorrelate(value.getAsInt() != 0);
             case "ROUTER_MANDATORY": return socket.setRouterMandatory(value.getAsInt() != 0);
