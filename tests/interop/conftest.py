@@ -50,7 +50,7 @@ def candidate_library():
 
 @pytest.fixture(scope="session")
 def environments(candidate_library):
-    """Command and extra environment variables of both kinds of peer."""
+    """Interpreter and extra environment variables of both kinds of peer."""
     name = "zlink"
     if "ZLINK_LIBRARY" in os.environ:
         name = f"candidate-{zlib.crc32(bytes(candidate_library)):08x}"
@@ -60,21 +60,27 @@ def environments(candidate_library):
         # The interpreter's own allocations at exit are none of our leaks.
         extra = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     return {
-        "stock": ([make_venv("stock", "stock"), PEER], {}),
-        "zlink": ([make_venv(name, "zlink", str(candidate_library)), PEER], extra),
+        "stock": (make_venv("stock", "stock"), {}),
+        "zlink": (make_venv(name, "zlink", str(candidate_library)), extra),
     }
+
+
+@pytest.fixture(scope="session")
+def programs(environments):
+    """Command and extra environment variables of each kind of peer."""
+    return {kind: ([python, PEER], extra) for kind, (python, extra) in environments.items()}
 
 
 class Peers:
     """Starts peers for one test and ends them after it."""
 
-    def __init__(self, environments):
-        self._environments = environments
+    def __init__(self, programs):
+        self._programs = programs
         self._running = []
 
     def __call__(self, kind):
-        """A new peer of the kind `stock` or `zlink`."""
-        command, extra = self._environments[kind]
+        """A new peer of a kind such as `stock` or `zlink`."""
+        command, extra = self._programs[kind]
         peer = Peer(command, kind, extra)
         self._running.append(peer)
         return peer
@@ -90,8 +96,8 @@ class Peers:
 
 
 @pytest.fixture
-def peers(environments):
-    running = Peers(environments)
+def peers(programs):
+    running = Peers(programs)
     yield running
     running.close()
 

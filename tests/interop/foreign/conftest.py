@@ -17,5 +17,5 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="session")
-def environments(environments):
-    return environments | {name: (command, {}) for name, command in COMMANDS.items()}
+def programs(programs):
+    return programs | {name: (command, {}) for name, command in COMMANDS.items()}
