@@ -16,6 +16,14 @@ COMMANDS = {
 }
 
 
+class Programs(dict):
+    """Skips the tests of what was not built, because its tools are missing."""
+
+    def __missing__(self, kind):
+        pytest.skip(f"{kind} is not built")
+
+
 @pytest.fixture(scope="session")
 def programs(programs):
-    return programs | {name: (command, {}) for name, command in COMMANDS.items()}
+    built = {name: (command, {}) for name, command in COMMANDS.items() if (BUILT / name).is_dir()}
+    return Programs(programs | built)
