@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
-#include "zmtp_peer.hpp"
 #include "watcher.hpp"
+#include "zmtp_peer.hpp"
 
 // Peers that send more than they may.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Heartbeats, as a peer that is no library sees them.
-#include "zmtp_peer.hpp"
 #include "watcher.hpp"
+#include "zmtp_peer.hpp"
 
 using namespace api_test;
 

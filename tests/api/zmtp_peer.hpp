@@ -10,7 +10,8 @@ namespace api_test {
 
 std::string octets(std::initializer_list<int> values);
 
-/// A peer over tcp that speaks ZMTP by hand: a bare connection whose octets the test sends and looks at.
+/// A peer over tcp that speaks ZMTP by hand: a bare connection whose octets the test sends and
+/// looks at.
 class zmtp_peer {
 public:
     /// Connects, and says nothing yet.
