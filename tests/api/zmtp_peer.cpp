@@ -38,7 +38,15 @@ zmtp_peer::zmtp_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET
 }
 
 zmtp_peer::~zmtp_peer() {
-    ::close(descriptor_);
+    if (descriptor_ >= 0) {
+        ::close(descriptor_);
+    }
+}
+
+void zmtp_peer::reset() {
+    const linger at_once{1, 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(std::exchange(descriptor_, -1));
 }
 
 void zmtp_peer::shake_hands(std::string_view type, std::string_view metadata) {

@@ -44,6 +44,9 @@ public:
     /// not.
     void await_end() const;
 
+    /// Ends the connection so that the other side's next write fails.
+    void reset();
+
 private:
     int descriptor_;
 };
