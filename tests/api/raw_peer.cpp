@@ -87,6 +87,12 @@ bool raw_peer::is_parted_from() {
     return read(&octet, 1) <= 0;
 }
 
+bool raw_peer::is_connected() const {
+    char octet;
+    const ssize_t bytes = ::recv(descriptor_, &octet, 1, MSG_PEEK);
+    return bytes > 0 || would_wait(bytes);
+}
+
 void raw_peer::close() noexcept {
     if (descriptor_ >= 0) {
         ::close(std::exchange(descriptor_, -1));

@@ -27,6 +27,8 @@ public:
     std::string recv(std::size_t bytes);
     /// Whether what comes next is the end of the connection; the test ends if nothing comes.
     bool is_parted_from();
+    /// Whether the other side has not ended the connection.
+    bool is_connected() const;
     void close() noexcept;
     /// Ends the connection so that the other side's next write fails.
     void reset() noexcept;

@@ -88,6 +88,13 @@ zmtp_peer::frame zmtp_peer::recv_frame() const {
     return {head[0], recv(static_cast<unsigned char>(head[1]))};
 }
 
+bool zmtp_peer::answers() const {
+    char octet;
+    const ssize_t bytes = ::recv(descriptor_, &octet, 1, 0);
+    REQUIRE((bytes >= 0 || errno == ECONNRESET));
+    return bytes > 0;
+}
+
 void zmtp_peer::await_end() const {
     char dropped[4096];
     ssize_t bytes = 0;

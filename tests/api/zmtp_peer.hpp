@@ -40,6 +40,9 @@ public:
     };
     frame recv_frame() const;
 
+    /// Whether an octet comes, not the end of the connection; the test ends if neither does.
+    bool answers() const;
+
     /// Takes what still comes until the other side ends the connection; the test ends if it does
     /// not.
     void await_end() const;
