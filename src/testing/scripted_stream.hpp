@@ -24,7 +24,9 @@ struct stream_script {
 
     // Operations, which are readings and writings, counted from 0.
     std::size_t blocks_at = never; ///< This one would block; the stream is ready right afterwards.
-    std::size_t fails_at = never;  ///< The connection is reset from this one on.
+    std::size_t trickles_at = never; ///< This one moves one octet.
+    std::size_t fails_at = never;    ///< This one and all after it fail.
+    int failure = ECONNRESET;        ///< With this error; 0: reading, as where the peer has closed.
 };
 
 /// A stream in memory. The test is the peer.
@@ -59,6 +61,12 @@ public:
         tell_writer();
     }
 
+    /// Whether the operation has come that was to fail, block or trickle.
+    bool has_erred() const noexcept {
+        return operation_count_ >
+               std::min({script_.blocks_at, script_.trickles_at, script_.fails_at});
+    }
+
     /// All that was written.
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
@@ -67,16 +75,19 @@ public:
     // The session.
 
     transport::io_outcome try_read(std::span<const iovec> room) noexcept override {
-        if (const auto refused = begin_operation(); refused.what != status::moved) {
+        if (auto refused = begin_operation(); refused.what != status::moved) {
+            if (refused.what == status::failed && script_.failure == 0) {
+                refused = {status::ended};
+            }
             return refused;
         }
         if (arriving_.empty()) {
             return {has_ended_ ? status::ended : status::would_block};
         }
+        const std::size_t bytes_max = is_trickling() ? 1 : script_.read_bytes_max;
         std::size_t bytes = 0;
         for (const iovec& part : room) {
-            const std::size_t taken =
-                std::min({part.iov_len, arriving_.size(), script_.read_bytes_max - bytes});
+            const std::size_t taken = std::min({part.iov_len, arriving_.size(), bytes_max - bytes});
             std::memcpy(part.iov_base, arriving_.data(), taken);
             arriving_.erase(0, taken);
             bytes += taken;
@@ -91,6 +102,9 @@ public:
         std::size_t left = std::min(script_.room_bytes, script_.write_bytes_max);
         if (left == 0) {
             return {status::would_block};
+        }
+        if (is_trickling()) {
+            left = 1;
         }
         std::size_t bytes = 0;
         for (const iovec& part : octets) {
@@ -139,11 +153,13 @@ private:
         if (index >= script_.fails_at) {
             tell_reader();
             tell_writer();
-            return {status::failed, 0, ECONNRESET};
+            return {status::failed, 0, script_.failure != 0 ? script_.failure : EPIPE};
         }
         return {index == script_.blocks_at ? status::would_block : status::moved};
     }
 
+    /// Inside the operation that was begun last.
+    bool is_trickling() const noexcept { return operation_count_ == script_.trickles_at + 1; }
     bool is_reset() const noexcept { return operation_count_ >= script_.fails_at; }
 
     /// Calls whoever waits, from the I/O thread, unless the stream is closed before.
