@@ -26,7 +26,7 @@ void* allocate_cell() {
 
 void free_memory(void* cell) noexcept {
     unpoison(static_cast<std::byte*>(cell) + sizeof(free_cell), poisoned_bytes);
-    ::operator delete (cell, cell_bytes, std::align_val_t{cell_bytes});
+    ::operator delete (cell, std::align_val_t{cell_bytes});
 }
 
 void free_all(free_cell* cells) noexcept {

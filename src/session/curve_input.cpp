@@ -191,7 +191,6 @@ result<void> curve_input::finish_large(inbound& into) {
     if (into.is_blocked()) {
         return {};
     }
-    result<void> taken;
     if ((large_.flags & flag_command) != 0) {
         const std::size_t plain_bytes = header_bytes(large_.bytes) + large_.bytes;
         if (large_.bytes > limits::handshake_command_bytes_max) {
