@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/curve_box.hpp"
 #include "session/handshake.hpp"
+#include "testing/curve_far_end.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
@@ -20,10 +21,14 @@
 using namespace std::chrono_literals;
 using namespace zlink;
 using namespace zlink::session;
+using testing::client_of;
+using testing::far_end;
+using testing::key_ring;
 using testing::on_wire;
 using testing::pattern;
 using testing::scripted_stream;
 using testing::scripted_zap_handler;
+using testing::server_of;
 using testing::session_harness;
 using testing::text;
 namespace zmtp = wire::zmtp;
@@ -33,120 +38,9 @@ namespace {
 using texts = std::vector<std::string>;
 using failures = std::vector<handshake_failure>;
 
-struct key_ring {
-    curve_keys server = make_curve_keys();
-    curve_keys client = make_curve_keys();
-};
-
-socket_options server_of(const key_ring& keys) {
-    socket_options made = testing::session_options(socket_type::pair);
-    made.mechanism = security_mechanism::curve;
-    made.as_server = true;
-    made.curve_secret = keys.server.hidden;
-    return made;
-}
-
-socket_options client_of(const key_ring& keys) {
-    socket_options made = testing::session_options(socket_type::pair);
-    made.mechanism = security_mechanism::curve;
-    made.curve_public = keys.client.open;
-    made.curve_secret = keys.client.hidden;
-    made.curve_server = keys.server.open;
-    return made;
-}
-
 failures fault(protocol_fault of) {
     return {{connection_event::handshake_failed_protocol, static_cast<std::int32_t>(of)}};
 }
-
-/// A peer that is the test's to drive.
-class far_end {
-public:
-    far_end(session_harness& near, scripted_stream& stream, const socket_options& options)
-        : near_(near), stream_(stream), options_(options), shake_(options_) {
-        shake_.start(unsent_);
-        std::string greeting(zmtp::greeting_bytes, '\0');
-        greeting.replace(0, 12, std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\1", 12));
-        greeting.replace(12, 5, "CURVE");
-        near_.peer_sends(greeting);
-    }
-
-    /// What it says next: the answer to all that came since.
-    std::string next() {
-        const std::string_view written = stream_.written();
-        auto octets = testing::octets_of(written).subspan(taken_);
-        const result<void> taken = shake_.on_received(octets, unsent_);
-        taken_ = written.size() - octets.size();
-        is_well_ = is_well_ && taken;
-        if (shake_.take_question()) {
-            is_well_ = is_well_ && shake_.on_no_zap_handler(unsent_);
-        }
-        std::string said(text(unsent_));
-        unsent_.clear();
-        const std::size_t said_before =
-            std::min(said.size(), zmtp::greeting_bytes - greeted_bytes_);
-        greeted_bytes_ += said_before;
-        return said.substr(said_before);
-    }
-
-    /// Says and listens until both have nothing to say.
-    void converse() {
-        for (std::string said = next(); !said.empty(); said = next()) {
-            near_.peer_sends(said);
-        }
-        if (shake_.is_complete()) {
-            ciphers_ = shake_.take_ciphers();
-        }
-    }
-
-    /// Says its part `count` times: HELLO, INITIATE of a client.
-    void say(int count) {
-        for (; count > 0; --count) {
-            near_.peer_sends(next());
-        }
-    }
-
-    std::string sealed(std::string_view body, unsigned flags = 0) {
-        std::string frame(curve_sealer::frame_bytes(body.size()), '\0');
-        ciphers_->sealer.seal(flags, testing::octets_of(body),
-                              reinterpret_cast<std::byte*>(frame.data()));
-        return frame;
-    }
-
-    /// The messages that came.
-    texts received() {
-        texts bodies;
-        auto rest = testing::octets_of(stream_.written()).subspan(taken_);
-        zmtp::frame_head head;
-        while (zmtp::read_head(rest.data(), rest.size(), UINT32_MAX, head) ==
-                   zmtp::head_status::complete &&
-               rest.size() >= head.frame_bytes()) {
-            std::string body(head.body_bytes - zmtp::curve_message_overhead_bytes, '\0');
-            const auto message = rest.subspan(head.header_bytes, head.body_bytes);
-            const auto flags = ciphers_->opener.open(
-                message.data(), message.subspan(zmtp::curve_message_overhead_bytes),
-                reinterpret_cast<std::byte*>(body.data()));
-            bodies.push_back(flags ? testing::spelled(*flags, body) : "not genuine");
-            rest = rest.subspan(head.frame_bytes());
-            taken_ += head.frame_bytes();
-        }
-        return bodies;
-    }
-
-    bool is_complete() const { return is_well_ && shake_.is_complete(); }
-    bool is_well() const { return is_well_; }
-
-private:
-    session_harness& near_;
-    scripted_stream& stream_;
-    socket_options options_;
-    handshake shake_;
-    std::vector<std::byte> unsent_;
-    std::size_t taken_ = 0;
-    std::size_t greeted_bytes_ = 0; ///< Of the greeting, which is sent at once.
-    bool is_well_ = true;
-    std::unique_ptr<curve_ciphers> ciphers_;
-};
 
 const texts contents{"",
                      "x",

@@ -13,6 +13,9 @@ namespace zlink::testing {
 /// Two sockets' sessions at the two ends of a connection in memory; one dials, the other accepts.
 class joined_sessions {
 public:
+    session_harness dialing;
+    session_harness accepting;
+
     joined_sessions(const socket_options& of_dialing, const socket_options& of_accepting)
         : dialing(of_dialing), accepting(of_accepting) {
         dialing.ask_of(dialing_zap_);
@@ -82,16 +85,10 @@ private:
         return true;
     }
 
-    scripted_zap_handler dialing_zap_;
-    scripted_zap_handler accepting_zap_;
-
-public:
-    session_harness dialing;
-    session_harness accepting;
-
-private:
     connection_end near_;
     connection_end far_;
+    scripted_zap_handler dialing_zap_;
+    scripted_zap_handler accepting_zap_;
 };
 
 } // namespace zlink::testing

@@ -159,6 +159,11 @@ public:
         run();
     }
 
+    void lose_connection() {
+        streams_.back()->peer_ends();
+        run();
+    }
+
     void send(std::string_view body, std::uint8_t flags = 0) {
         push(end_->out, body, flags);
         if ((flags & wire::zmtp::flag_more) == 0) {

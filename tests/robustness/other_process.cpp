@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <doctest/doctest.h>
+#include <iostream>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ void line::hang_up() const noexcept {
     ::shutdown(descriptor_, SHUT_WR);
 }
 
-other_process::other_process(const part& body) : other_process(make_line(), body) {}
+other_process::other_process(const part& body)
+    : other_process((std::cout.flush(), make_line()), body) {} // Or both print what waits.
 
 other_process::other_process(const std::array<int, 2>& ends, const part& body)
     : line_(ends[0]), id_(::fork()) {

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MPL-2.0
+// Input: what happens to a session of mechanism NULL (session_play).
+#include "session_fuzz.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    zlink::fuzz::play(data, size, zlink::security_mechanism::null);
+    return 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MPL-2.0
+// Input: an octet for the most that is read and written at a time, then pieces, each behind an
+// octet with its length: by turns what a peer without ZMTP says and what the socket says to it.
+#include "session_fuzz.hpp"
+
+using namespace zlink;
+using fuzz::require;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::script input{data, size};
+    const std::size_t bytes_max = 1 + std::size_t{input.octet()} * 50;
+    socket_options options = testing::session_options(socket_type::stream);
+    options.raw = true;
+    options.stream_notify = false;
+    testing::session_harness session{options};
+    testing::scripted_stream& stream =
+        session.accept({.read_bytes_max = bytes_max, .write_bytes_max = bytes_max});
+    require(session.has_pipe());
+    std::string sent;
+    std::string said;
+    for (bool is_peer = true; !input.is_over(); is_peer = !is_peer) {
+        const std::string piece{input.octets(input.octet())};
+        if (is_peer) {
+            sent += piece;
+            session.peer_sends(piece);
+        } else {
+            said += piece;
+            session.send(piece);
+            session.run();
+        }
+        session.arrived();
+    }
+    session.run();
+    require(stream.written() == said);
+    std::string received;
+    for (const std::string& each : session.arrived()) {
+        received += each;
+    }
+    require(received == "*" + sent);
+    return 0;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "fuzz.hpp"
+
+#include "testing/session_harness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zlink::fuzz {
+
+/// Takes an input apart from its front. What is not there any more is zero, or empty.
+class script {
+public:
+    script(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
+
+    bool is_over() const noexcept { return rest_.empty(); }
+
+    unsigned octet() noexcept {
+        if (rest_.empty()) {
+            return 0;
+        }
+        const unsigned taken = rest_.front();
+        rest_ = rest_.subspan(1);
+        return taken;
+    }
+    std::string_view octets(std::size_t bytes) noexcept {
+        const auto taken = rest_.first(std::min(bytes, rest_.size()));
+        rest_ = rest_.subspan(taken.size());
+        return {reinterpret_cast<const char*>(taken.data()), taken.size()};
+    }
+
+private:
+    std::span<const std::uint8_t> rest_;
+};
+
+/// What the first octet of an input makes of a session's socket.
+inline socket_options chosen_options(unsigned choice) {
+    constexpr std::array types{socket_type::pair,   socket_type::sub,    socket_type::xpub,
+                               socket_type::router, socket_type::dealer, socket_type::rep,
+                               socket_type::push,   socket_type::pull};
+    socket_options made = testing::session_options(types[choice % types.size()]);
+    made.handshake_interval = 100;
+    made.message_bytes_max = (choice & 8) != 0 ? 1000 : -1;
+    made.heartbeat_interval = (choice & 16) != 0 ? 50 : 0;
+    made.recv_hwm = (choice & 32) != 0 ? 2 : 1000;
+    made.as_server = (choice & 64) != 0;
+    return made;
+}
+
+/// A session whose peer, socket, ZAP handler and time do what an input says.
+///
+///   first octet   chosen_options(); 128: it dials
+///   0 to 239      the peer says as many octets
+///   240           the peer says as many octets as the next two say
+///   241           the socket sends as many octets as the next one says
+///   242           the socket receives
+///   243           as many milliseconds pass as the next octet says
+///   244           the peer ends the connection; who dials is connected again
+///   245           ZAP lets the peer in
+///   246           ZAP replies with as many frames as the next octet says, each behind its length
+///   247           ZAP's handler leaves
+///   248           the stream takes as many octets more as the next octet says
+///   249           the socket closes
+///   from 250      the mechanism's
+class session_play {
+public:
+    session_play(script& input, const socket_options& options, bool dials)
+        : input_(input), dials_(dials), session_(options) {
+        static assertions fatal;
+        session_.ask_of(zap_);
+        if (dials_) {
+            session_.dial();
+            stream_ = &session_.reach();
+        } else {
+            stream_ = &session_.accept();
+        }
+    }
+
+    /// @param choice  Below 250.
+    void act(unsigned choice) {
+        if (choice < 240) {
+            session_.peer_sends(input_.octets(choice));
+            return;
+        }
+        switch (choice) {
+        case 240: {
+            const std::size_t high = input_.octet();
+            session_.peer_sends(input_.octets(high << 8 | input_.octet()));
+            return;
+        }
+        case 241:
+            send(input_.octet());
+            return;
+        case 242:
+            recv();
+            return;
+        case 243:
+            pass(input_.octet());
+            return;
+        case 244:
+            lose_connection();
+            return;
+        default:
+            act_as_zap(choice);
+        }
+        session_.run();
+    }
+
+    testing::session_harness& session() noexcept { return session_; }
+    testing::scripted_stream& stream() noexcept { return *stream_; }
+
+    void recv() {
+        if (session_.has_pipe() && !is_closed_) {
+            session_.arrived();
+            session_.run();
+        }
+    }
+
+    /// Lets the session end if it is to.
+    void finish() {
+        recv();
+        if (is_closed_) {
+            session_.pass(linger);
+            require(session_.is_gone());
+        }
+    }
+
+private:
+    static constexpr std::chrono::milliseconds linger{10};
+    static constexpr unsigned sent_messages_max = 50;
+    static constexpr unsigned passed_milliseconds_max = 500;
+
+    /// A claim of the harness that does not hold ends the process, too.
+    struct assertions {
+        assertions() {
+            context.setAssertHandler([](const doctest::AssertData&) { std::abort(); });
+            context.setAsDefaultForAssertsOutOfTestCases();
+        }
+        doctest::Context context;
+    };
+
+    void send(std::size_t bytes) {
+        if (session_.has_pipe() && !is_closed_ && sent_count_++ < sent_messages_max) {
+            session_.send(testing::pattern(bytes * bytes));
+            session_.run();
+        }
+    }
+
+    void pass(unsigned milliseconds) {
+        passed_ += milliseconds;
+        if (passed_ <= passed_milliseconds_max) {
+            session_.pass(std::chrono::milliseconds{milliseconds});
+        }
+    }
+
+    void lose_connection() {
+        session_.lose_connection();
+        if (!dials_) {
+            return;
+        }
+        pass(1);
+        if (session_.is_dialing()) {
+            stream_ = &session_.reach();
+        }
+    }
+
+    void act_as_zap(unsigned choice) {
+        if (choice == 249) {
+            if (session_.has_pipe() && !is_closed_) {
+                is_closed_ = true;
+                session_.close_socket(linger);
+            }
+            return;
+        }
+        if (choice == 248) {
+            stream_->make_room(input_.octet());
+            return;
+        }
+        if (zap_.asked().empty()) {
+            return;
+        }
+        if (choice == 245) {
+            zap_.reply("200");
+        } else if (choice == 246) {
+            std::vector<std::string> frames(1 + input_.octet() % 10);
+            for (std::string& each : frames) {
+                each = input_.octets(input_.octet());
+            }
+            zap_.reply(frames);
+        } else {
+            zap_.leave();
+        }
+    }
+
+    script& input_;
+    bool dials_;
+    bool is_closed_ = false;
+    unsigned sent_count_ = 0;
+    unsigned passed_ = 0;
+    testing::session_harness session_;
+    testing::scripted_stream* stream_ = nullptr; ///< The newest connection.
+    testing::scripted_zap_handler zap_;          ///< Goes before the session's thread does.
+};
+
+/// Plays a whole input.
+inline void play(const std::uint8_t* data, std::size_t size, security_mechanism mechanism) {
+    script input{data, size};
+    const unsigned choice = input.octet();
+    socket_options options = chosen_options(choice);
+    options.mechanism = mechanism;
+    options.as_server = options.as_server && mechanism != security_mechanism::null;
+    options.plain_username = "joe";
+    session_play run{input, options, (choice & 128) != 0};
+    while (!input.is_over()) {
+        run.act(std::min(input.octet(), 249u));
+    }
+    run.finish();
+}
+
+} // namespace zlink::fuzz
