@@ -119,6 +119,10 @@ ZLINK_ALSO_ZMQ(ctx_new)
 
 extern "C" int zlink_ctx_term(void* context) {
     return at_boundary([&]() -> result<void> {
+        if (zlink::socket::context::is_foreign(context)) {
+            zlink::socket::context::forget_foreign(context);
+            return {};
+        }
         const auto target = context_from(context);
         if (!target) {
             return target.error();

@@ -10,19 +10,26 @@
 namespace zlink::api {
 
 /// @error bad_address  It is no context.
+/// @error terminated   It belongs to the process that this one was forked from.
 inline result<socket::context*> context_from(void* handle) noexcept {
     if (socket::context* const found = socket::context::from_handle(handle)) {
         return found;
     }
-    return errc::bad_address;
+    return socket::context::is_foreign(handle) ? errc::terminated : errc::bad_address;
+}
+
+/// Why `handle` is no socket that can be used.
+inline errc fault_of_socket(void* handle) noexcept {
+    return socket::socket::is_foreign(handle) ? errc::terminated : errc::not_a_socket;
 }
 
 /// @error not_a_socket  It is no open socket.
+/// @error terminated    It belongs to the process that this one was forked from.
 inline result<socket::socket*> socket_from(void* handle) noexcept {
     if (socket::socket* const found = socket::socket::from_handle(handle)) {
         return found;
     }
-    return errc::not_a_socket;
+    return fault_of_socket(handle);
 }
 
 inline pipe::message& message_from(zlink_msg_t* handle) noexcept {

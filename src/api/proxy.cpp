@@ -18,7 +18,7 @@ result<void> run_proxy(void* frontend, void* backend, void* capture, void* contr
     const auto front = socket_from(frontend);
     const auto back = socket_from(backend);
     if (!front || !back) {
-        return errc::not_a_socket;
+        return !front ? front.error() : back.error();
     }
     zlink::socket::socket* optional[2] = {nullptr, nullptr};
     void* const handles[2] = {capture, control};

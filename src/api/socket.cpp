@@ -48,6 +48,10 @@ ZLINK_ALSO_ZMQ(socket)
 
 extern "C" int zlink_close(void* socket) {
     return at_boundary([&]() -> result<void> {
+        if (zlink::socket::socket::is_foreign(socket)) {
+            zlink::socket::socket::forget_foreign(socket);
+            return {};
+        }
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();

@@ -47,7 +47,7 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (target == nullptr) [[unlikely]] {
-            return errc::not_a_socket;
+            return zlink::api::fault_of_socket(socket);
         }
         outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
         return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
@@ -60,7 +60,7 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     const std::size_t bytes = source.bytes();
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (target == nullptr) [[unlikely]] {
-            return errc::not_a_socket;
+            return zlink::api::fault_of_socket(socket);
         }
         outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
         return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
@@ -77,7 +77,7 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (from == nullptr) [[unlikely]] {
-            return errc::not_a_socket;
+            return zlink::api::fault_of_socket(socket);
         }
         return from->recv(target, (flags & ZLINK_DONTWAIT) != 0);
     });

@@ -2,6 +2,7 @@
 #include "base/fence.hpp"
 
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,10 @@ namespace {
 bool register_membarrier() noexcept {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
+
+// A child process has a registration of its own.
+[[maybe_unused]] const int watches_forks =
+    pthread_atfork(nullptr, nullptr, [] { register_membarrier(); });
 
 } // namespace
 

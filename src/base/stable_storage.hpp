@@ -3,15 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <new>
-#include <vector>
 
 namespace zlink {
+
+/// What lies before each object of stable_storage. Its memory lasts as long as the process.
+struct alignas(std::max_align_t) stable_header {
+    const void* kind;         ///< Of the object that lives behind this; null: none of this process.
+    const void* foreign_kind; ///< Of the object of the process that this one was forked from.
+    stable_header* next_vacant;
+    stable_header* next; ///< Of all.
+
+    /// @param vacant  Memory of objects of that size that are gone.
+    /// @throws std::bad_alloc
+    static stable_header* take(stable_header*& vacant, std::size_t object_bytes, const void* kind);
+    void give(stable_header*& vacant) noexcept;
+};
 
 /// Gives objects of `Derived` memory that is never used for anything else, with a mark before each
 /// that says whether it lives. So a stale handle can be told from a good one without touching what
 /// is gone (it may show another object that took its place).
+///
+/// In a child process that fork(2) made, no object of the parent lives: its threads are not there.
+/// What was one is known as foreign.
 ///
 /// The memory of the largest number of objects that ever lived at once stays with the process.
 ///
@@ -21,59 +34,40 @@ class stable_storage {
 public:
     /// The object that `handle` points to; null if it is none, or lives no more.
     static Derived* from_handle(void* handle) noexcept {
-        if (handle == nullptr || reinterpret_cast<std::uintptr_t>(handle) % alignof(header) != 0) {
+        if (!may_be_handle(handle) || header_of(handle)->kind != &mark) {
             return nullptr;
         }
-        return (static_cast<const header*>(handle) - 1)->owner == &mark
-                   ? static_cast<Derived*>(handle)
-                   : nullptr;
+        return static_cast<Derived*>(handle);
     }
+
+    /// Whether `handle` points to an object of the process that this one was forked from.
+    static bool is_foreign(void* handle) noexcept {
+        return may_be_handle(handle) && header_of(handle)->foreign_kind == &mark;
+    }
+
+    /// Makes the handle of a foreign object a stale one. The object stays as the parent left it.
+    static void forget_foreign(void* handle) noexcept { header_of(handle)->foreign_kind = nullptr; }
 
     static void* operator new(std::size_t bytes) {
-        storage& all = instance();
-        const std::lock_guard lock{all.mutex};
-        header* taken = nullptr;
-        if (all.vacant.empty()) {
-            all.vacant.reserve(all.count + 1); // So that giving back never fails.
-            taken = static_cast<header*>(::operator new(sizeof(header) + bytes));
-            ++all.count;
-        } else {
-            taken = all.vacant.back();
-            all.vacant.pop_back();
-        }
-        taken->owner = &mark;
-        return taken + 1;
+        return stable_header::take(vacant, bytes, &mark) + 1;
     }
 
-    static void operator delete(void* memory) noexcept {
-        header* const given = static_cast<header*>(memory) - 1;
-        given->owner = nullptr;
-        storage& all = instance();
-        const std::lock_guard lock{all.mutex};
-        all.vacant.push_back(given);
-    }
+    static void operator delete(void* memory) noexcept { header_of(memory)->give(vacant); }
 
 protected:
     ~stable_storage() = default;
 
 private:
-    struct alignas(std::max_align_t) header {
-        const void* owner; ///< &mark while an object lives behind this.
-    };
-
-    struct storage {
-        std::mutex mutex;
-        std::vector<header*> vacant;
-        std::size_t count = 0;
-    };
-
-    // Never destroyed: handles may be looked at while the process ends.
-    static storage& instance() {
-        static storage& only = *new storage;
-        return only;
+    static bool may_be_handle(void* handle) noexcept {
+        return handle != nullptr &&
+               reinterpret_cast<std::uintptr_t>(handle) % alignof(stable_header) == 0;
+    }
+    static stable_header* header_of(void* handle) noexcept {
+        return static_cast<stable_header*>(handle) - 1;
     }
 
     static inline const char mark = 0; ///< Its address is what counts; differs for each Derived.
+    static inline constinit stable_header* vacant = nullptr;
 };
 
 } // namespace zlink

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <pthread.h>
+#include <type_traits>
 #include <utility>
 
 namespace zlink::pipe {
@@ -39,11 +41,24 @@ struct pool {
     std::atomic<std::size_t> pooled_bytes{0};
 };
 
-// Never destroyed: messages may outlive every static object of the library.
-pool& the_pool() noexcept {
-    static pool& instance = *new pool;
-    return instance;
+// Neither constructed nor destroyed: messages may outlive every static object of the library.
+constinit pool shared;
+static_assert(std::is_trivially_destructible_v<pool>);
+
+void lock_all() noexcept {
+    for (size_class& each : shared.classes) {
+        each.mutex.lock();
+    }
 }
+
+void unlock_all() noexcept {
+    for (size_class& each : shared.classes) {
+        each.mutex.unlock();
+    }
+}
+
+// So that a child process finds the lists whole.
+[[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
 /// The class whose buffers hold at least `bytes`.
 std::size_t class_of(std::size_t bytes) noexcept {
@@ -79,10 +94,9 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
     if (bytes_min < pooled_bytes_min || bytes_min > largest_class_bytes) {
         return {allocate(bytes_min), bytes_min};
     }
-    pool& owner = the_pool();
     const std::size_t index = class_of(bytes_min);
     const std::size_t bytes = class_bytes(index);
-    size_class& free_list = owner.classes[index];
+    size_class& free_list = shared.classes[index];
     {
         const std::lock_guard lock{free_list.mutex};
         if (free_list.kept == nullptr) {
@@ -90,7 +104,7 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
         }
         if (free_node* const node = free_list.kept; node != nullptr) {
             free_list.kept = node->next;
-            owner.pooled_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+            shared.pooled_bytes.fetch_sub(bytes, std::memory_order_relaxed);
             return {node, bytes};
         }
     }
@@ -102,15 +116,14 @@ void give_buffer(pooled_buffer buffer) noexcept {
         std::free(buffer.memory);
         return;
     }
-    pool& owner = the_pool();
     const std::size_t before =
-        owner.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
+        shared.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
     if (before + buffer.bytes > limits::pooled_bytes_max) {
-        owner.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
+        shared.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
         std::free(buffer.memory);
         return;
     }
-    size_class& free_list = owner.classes[class_of(buffer.bytes)];
+    size_class& free_list = shared.classes[class_of(buffer.bytes)];
     auto* const node = static_cast<free_node*>(buffer.memory);
     node->next = free_list.returned.load(std::memory_order_relaxed);
     while (!free_list.returned.compare_exchange_weak(node->next, node, std::memory_order_release,
@@ -119,15 +132,14 @@ void give_buffer(pooled_buffer buffer) noexcept {
 }
 
 void trim_buffers() noexcept {
-    pool& owner = the_pool();
     for (std::size_t index = 0; index < class_count; ++index) {
-        size_class& free_list = owner.classes[index];
+        size_class& free_list = shared.classes[index];
         const std::lock_guard lock{free_list.mutex};
         for (free_node* list : {std::exchange(free_list.kept, nullptr),
                                 free_list.returned.exchange(nullptr, std::memory_order_acquire)}) {
             while (list != nullptr) {
                 free_node* const next = list->next;
-                owner.pooled_bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+                shared.pooled_bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
                 std::free(list);
                 list = next;
             }

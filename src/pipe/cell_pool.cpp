@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <pthread.h>
 #include <type_traits>
 #include <utility>
 
@@ -75,6 +76,10 @@ struct depot {
 // and messages may outlive every static object of the library.
 constinit depot common;
 static_assert(std::is_trivially_destructible_v<depot>);
+
+// So that a child process finds the list whole.
+[[maybe_unused]] const int watches_forks = pthread_atfork(
+    [] { common.mutex.lock(); }, [] { common.mutex.unlock(); }, [] { common.mutex.unlock(); });
 
 /// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
 /// none, so that taking and giving in turn at the edge of a batch leaves the depot alone.

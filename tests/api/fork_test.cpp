@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What a child process that fork(2) made can do with what its parent made, and without it.
+//
+// A child tells by its exit status which check failed first; it leaves by _exit, so that nothing of
+// the parent's is torn down twice.
+#include "fixture.hpp"
+
+// The thread sanitizer cannot follow a child that starts threads.
+#ifndef __SANITIZE_THREAD__
+
+#include <cerrno>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace api_test;
+
+namespace {
+
+/// Numbers checks, and keeps the number of the first that failed.
+class checks {
+public:
+    void operator()(bool holds) noexcept {
+        ++count_;
+        if (!holds && failed_ == 0) {
+            failed_ = count_;
+        }
+    }
+    /// 0: none.
+    int failed() const noexcept { return failed_; }
+
+private:
+    int count_ = 0;
+    int failed_ = 0;
+};
+
+/// @return What a child says in which `body` runs: 0, or the number of the check that failed; -1 if
+///         it was killed.
+int in_child(const std::function<void(checks&)>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        checks check;
+        body(check);
+        ::_exit(check.failed());
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int errno_of(int outcome) {
+    return outcome == -1 ? zlink_errno() : ok;
+}
+
+/// Sends `octets` octets from one new socket to another.
+bool exchanges(const std::string& endpoint, std::size_t octets) {
+    void* const made = zlink_ctx_new();
+    void* const pull = zlink_socket(made, ZLINK_PULL);
+    void* const push = zlink_socket(made, ZLINK_PUSH);
+    const std::string sent(octets, 'x');
+    std::string received(octets, ' ');
+    char bound[256];
+    std::size_t bound_bytes = sizeof bound;
+    const bool arrived =
+        zlink_bind(pull, endpoint.c_str()) == 0 &&
+        zlink_getsockopt(pull, ZLINK_LAST_ENDPOINT, bound, &bound_bytes) == 0 &&
+        zlink_connect(push, bound) == 0 &&
+        zlink_send(push, sent.data(), sent.size(), 0) == static_cast<int>(octets) &&
+        zlink_recv(pull, received.data(), received.size(), 0) == static_cast<int>(octets) &&
+        received == sent;
+    return zlink_close(pull) == 0 && zlink_close(push) == 0 && zlink_ctx_term(made) == 0 && arrived;
+}
+
+} // namespace
+
+TEST_CASE("fork: every call on what the parent made fails with ETERM, and the parent goes on") {
+    for (const setting& chosen : every_setting()) {
+        CAPTURE(chosen);
+        const context parent{chosen};
+        socket receiver{parent, ZLINK_PULL};
+        socket sender{parent, ZLINK_PUSH};
+        const std::string endpoint = receiver.bind(chosen.via);
+        sender.connect(endpoint);
+        REQUIRE(sender.send("before") == ok);
+
+        CHECK(
+            in_child([&](checks& check) {
+                char octets[8];
+                int number = 0;
+                std::size_t bytes = sizeof number;
+                zlink_pollitem_t item{receiver, -1, ZLINK_POLLIN, 0};
+                frame message{"x"};
+                check(errno_of(zlink_send(sender, "x", 1, 0)) == ETERM);
+                check(errno_of(zlink_send(sender, "x", 1, ZLINK_SNDMORE)) == ETERM);
+                check(errno_of(zlink_msg_send(message.get(), sender, 0)) == ETERM);
+                check(errno_of(zlink_recv(receiver, octets, sizeof octets, 0)) == ETERM);
+                check(errno_of(zlink_msg_recv(message.get(), receiver, 0)) == ETERM);
+                check(errno_of(zlink_poll(&item, 1, -1)) == ETERM);
+                check(errno_of(zlink_bind(receiver, "inproc://child")) == ETERM);
+                check(errno_of(zlink_connect(receiver, "inproc://child")) == ETERM);
+                check(errno_of(zlink_unbind(receiver, endpoint.c_str())) == ETERM);
+                check(errno_of(zlink_disconnect(sender, endpoint.c_str())) == ETERM);
+                check(errno_of(zlink_getsockopt(receiver, ZLINK_EVENTS, &number, &bytes)) == ETERM);
+                check(errno_of(zlink_setsockopt(receiver, ZLINK_RCVHWM, &number, bytes)) == ETERM);
+                check(errno_of(zlink_socket_monitor(receiver, "inproc://seen", ZLINK_EVENT_ALL)) ==
+                      ETERM);
+                check(errno_of(zlink_proxy(receiver, sender, nullptr)) == ETERM);
+                check(zlink_socket(parent, ZLINK_PAIR) == nullptr && zlink_errno() == ETERM);
+                check(errno_of(zlink_ctx_get(parent, ZLINK_IO_THREADS)) == ETERM);
+                check(errno_of(zlink_ctx_set(parent, ZLINK_IO_THREADS, 2)) == ETERM);
+                check(errno_of(zlink_ctx_shutdown(parent)) == ETERM);
+
+                check(zlink_close(receiver) == 0);
+                check(errno_of(zlink_close(receiver)) == ENOTSOCK);
+                check(zlink_ctx_term(parent) == 0);
+                check(errno_of(zlink_ctx_term(parent)) == EFAULT);
+            }) == 0);
+
+        CHECK(receiver.recv() == message{"before"});
+        REQUIRE(sender.send("after") == ok);
+        CHECK(receiver.recv() == message{"after"});
+        if (chosen.via == transport::ipc) {
+            struct stat found;
+            CHECK(::stat(endpoint.c_str() + sizeof "ipc://" - 1, &found) == 0);
+        }
+    }
+}
+
+TEST_CASE("fork: a socket that a child left open is closed by the parent, and nobody waits") {
+    context parent;
+    socket receiver{parent, ZLINK_PULL};
+    const std::string endpoint = receiver.bind(transport::tcp);
+    CHECK(in_child([](checks&) {}) == 0);
+    receiver.close();
+    CHECK(time_of([&] { parent.end(); }) < patience);
+}
+
+TEST_CASE("fork: a child reaches its parent through a context of its own") {
+    const context parent;
+    socket receiver{parent, ZLINK_PULL};
+    const std::string endpoint = receiver.bind(transport::tcp);
+    CHECK(in_child([&](checks& check) {
+              void* const own = zlink_ctx_new();
+              void* const sender = zlink_socket(own, ZLINK_PUSH);
+              check(sender != nullptr);
+              check(zlink_connect(sender, endpoint.c_str()) == 0);
+              check(zlink_send(sender, "child", 5, 0) == 5);
+              check(zlink_close(sender) == 0);
+              check(zlink_ctx_term(own) == 0);
+              check(zlink_ctx_term(parent) == 0);
+          }) == 0);
+    CHECK(receiver.recv() == message{"child"});
+}
+
+TEST_CASE("fork: a child of a child knows whose objects are whose") {
+    const context parent;
+    CHECK(in_child([&](checks& check) {
+              void* const own = zlink_ctx_new();
+              check(in_child([&](checks& deeper) {
+                        deeper(errno_of(zlink_ctx_get(own, ZLINK_IO_THREADS)) == ETERM);
+                        deeper(errno_of(zlink_ctx_get(parent, ZLINK_IO_THREADS)) == ETERM);
+                        deeper(exchanges("tcp://127.0.0.1:*", 10));
+                    }) == 0);
+              check(zlink_ctx_get(own, ZLINK_IO_THREADS) == 1);
+          }) == 0);
+}
+
+TEST_CASE("fork: whatever the parent's threads are doing, a child can work") {
+    std::atomic<bool> goes_on{true};
+    std::vector<std::thread> busy;
+    for (const char* const endpoint : {"inproc://busy", "tcp://127.0.0.1:*"}) {
+        busy.emplace_back([&goes_on, endpoint] {
+            while (goes_on) {
+                exchanges(endpoint, 100000);
+            }
+        });
+    }
+    for (int count = 0; count < 20; ++count) {
+        CHECK(in_child([](checks& check) {
+                  check(exchanges("inproc://child", 100000));
+                  check(exchanges("tcp://127.0.0.1:*", 10));
+              }) == 0);
+    }
+    goes_on = false;
+    for (std::thread& each : busy) {
+        each.join();
+    }
+}
+
+#endif
