@@ -17,6 +17,10 @@
 ///    all that is left to do with that context's sockets is to close them;
 ///  - a call does not wait: those that do say for what.
 ///
+/// In a child process that fork(2) made, whatever its parent's threads were doing, the parent's
+/// contexts and sockets fail with ETERM; only zlink_close and zlink_ctx_term succeed, and let go of
+/// the child's view without touching the parent or its peers. The child may make its own.
+///
 /// @threads A context may be used by any number of threads at once. A socket may be used by one
 ///          thread at a time; handing it to another thread takes a full memory barrier, as a mutex
 ///          has. The same holds for messages, timers, and stopwatches. Atomic counters are free.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -68,6 +69,10 @@ constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
+
+/// How long at least to wait before another attempt at what failed for want of descriptors or
+/// memory.
+constexpr std::chrono::milliseconds shortage_pause{100};
 
 /// Connections taken from a listening descriptor before others have their turn.
 constexpr int accepts_per_turn = 64;

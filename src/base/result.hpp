@@ -30,6 +30,12 @@ enum class errc : int {
     terminated = 156384765,                   ///< ETERM: the context was shut down.
 };
 
+/// Whether the system has nothing left of something that may come back.
+constexpr bool is_shortage(errc error) noexcept {
+    const int number = static_cast<int>(error);
+    return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
+}
+
 /// The outcome of an operation: a value, or the error that prevented it.
 template<class T>
 class [[nodiscard]] result {

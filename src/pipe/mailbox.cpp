@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/mailbox.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -19,7 +20,8 @@ constexpr std::chrono::hours longest_wait{24 * 365};
 
 long futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 clock::time_point until) noexcept {
-    const auto since_epoch = until.time_since_epoch();
+    // The kernel takes no time before the clock's beginning.
+    const auto since_epoch = std::max(until.time_since_epoch(), clock::duration::zero());
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
     const std::chrono::nanoseconds rest = since_epoch - seconds;
     const timespec when{static_cast<time_t>(seconds.count()), static_cast<long>(rest.count())};

@@ -4,6 +4,7 @@
 #include "base/fence.hpp"
 
 #include <algorithm>
+#include <boost/system/system_error.hpp>
 #include <csignal>
 #include <pthread.h>
 #include <sched.h>
@@ -62,6 +63,14 @@ private:
 
     boost::asio::io_context& context_;
 };
+
+result<std::unique_ptr<io_thread>> io_thread::make() {
+    try {
+        return std::make_unique<io_thread>();
+    } catch (const boost::system::system_error& refused) {
+        return static_cast<errc>(refused.code().value());
+    }
+}
 
 io_thread::io_thread()
     : work_(context_.get_executor()), mailbox_(new posting_mailbox(context_)),

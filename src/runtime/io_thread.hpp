@@ -66,6 +66,11 @@ struct thread_settings {
 /// @threads post, mailbox().deliver, load: any. Everything else: the thread that runs it.
 class io_thread {
 public:
+    /// @error no_descriptors  And what else the system says when it refuses a reactor.
+    /// @throws std::bad_alloc
+    static result<std::unique_ptr<io_thread>> make();
+
+    /// @throws std::bad_alloc, boost::system::system_error  As make().
     io_thread();
     ~io_thread();
     io_thread(const io_thread&) = delete;

@@ -158,7 +158,7 @@ void session::on_unreachable(errc reason) {
     if (reason == errc::connection_refused && stops_after(reconnect_stop::connection_refused)) {
         return finish();
     }
-    dial_later();
+    dial_later(reason);
 }
 
 /// Whether there will be no further attempt.
@@ -167,12 +167,14 @@ bool session::stops_after(int occasion) const noexcept {
     return options().reconnect_interval < 0 || (options().reconnect_stop & occasion) != 0;
 }
 
-void session::dial_later() {
+/// @param reason  Why the last attempt failed.
+void session::dial_later(errc reason) {
     dialer_->stop();
     if (options().reconnect_interval < 0) {
         return finish();
     }
-    const milliseconds wait = backoff_.next(random_number());
+    const milliseconds wait_min = is_shortage(reason) ? limits::shortage_pause : 0ms;
+    const milliseconds wait = std::max(backoff_.next(random_number()), wait_min);
     tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()));
     start_timer(timer_, wait, &session::on_next_attempt);
 }
@@ -182,7 +184,7 @@ void session::on_next_attempt() noexcept {
 }
 
 void session::on_connect_timeout() noexcept {
-    guarded([this] { dial_later(); });
+    guarded([this] { dial_later(static_cast<errc>(ETIMEDOUT)); });
 }
 
 /// @param connected  Null if the system had nothing left for it.
@@ -982,7 +984,7 @@ void session::lost(errc reason) noexcept {
     }
     advance(session_state::connecting);
     try {
-        dial_later();
+        dial_later(reason);
         if (end_) {
             finish_if_drained();
         }

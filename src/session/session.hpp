@@ -125,7 +125,7 @@ private:
     void become_resident();
     void advance(session_state next) noexcept;
     void dial_now();
-    void dial_later();
+    void dial_later(errc reason);
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);

@@ -33,24 +33,28 @@ context_options context::options() const {
 result<void> context::start_threads() {
     is_caller_driven_ = options_.io_threads == 0;
     const int count = std::max(options_.io_threads, 1);
+    std::vector<std::unique_ptr<runtime::io_thread>> all;
     for (int index = 0; index < count; ++index) {
-        auto made = std::make_unique<runtime::io_thread>();
+        auto made = runtime::io_thread::make();
+        if (!made) {
+            return made.error();
+        }
         if (!is_caller_driven_) {
             const std::string prefix = options_.thread_name_prefix == 0
                                            ? std::string{}
                                            : std::to_string(options_.thread_name_prefix) + "/";
             const result<void> started =
-                made->start({.name = prefix + "zlink/io/" + std::to_string(index),
-                             .priority = options_.thread_priority,
-                             .scheduling_policy = options_.thread_scheduling_policy,
-                             .processors = options_.thread_processors});
+                (*made)->start({.name = prefix + "zlink/io/" + std::to_string(index),
+                                .priority = options_.thread_priority,
+                                .scheduling_policy = options_.thread_scheduling_policy,
+                                .processors = options_.thread_processors});
             if (!started) {
-                threads_.clear();
                 return started.error();
             }
         }
-        threads_.push_back(std::move(made));
+        all.push_back(std::move(*made));
     }
+    threads_ = std::move(all);
     return {};
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
@@ -102,10 +103,14 @@ void descriptor_dialer::resolve() {
         self->connect(address);
     };
     const std::string service = std::to_string(target_.address.port);
-    if (options_->ipv6) {
-        resolver_->async_resolve(target_.address.host, service, on_resolved);
-    } else {
-        resolver_->async_resolve(tcp::v4(), target_.address.host, service, on_resolved);
+    try {
+        if (options_->ipv6) {
+            resolver_->async_resolve(target_.address.host, service, on_resolved);
+        } else {
+            resolver_->async_resolve(tcp::v4(), target_.address.host, service, on_resolved);
+        }
+    } catch (const boost::system::system_error& refused) {
+        finish(static_cast<errc>(refused.code().value())); // There is no thread for it.
     }
 }
 

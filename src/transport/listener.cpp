@@ -18,8 +18,6 @@ using boost::asio::posix::stream_descriptor;
 
 namespace {
 
-constexpr std::chrono::milliseconds out_of_descriptors_pause{100};
-
 errc last_error() noexcept {
     return static_cast<errc>(errno);
 }
@@ -152,11 +150,17 @@ listener::~listener() {
 
 void listener::start(accept_handler handler) {
     handler_ = std::move(handler);
+    watch();
+}
+
+void listener::watch() {
     boost::system::error_code refused;
     socket_.assign(opened_.descriptor, refused);
-    if (!refused) {
-        wait();
+    if (refused) {
+        tell_failed(refused.value());
+        return pause();
     }
+    wait();
 }
 
 void listener::stop() noexcept {
@@ -216,7 +220,7 @@ void listener::accept_some() {
             break;
         }
         tell_failed(error);
-        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+        if (is_shortage(static_cast<errc>(error))) {
             return pause();
         }
         // Anything else is the end of that one connection (accept(2), "Error handling").
@@ -231,11 +235,16 @@ void listener::tell_failed(int error) const noexcept {
 }
 
 void listener::pause() {
-    pause_timer_.expires_after(out_of_descriptors_pause);
+    pause_timer_.expires_after(limits::shortage_pause);
     pause_timer_.async_wait(
         [self = boost::intrusive_ptr<listener>(this)](const boost::system::error_code& cancelled) {
-            if (!cancelled && self->handler_) {
+            if (cancelled || !self->handler_) {
+                return;
+            }
+            if (self->socket_.is_open()) {
                 self->accept_some();
+            } else {
+                self->watch();
             }
         });
 }

@@ -66,6 +66,7 @@ public:
     void remove_file() const noexcept;
 
 private:
+    void watch();
     void wait();
     void accept_some();
     void pause();
