@@ -677,6 +677,48 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 /// @error ETERM            The context was shut down.
 ZLINK_EXPORT int zlink_socket_monitor(void* socket, const char* endpoint, int events);
 
+/// @name Diagnosis
+/// @threads The socket's.
+
+/// Room for the text of an endpoint, with its end. A longer one is cut off.
+#define ZLINK_ENDPOINT_MAX 256
+
+/// Something that zlink_ctx_term waits for.
+typedef struct zlink_blocker_t {
+    const void* socket;
+    int type;
+    int linger;
+    uint64_t messages;
+    uint64_t octets;
+    char endpoint[ZLINK_ENDPOINT_MAX];
+} zlink_blocker_t;
+
+/// Lists what keeps zlink_ctx_term waiting, or would: sockets that are open, and connections of
+/// sockets that are closed (or were disconnected) but still have something to send. Of each
+/// zlink_blocker_t
+///
+/// - `socket` is the open socket, to be compared only, since its owner may close it any time; NULL
+///   for a connection of a closed one;
+/// - `type` is the socket's, ZLINK_PAIR ... ZLINK_STREAM;
+/// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; of a connection it
+/// is
+///   where its peer is, or our own end if the peer's has no name, as with ipc;
+/// - `linger` is how long a connection may still take, in milliseconds; -1: without limit, and for
+///   an open socket;
+/// - `messages` and `octets` are what a connection has not passed to the system yet, the octets
+///   with the framing; 0 for an open socket.
+///
+/// May be called while zlink_ctx_term waits on another thread: that one ends only when this call
+/// has. The list is what was there at one moment.
+///
+/// @threads Any, at any time.
+/// @param blockers  Filled in, at most `capacity` of them. May be NULL if that is 0.
+/// @return How many there are, which may be more than `capacity`.
+/// @error EFAULT  `context` is not a context, or has ended.
+/// @error EINVAL  `blockers` is NULL and `capacity` is not 0.
+/// @error ENOMEM  There is no memory to gather them in.
+ZLINK_EXPORT int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size_t capacity);
+
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.
 

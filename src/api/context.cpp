@@ -2,6 +2,7 @@
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "api/symbols.hpp"
+#include "api/text.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -13,7 +14,7 @@ namespace {
 using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
-using zlink::api::context_from;
+using zlink::api::at_context;
 using zlink::socket::context_options;
 
 /// Sockets that can be open at once: each may take a descriptor.
@@ -110,6 +111,17 @@ result<int> option_value(const context_options& options, int option) {
     }
 }
 
+zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {
+    zlink_blocker_t made{};
+    made.socket = from.open_socket;
+    made.type = static_cast<int>(from.type);
+    made.linger = from.linger_rest ? static_cast<int>(from.linger_rest->count()) : -1;
+    made.messages = from.unsent.message_count;
+    made.octets = from.unsent.bytes;
+    zlink::api::copy_text(from.endpoint, made.endpoint);
+    return made;
+}
+
 } // namespace
 
 extern "C" void* zlink_ctx_new() {
@@ -123,55 +135,64 @@ extern "C" int zlink_ctx_term(void* context) {
             zlink::socket::context::forget_foreign(context);
             return {};
         }
-        const auto target = context_from(context);
-        if (!target) {
-            return target.error();
+        auto* const target = zlink::socket::context::from_handle(context);
+        if (target == nullptr) {
+            return errc::bad_address;
         }
-        if (const result<void> ended = (*target)->terminate(); !ended) {
+        if (const result<void> ended = target->terminate(); !ended) {
             return ended.error();
         }
-        delete *target;
+        target->retire();
+        delete target;
         return {};
     });
 }
 ZLINK_ALSO_ZMQ(ctx_term)
 
 extern "C" int zlink_ctx_shutdown(void* context) {
-    return at_boundary([&]() -> result<void> {
-        const auto target = context_from(context);
-        if (!target) {
-            return target.error();
-        }
-        (*target)->shut_down();
-        return {};
+    return at_boundary([&] {
+        return at_context(context, [](auto& target) -> result<void> {
+            target.shut_down();
+            return {};
+        });
     });
 }
 ZLINK_ALSO_ZMQ(ctx_shutdown)
 
 extern "C" int zlink_ctx_set(void* context, int option, int value) {
-    return at_boundary([&]() -> result<void> {
-        const auto target = context_from(context);
-        if (!target) {
-            return target.error();
-        }
-        result<void> outcome;
-        (*target)->change_options(
-            [&](context_options& options) { outcome = set_option(options, option, value); });
-        return outcome;
+    return at_boundary([&] {
+        return at_context(context, [&](auto& target) {
+            result<void> outcome;
+            target.change_options(
+                [&](context_options& options) { outcome = set_option(options, option, value); });
+            return outcome;
+        });
     });
 }
 ZLINK_ALSO_ZMQ(ctx_set)
 
 extern "C" int zlink_ctx_get(void* context, int option) {
-    return at_boundary([&]() -> result<int> {
-        const auto target = context_from(context);
-        if (!target) {
-            return target.error();
-        }
-        return option_value((*target)->options(), option);
+    return at_boundary([&] {
+        return at_context(context,
+                          [&](auto& target) { return option_value(target.options(), option); });
     });
 }
 ZLINK_ALSO_ZMQ(ctx_get)
+
+extern "C" int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size_t capacity) {
+    return at_boundary([&] {
+        return at_context(context, [&](auto& target) -> result<int> {
+            if (blockers == nullptr && capacity != 0) {
+                return errc::invalid_argument;
+            }
+            const auto found = target.blockers();
+            for (std::size_t index = 0; index < std::min(found.size(), capacity); ++index) {
+                blockers[index] = describe(found[index]);
+            }
+            return static_cast<int>(found.size());
+        });
+    });
+}
 
 extern "C" void* zlink_init(int io_threads) {
     if (io_threads < 0) {

@@ -7,15 +7,25 @@
 #include "socket/socket.hpp"
 #include "zlink.h"
 
+#include <utility>
+
 namespace zlink::api {
 
-/// @error bad_address  It is no context.
-/// @error terminated   It belongs to the process that this one was forked from.
-inline result<socket::context*> context_from(void* handle) noexcept {
-    if (socket::context* const found = socket::context::from_handle(handle)) {
-        return found;
-    }
+/// Why `handle` is no context that can be used.
+inline errc fault_of_context(void* handle) noexcept {
     return socket::context::is_foreign(handle) ? errc::terminated : errc::bad_address;
+}
+
+/// Calls visit(context&), which another thread's zlink_ctx_term waits for.
+/// @error bad_address  `handle` is no context.
+/// @error terminated   It belongs to the process that this one was forked from.
+template<class Visit>
+auto at_context(void* handle, Visit&& visit) -> decltype(visit(std::declval<socket::context&>())) {
+    const socket::context::visitor target{handle};
+    if (target.get() == nullptr) {
+        return fault_of_context(handle);
+    }
+    return visit(*target.get());
 }
 
 /// Why `handle` is no socket that can be used.

@@ -30,18 +30,13 @@ int at_endpoint(void* socket, const char* address, Act&& act) {
 
 extern "C" void* zlink_socket(void* context, int type) {
     return at_boundary([&]() -> result<void*> {
-        const auto owner = zlink::api::context_from(context);
-        if (!owner) {
-            return owner.error();
-        }
-        if (type < ZLINK_PAIR || type > ZLINK_STREAM) {
-            return errc::invalid_argument;
-        }
-        const auto opened = (*owner)->open_socket(static_cast<zlink::socket_type>(type));
-        if (!opened) {
-            return opened.error();
-        }
-        return *opened;
+        return zlink::api::at_context(context, [&](auto& owner) -> result<void*> {
+            if (type < ZLINK_PAIR || type > ZLINK_STREAM) {
+                return errc::invalid_argument;
+            }
+            const auto opened = owner.open_socket(static_cast<zlink::socket_type>(type));
+            return opened ? result<void*>{*opened} : opened.error();
+        });
     });
 }
 ZLINK_ALSO_ZMQ(socket)

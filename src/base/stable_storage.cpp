@@ -24,8 +24,8 @@ void unlock() noexcept {
 
 void disown_all() noexcept {
     for (stable_header* each = all; each != nullptr; each = each->next) {
-        if (each->kind != nullptr) {
-            each->foreign_kind = std::exchange(each->kind, nullptr);
+        if (const void* const kind = each->kind.exchange(nullptr); kind != nullptr) {
+            each->foreign_kind = kind;
         }
     }
     mutex.unlock();
@@ -42,18 +42,28 @@ stable_header* stable_header::take(stable_header*& vacant, std::size_t object_by
     if (taken != nullptr) {
         vacant = taken->next_vacant;
     } else {
-        taken = static_cast<stable_header*>(::operator new(sizeof(stable_header) + object_bytes));
+        taken = new (::operator new(sizeof(stable_header) + object_bytes)) stable_header;
         taken->next = std::exchange(all, taken);
     }
-    taken->kind = kind;
     taken->foreign_kind = nullptr;
+    taken->kind.store(kind, std::memory_order_release);
     return taken;
 }
 
 void stable_header::give(stable_header*& vacant) noexcept {
-    kind = nullptr;
+    kind.store(nullptr, std::memory_order_relaxed);
     const std::lock_guard guard{mutex};
     next_vacant = std::exchange(vacant, this);
+}
+
+void stable_header::retire() noexcept {
+    // This store and the loads below, the visitors' counting and their look at the kind, are all
+    // sequentially consistent: either a visitor finds the object gone, or we find the visitor.
+    kind.store(nullptr, std::memory_order_seq_cst);
+    std::uint32_t count = 0;
+    while ((count = visitor_count.load(std::memory_order_seq_cst)) != 0) {
+        visitor_count.wait(count, std::memory_order_seq_cst);
+    }
 }
 
 } // namespace zlink

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -8,15 +9,21 @@ namespace zlink {
 
 /// What lies before each object of stable_storage. Its memory lasts as long as the process.
 struct alignas(std::max_align_t) stable_header {
-    const void* kind;         ///< Of the object that lives behind this; null: none of this process.
-    const void* foreign_kind; ///< Of the object of the process that this one was forked from.
-    stable_header* next_vacant;
-    stable_header* next; ///< Of all.
+    /// Of the object that lives behind this; null: none of this process.
+    std::atomic<const void*> kind{nullptr};
+    /// Of the object of the process that this one was forked from.
+    const void* foreign_kind = nullptr;
+    stable_header* next_vacant = nullptr;
+    stable_header* next = nullptr; ///< Of all.
+    std::atomic<std::uint32_t> visitor_count{0};
 
     /// @param vacant  Memory of objects of that size that are gone.
     /// @throws std::bad_alloc
     static stable_header* take(stable_header*& vacant, std::size_t object_bytes, const void* kind);
     void give(stable_header*& vacant) noexcept;
+
+    /// Lets no visitor in any more, and waits until those that are in have left.
+    void retire() noexcept;
 };
 
 /// Gives objects of `Derived` memory that is never used for anything else, with a mark before each
@@ -34,11 +41,46 @@ class stable_storage {
 public:
     /// The object that `handle` points to; null if it is none, or lives no more.
     static Derived* from_handle(void* handle) noexcept {
-        if (!may_be_handle(handle) || header_of(handle)->kind != &mark) {
+        if (!may_be_handle(handle) ||
+            header_of(handle)->kind.load(std::memory_order_relaxed) != &mark) {
             return nullptr;
         }
         return static_cast<Derived*>(handle);
     }
+
+    /// Keeps the object that a handle points to from being destroyed, in retire(), by another
+    /// thread.
+    class visitor {
+    public:
+        explicit visitor(void* handle) noexcept
+            : header_(from_handle(handle) != nullptr ? header_of(handle) : nullptr) {
+            if (header_ != nullptr) {
+                header_->visitor_count.fetch_add(1, std::memory_order_seq_cst);
+                if (header_->kind.load(std::memory_order_seq_cst) == &mark) {
+                    visited_ = static_cast<Derived*>(handle);
+                }
+            }
+        }
+        visitor(const visitor&) = delete;
+        visitor& operator=(const visitor&) = delete;
+        ~visitor() {
+            if (header_ != nullptr &&
+                header_->visitor_count.fetch_sub(1, std::memory_order_seq_cst) == 1) {
+                header_->visitor_count.notify_all();
+            }
+        }
+
+        /// As from_handle().
+        Derived* get() const noexcept { return visited_; }
+
+    private:
+        stable_header* header_;
+        Derived* visited_ = nullptr;
+    };
+
+    /// Makes the object's handle a stale one, once no visitor holds it.
+    /// @blocks  Until they have left.
+    void retire() noexcept { header_of(static_cast<Derived*>(this))->retire(); }
 
     /// Whether `handle` points to an object of the process that this one was forked from.
     static bool is_foreign(void* handle) noexcept {

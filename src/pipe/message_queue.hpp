@@ -9,6 +9,7 @@
 #include "pipe/rope.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -328,6 +329,21 @@ public:
     progress published() const noexcept {
         const std::uint64_t count = rope_.published_count();
         return {count, rope_.published()};
+    }
+
+    /// What was published and, as far as the writer can know, not taken yet. From a third thread
+    /// roughly so.
+    struct backlog {
+        std::uint64_t message_count;
+        std::uint64_t bytes; ///< Of the wire image.
+    };
+    backlog untaken() const noexcept {
+        // In this order nothing that was taken is missing from what was published.
+        const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
+        const std::uint64_t taken_count = taken_count_.load(std::memory_order_acquire);
+        const progress now = published();
+        return {now.message_count - std::min(taken_count, now.message_count),
+                now.position - taken_bytes};
     }
 
     void mark_reader_asleep() noexcept { reader_asleep_.store(1, std::memory_order_release); }

@@ -847,6 +847,32 @@ void session::on_socket_closed() {
         start_timer(linger_timer_, *linger, &session::on_linger_over);
     }
     finish_once_drained();
+    if (state_ != session_state::closed) {
+        tell_lingering();
+    }
+}
+
+/// Where the peer is; where we are if its end has no name, as with ipc.
+std::string session::peer_endpoint() const {
+    if (dialer_) {
+        return origin_->target;
+    }
+    const int descriptor = stream_->descriptor();
+    return transport::peer_host(descriptor).empty() ? transport::local_endpoint_text(descriptor)
+                                                    : transport::peer_endpoint_text(descriptor);
+}
+
+void session::tell_lingering() noexcept {
+    try {
+        const auto linger = end_->whole().linger;
+        origin_->host->on_lingering(
+            *this, {.type = options().type,
+                    .endpoint = peer_endpoint(),
+                    .whole = pipe::pipe_ptr(&end_->whole()),
+                    .until = linger ? pipe::clock::now() + *linger : pipe::deadline{}});
+    } catch (const std::bad_alloc&) {
+        // It lingers all the same, unseen.
+    }
 }
 
 void session::finish_once_drained() {
@@ -999,6 +1025,9 @@ void session::finish() noexcept {
     }
     const boost::intrusive_ptr<session> keep{this};
     advance(session_state::closed);
+    if (phase_ == phase::closing) {
+        origin_->host->on_lingered(*this);
+    }
     zap_.reset();
     if (dialer_) {
         dialer_->stop();

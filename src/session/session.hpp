@@ -43,11 +43,27 @@ enum class session_state : std::uint8_t {
     closed,     ///< Nothing is pending; only late events still hold the session.
 };
 
+/// A session whose socket has let go, but that still has something to send for it.
+struct lingering {
+    socket_type type;
+    std::string endpoint; ///< Where the peer is.
+    pipe::pipe_ptr whole; ///< The session's is the second end.
+    pipe::deadline until; ///< Nothing: without limit.
+};
+
+class session;
+
 /// What sessions need of whoever made them; outlives them.
 class session_host {
 public:
     /// A session ended. @threads any
     virtual void on_session_gone() noexcept = 0;
+
+    /// `who` goes on without its socket, until on_lingered().
+    /// @throws std::bad_alloc
+    /// @threads any
+    virtual void on_lingering(const session& who, lingering what) = 0;
+    virtual void on_lingered(const session& who) noexcept = 0;
 
     /// A pipe to the socket that is bound to inproc://zeromq.zap.01, if there is one that replies.
     /// @param home  Where the events of the end that is returned go.
@@ -165,6 +181,8 @@ private:
     void keep_warm(warmth& direction);
     void on_dismissed();
     void on_socket_closed();
+    std::string peer_endpoint() const;
+    void tell_lingering() noexcept;
     void finish_once_drained();
     void finish_if_drained();
     void lost(errc reason) noexcept;

@@ -103,6 +103,37 @@ void context::on_session_gone() noexcept {
     }
 }
 
+void context::on_lingering(const session::session& who, session::lingering what) {
+    const std::lock_guard lock{lingering_mutex_};
+    lingering_.insert_or_assign(&who, std::move(what));
+}
+
+void context::on_lingered(const session::session& who) noexcept {
+    const std::lock_guard lock{lingering_mutex_};
+    lingering_.erase(&who);
+}
+
+std::vector<context::blocker> context::blockers() const {
+    std::vector<blocker> found;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const socket* const each : sockets_) {
+            found.push_back({each, each->type(), each->last_endpoint_copy(), {}, {}});
+        }
+    }
+    const std::lock_guard lock{lingering_mutex_};
+    for (const auto& [who, each] : lingering_) {
+        std::optional<std::chrono::milliseconds> rest;
+        if (each.until) {
+            rest = std::max(
+                std::chrono::ceil<std::chrono::milliseconds>(*each.until - pipe::clock::now()),
+                std::chrono::milliseconds{0});
+        }
+        found.push_back({nullptr, each.type, each.endpoint, rest, each.whole->second.in.untaken()});
+    }
+    return found;
+}
+
 void context::shut_down() noexcept {
     const std::lock_guard lock{mutex_};
     if (std::exchange(is_shut_down_, true)) {

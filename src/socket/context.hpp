@@ -10,11 +10,13 @@
 #include "session/session.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -69,6 +71,17 @@ public:
     /// @blocks  Without limit.
     /// @error interrupted  A signal handler ran; call again.
     result<void> terminate();
+
+    /// Something that terminate() waits for: an open socket, or a connection of a closed one.
+    struct blocker {
+        const void* open_socket; ///< Null: it is closed, and lingers.
+        socket_type type;
+        std::string endpoint;
+        std::optional<std::chrono::milliseconds> linger_rest; ///< Nothing: no limit.
+        pipe::message_queue::backlog unsent;                  ///< Of a closed one.
+    };
+    /// @throws std::bad_alloc
+    std::vector<blocker> blockers() const;
 
     /// The least busy of the I/O threads that `affinity` allows.
     runtime::io_thread& choose_thread(std::uint64_t affinity) noexcept;
@@ -137,6 +150,8 @@ public:
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
+    void on_lingering(const session::session& who, session::lingering what) override;
+    void on_lingered(const session::session& who) noexcept override;
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override;
 
 private:
@@ -159,6 +174,9 @@ private:
     std::atomic<std::size_t> dependants_{0};
     std::atomic<std::uint64_t> origin_count_{0};
     boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
+
+    mutable std::mutex lingering_mutex_;
+    std::unordered_map<const session::session*, session::lingering> lingering_;
 
     std::mutex inproc_mutex_;
     std::unordered_map<std::string, inproc_binding> inproc_names_;

@@ -220,6 +220,11 @@ result<void> socket::check_transport(const endpoint& where) const {
                                                        : result<void>{};
 }
 
+void socket::note_endpoint(std::string_view text) {
+    const std::lock_guard lock{last_endpoint_mutex_};
+    last_endpoint_ = text;
+}
+
 result<void> socket::bind(std::string_view address) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
@@ -246,7 +251,7 @@ result<void> socket::bind(std::string_view address) {
     if (!bound) {
         return bound.error();
     }
-    last_endpoint_ = std::string(address);
+    note_endpoint(address);
     bindings_.push_back(
         {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}});
     // Those that waited for the name are here by now.
@@ -274,7 +279,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
     const auto origin = make_origin();
     options_.use_descriptor = -1; // It is the listener's now.
-    last_endpoint_ = opened->endpoint_text;
+    note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);
     const boost::intrusive_ptr<transport::listener> listener{
@@ -322,7 +327,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.origin_id = context_.next_origin_id();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
-    last_endpoint_ = std::string(address);
+    note_endpoint(address);
     bindings_.push_back(
         {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined});
     attach(joined->first, opener::us);
@@ -348,7 +353,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         made->second.set_home(thread.mailbox(), nullptr);
         attach(made->first, opener::us);
     }
-    last_endpoint_ = std::string(address);
+    note_endpoint(address);
     bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}});
     context_.add_dependant();
     session::session::dial(thread, std::move(origin), where, std::move(sessions_end));

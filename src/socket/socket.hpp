@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -128,6 +129,13 @@ public:
 
     socket_options& options() noexcept { return options_; }
     const std::string& last_endpoint() const noexcept { return last_endpoint_; }
+    /// @threads any
+    std::string last_endpoint_copy() const {
+        const std::lock_guard lock{last_endpoint_mutex_};
+        return last_endpoint_;
+    }
+    /// @threads any
+    socket_type type() const noexcept { return options_.type; }
     /// Whether a call has failed with `terminated`, as all will from then on.
     bool is_terminated() const noexcept { return is_terminated_; }
     bool receives_more() const noexcept { return receives_more_; }
@@ -165,6 +173,7 @@ private:
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
     std::shared_ptr<session::session_origin> make_origin();
+    void note_endpoint(std::string_view text);
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
@@ -185,6 +194,7 @@ private:
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
     std::vector<binding> bindings_;
+    mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
 };

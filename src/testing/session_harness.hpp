@@ -219,6 +219,8 @@ private:
     virtual_time time_; ///< First: whatever runs by it goes before it.
 
     void on_session_gone() noexcept override { ++gone_count_; }
+    void on_lingering(const session::session&, session::lingering) override {}
+    void on_lingered(const session::session&) noexcept override {}
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
         return zap_ != nullptr ? zap_->reach(std::move(home)) : pipe::end_ptr{};
     }
