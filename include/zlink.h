@@ -435,6 +435,12 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RECONNECT_STOP_AFTER_DISCONNECT 4 ///< After the connection was lost.
 #define ZLINK_PRIORITY 112                      ///< int: SO_PRIORITY. 0: the system's.
 
+/// Options that libzmq lacks.
+#define ZLINK_DROPPED                                                                              \
+    1001 ///< Read, uint64_t, messages: dropped so far, where libzmq drops and says nothing: of a
+         ///< publisher or ROUTER for a peer that is full, of a ROUTER or REP for one that is
+         ///< unknown or gone, what waited for a peer that went, and what ZLINK_CONFLATE replaced.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 
@@ -718,6 +724,39 @@ typedef struct zlink_blocker_t {
 /// @error EINVAL  `blockers` is NULL and `capacity` is not 0.
 /// @error ENOMEM  There is no memory to gather them in.
 ZLINK_EXPORT int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size_t capacity);
+
+/// One peer of a socket.
+typedef struct zlink_peer_t {
+    char endpoint[ZLINK_ENDPOINT_MAX];
+    size_t routing_id_size;
+    unsigned char routing_id[255];
+    uint64_t messages;
+    uint64_t octets;
+    uint64_t dropped;
+} zlink_peer_t;
+
+/// Lists the peers of `socket`: those that are connected, and those that it was told to connect to.
+/// Of each zlink_peer_t
+///
+/// - `endpoint` is where it is: what was given to zlink_connect, its address and port if it
+///   connected to us over tcp, where we are bound if it did so over ipc, empty over inproc;
+/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER or STREAM knows
+///   it; elsewhere what it announced itself as; 0 octets if there is none;
+/// - `messages` and `octets` are what waits to be sent to it, the octets with the framing: at most
+///   the high-water mark, and what the system is about to take;
+/// - `dropped` is how many messages for it were dropped because it had no room, or replaced by
+/// newer
+///   ones, also of those from it (ZLINK_CONFLATE).
+///
+/// ZLINK_DROPPED has the sum for the socket, with those for peers that are gone or unknown.
+///
+/// @param peers  Filled in, at most `capacity` of them. May be NULL if that is 0.
+/// @return How many there are, which may be more than `capacity`.
+/// @error EINVAL    `peers` is NULL and `capacity` is not 0.
+/// @error ENOMEM    There is no memory to gather them in.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity);
 
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.

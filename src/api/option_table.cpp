@@ -243,6 +243,11 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
         return give_number(static_cast<int>(source.options().type), value, size);
     case ZLINK_LAST_ENDPOINT:
         return give_text(source.last_endpoint(), true, value, size);
+    case ZLINK_DROPPED:
+        if (const result<void> processed = source.process_mail(); !processed) {
+            return processed.error();
+        }
+        return give_number(source.dropped_count(), value, size);
     case ZLINK_THREAD_SAFE:
         return give_number(0, value, size);
     case ZLINK_IPV4ONLY:

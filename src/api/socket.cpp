@@ -3,6 +3,10 @@
 #include "api/handles.hpp"
 #include "api/option_table.hpp"
 #include "api/symbols.hpp"
+#include "api/text.hpp"
+
+#include <algorithm>
+#include <cstring>
 
 namespace {
 
@@ -24,6 +28,17 @@ int at_endpoint(void* socket, const char* address, Act&& act) {
         }
         return act(**target, std::string_view{address});
     });
+}
+
+zlink_peer_t describe(const zlink::socket::socket::peer_state& from) noexcept {
+    zlink_peer_t made{};
+    zlink::api::copy_text(from.endpoint, made.endpoint);
+    made.routing_id_size = std::min(from.routing_id.size(), sizeof made.routing_id);
+    std::memcpy(made.routing_id, from.routing_id.data(), made.routing_id_size);
+    made.messages = from.unsent.message_count;
+    made.octets = from.unsent.bytes;
+    made.dropped = from.dropped_count;
+    return made;
 }
 
 } // namespace
@@ -123,3 +138,23 @@ extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int even
     });
 }
 ZLINK_ALSO_ZMQ(socket_monitor)
+
+extern "C" int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity) {
+    return at_boundary([&]() -> result<int> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if (peers == nullptr && capacity != 0) {
+            return errc::invalid_argument;
+        }
+        const auto found = (*target)->peers();
+        if (!found) {
+            return found.error();
+        }
+        for (std::size_t index = 0; index < std::min(found->size(), capacity); ++index) {
+            peers[index] = describe((*found)[index]);
+        }
+        return static_cast<int>(found->size());
+    });
+}

@@ -142,6 +142,7 @@ public:
     /// @throws std::bad_alloc  Nothing changed.
     void push_newest(block* body, std::size_t body_bytes) {
         if (newest_.put(body, body_bytes)) {
+            count_dropped();
             pushed_count_ -= has_unfinished() ? 0 : 1; // Counted with the one that it replaces.
             return;
         }
@@ -201,6 +202,15 @@ public:
     /// Takes the mark back after the heavy fence.
     /// @return Whether it was still there; otherwise a wake-up is on its way.
     bool unmark_writer() noexcept { return take_mark(writer_asleep_); }
+
+    /// Notes that a message was not sent, or replaced by a newer one.
+    void count_dropped() noexcept {
+        dropped_count_.store(dropped_count() + 1, std::memory_order_relaxed);
+    }
+    /// @threads any
+    std::uint64_t dropped_count() const noexcept {
+        return dropped_count_.load(std::memory_order_relaxed);
+    }
 
     rope_type& rope() noexcept { return rope_; }
 
@@ -440,6 +450,7 @@ private:
     std::uint64_t messages_max_ = 0;
     std::uint64_t bytes_max_ = 0;
     bool conflates_ = false;
+    std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: no other memory hangs on it.
 
     // The marks, each written by both sides but rarely.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};

@@ -4,6 +4,7 @@
 #include "pipe/block.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ inline constexpr std::string_view peer_address_property = "Peer-Address";
 struct peer_info final : block {
     std::string routing_id; ///< As the peer announced it; may be empty.
     std::vector<std::pair<std::string, std::string>> properties; ///< Metadata by name.
-    int descriptor = -1; ///< Of the connection, for ZMQ_SRCFD; -1 if it has none.
+    std::uint16_t port = 0; ///< Of the peer's address, if it has one; 0 otherwise.
+    int descriptor = -1;    ///< Of the connection, for ZMQ_SRCFD; -1 if it has none.
 
     peer_info() noexcept {
         kind = origin::object;

@@ -36,6 +36,9 @@ void conflation::deliver(pipe::pipe_end& to) {
         const bool is_last =
             received_.place().position + front.wire_bytes == received_.rope().published();
         pipe::block* const body = is_last ? take_body(front) : nullptr;
+        if (!is_last && !front.more()) {
+            to.out.count_dropped();
+        }
         static_cast<void>(received_.pop(front)); // Its writer is us, and never waits for credit.
         if (body != nullptr) {
             send(body, front.body_bytes, to);

@@ -123,6 +123,11 @@ bool outbound::return_credit() noexcept {
     return goal_.position == sent_.position && is_due && advance(0);
 }
 
+bool outbound::settle_accounts() noexcept {
+    walk();
+    return release();
+}
+
 void outbound::rewind() noexcept {
     walk();
     sent_ = walked_ = boundary_;

@@ -63,6 +63,10 @@ public:
     template<class Visitor>
     std::uint64_t visit_frames(Visitor&& visit);
 
+    /// Returns the credit for all messages that were written whole.
+    /// @return Whether the writer of the queue must be woken.
+    [[nodiscard]] bool settle_accounts() noexcept;
+
     /// Goes back to the start of the message that was not written whole.
     void rewind() noexcept;
 

@@ -401,6 +401,7 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     if (std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
         peer->properties.emplace_back(pipe::peer_address_property, std::move(host));
+        peer->port = transport::peer_port(stream_->descriptor());
     }
     end_->push_control(peer.get());
     peer.release();
@@ -1041,6 +1042,10 @@ void session::finish() noexcept {
     }
     if (inbound_) {
         inbound_->reset();
+    }
+    // What is left of the queue now is what the socket counts as dropped.
+    if (end_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
+        static_cast<void>(outbound_->settle_accounts());
     }
     end_.reset();
     thread_.remove_tenant(*this);

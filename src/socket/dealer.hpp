@@ -38,6 +38,9 @@ public:
         return queue_.recv_at_once(to, capacity);
     }
     bool can_send() override { return balancer_.can_send(); }
+    std::uint64_t undeliverable_count() const noexcept override {
+        return balancer_.undeliverable_count();
+    }
     bool can_recv() override { return queue_.can_recv(); }
 
 private:

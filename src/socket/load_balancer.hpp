@@ -19,6 +19,7 @@ public:
         if (sending_ == &removed) {
             sending_ = nullptr;
             is_dropping_ = true;
+            ++undeliverable_count_;
         }
         std::erase(unsettled_, &removed);
         peers_.detach(removed);
@@ -92,6 +93,9 @@ public:
 
     bool can_send() { return is_inside_message() || choose() != nullptr; }
 
+    /// Messages whose peer went before they were whole.
+    std::uint64_t undeliverable_count() const noexcept { return undeliverable_count_; }
+
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
@@ -129,6 +133,7 @@ private:
     std::vector<peer*> unsettled_;
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
+    std::uint64_t undeliverable_count_ = 0;
     stream_pace pace_;
 };
 

@@ -5,6 +5,7 @@
 #include "base/socket_options.hpp"
 #include "socket/peer.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -63,6 +64,9 @@ public:
     /// Whether send() and recv() would not give `again`.
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;
+
+    /// Messages that were dropped because there was no peer for them.
+    virtual std::uint64_t undeliverable_count() const noexcept { return 0; }
 
     /// Subscribes or unsubscribes; only SUB, and XPUB for a peer.
     /// @error invalid_argument  This pattern has no subscriptions, or not now.

@@ -229,6 +229,14 @@ public:
     /// Shows the message to the other side.
     void finish_message() noexcept { end_->finish_message(); }
 
+    /// Notes that a message was not sent to it because there was no credit.
+    void count_dropped() noexcept { end_->out.count_dropped(); }
+
+    /// Messages that were not sent, or replaced by newer ones, in either direction.
+    std::uint64_t dropped_count() const noexcept {
+        return end_->out.dropped_count() + end_->in.dropped_count();
+    }
+
     void rollback() noexcept { end_->out.rollback(); }
 
     void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
@@ -253,7 +261,6 @@ public:
     std::uint32_t send_index = nowhere;
     std::uint32_t owner_index = nowhere;
     std::uint64_t match_serial = 0;
-    std::uint64_t dropped_count = 0; ///< Messages not sent because there was no credit.
 
     std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
     bool departing = false; ///< On the socket's list of peers to be destroyed.

@@ -21,6 +21,9 @@ public:
         return balancer_.send_at_once(body, bytes);
     }
     bool can_send() override { return balancer_.can_send(); }
+    std::uint64_t undeliverable_count() const noexcept override {
+        return balancer_.undeliverable_count();
+    }
     bool can_recv() override { return false; }
 
 private:

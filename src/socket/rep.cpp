@@ -70,8 +70,10 @@ result<void> rep::send(outgoing& source) {
     if (state_ == state::reply_begin) {
         if (from_ != nullptr && (from_->is_closed_by_peer() || !from_->has_credit())) {
             // As a ROUTER does with what nobody can take.
-            ++from_->dropped_count;
+            from_->count_dropped();
             from_ = nullptr;
+        } else if (from_ == nullptr) {
+            ++undeliverable_count_;
         }
         if (from_ != nullptr) {
             for (const std::vector<std::byte>& each : route_) {

@@ -5,6 +5,7 @@
 #include "socket/pattern.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace zlink::socket {
@@ -26,6 +27,7 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override { return state_ == state::reply_begin || state_ == state::reply; }
     bool can_recv() override;
+    std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
 
 private:
     enum class state : std::uint8_t { idle, request, reply_begin, reply };
@@ -34,7 +36,8 @@ private:
 
     fair_queue queue_;
     state state_ = state::idle;
-    peer* from_ = nullptr;                      ///< Null inside a reply whose requester is gone.
+    peer* from_ = nullptr; ///< Null inside a reply whose requester is gone.
+    std::uint64_t undeliverable_count_ = 0;
     std::vector<std::vector<std::byte>> route_; ///< Without the empty frame.
     bool has_route_ = false;                    ///< Of the request that is next.
 };

@@ -26,6 +26,9 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override;
     bool can_recv() override;
+    std::uint64_t undeliverable_count() const noexcept override {
+        return balancer_.undeliverable_count();
+    }
 
 private:
     enum class state : std::uint8_t { idle, request, reply_begin, reply };

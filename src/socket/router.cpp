@@ -39,6 +39,7 @@ void router::on_detached(peer& removed) {
     }
     if (sending_ == &removed) {
         sending_ = nullptr;
+        ++undeliverable_count_;
     }
     const auto found = peers_by_id_.find(removed.routing_id);
     if (found != peers_by_id_.end() && found->second == &removed) {
@@ -94,6 +95,7 @@ void router::silence(peer& before) {
     }
     if (sending_ == &before) {
         sending_ = nullptr;
+        ++undeliverable_count_;
         before.rollback();
     }
 }
@@ -152,11 +154,16 @@ void router::dismiss(peer& target) {
 /// take is dropped.
 result<void> router::choose(const outgoing& routing_id) {
     if (!routing_id.more()) {
+        ++undeliverable_count_;
         return {}; // A message without content goes nowhere.
     }
     const auto found = peers_by_id_.find(text_of(routing_id));
     if (found == peers_by_id_.end() || found->second->is_closed_by_peer()) {
-        return options_.router_mandatory ? result<void>{errc::host_unreachable} : result<void>{};
+        if (options_.router_mandatory) {
+            return errc::host_unreachable;
+        }
+        ++undeliverable_count_;
+        return {};
     }
     peer& target = *found->second;
     if (!target.has_credit()) {
@@ -167,7 +174,7 @@ result<void> router::choose(const outgoing& routing_id) {
                 return errc::again;
             }
         } else {
-            ++target.dropped_count;
+            target.count_dropped();
             return {};
         }
     }

@@ -32,6 +32,7 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override;
     bool can_recv() override;
+    std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
 
     // For REP, which answers where the request came from.
 
@@ -58,6 +59,7 @@ private:
     fair_queue queue_;
     std::unordered_map<std::string, peer*, text_hash, std::equal_to<>> peers_by_id_;
     std::uint32_t next_id_;
+    std::uint64_t undeliverable_count_ = 0;
     peer* receiving_ = nullptr; ///< Its routing id was received, its message was not.
     peer* sending_ = nullptr;   ///< Null inside a message: it is dropped.
     bool is_sending_ = false;   ///< A routing id was sent, the end of the message was not.

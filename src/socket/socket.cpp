@@ -206,10 +206,56 @@ void socket::destroy_departed() noexcept {
 
 void socket::destroy(peer& departed) noexcept {
     pattern_->on_detached(departed);
+    departed_dropped_count_ += departed.dropped_count();
+    const bool only_subscribes =
+        options_.type == socket_type::sub || options_.type == socket_type::xsub;
+    if (departed.is_closed_by_peer() && !only_subscribes) {
+        departed_dropped_count_ += departed.end().out.untaken().message_count;
+    }
     const std::size_t index = departed.owner_index;
     peers_[index].swap(peers_.back());
     peers_[index]->owner_index = static_cast<std::uint32_t>(index);
     peers_.pop_back();
+}
+
+std::string socket::endpoint_of(peer& asked) const {
+    const pipe::peer_info* const info = asked.info();
+    const auto origin = std::find_if(bindings_.begin(), bindings_.end(), [&](const binding& each) {
+        return each.origin_id == asked.end().origin_id;
+    });
+    if (origin != bindings_.end() && (!origin->listens || origin->via != scheme::tcp)) {
+        return origin->address;
+    }
+    if (info == nullptr || info->port == 0) {
+        return {};
+    }
+    const std::string* const host = info->find(pipe::peer_address_property);
+    const bool is_v6 = host->find(':') != std::string::npos;
+    return "tcp://" + (is_v6 ? "[" + *host + "]" : *host) + ":" + std::to_string(info->port);
+}
+
+result<std::vector<socket::peer_state>> socket::peers() {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    std::vector<peer_state> found;
+    found.reserve(peers_.size());
+    for (const auto& each : peers_) {
+        const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
+        found.push_back({.endpoint = endpoint_of(*each),
+                         .routing_id = is_announced ? each->info()->routing_id : each->routing_id,
+                         .unsent = each->end().out.untaken(),
+                         .dropped_count = each->dropped_count()});
+    }
+    return found;
+}
+
+std::uint64_t socket::dropped_count() const noexcept {
+    std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count();
+    for (const auto& each : peers_) {
+        count += each->dropped_count();
+    }
+    return count;
 }
 
 // Endpoints.

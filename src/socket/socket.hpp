@@ -123,6 +123,21 @@ public:
     /// A descriptor that is readable when ready() may have changed. See zmq_getsockopt(3), ZMQ_FD.
     result<int> descriptor();
 
+    /// A pipe of this socket's and what it leads to.
+    struct peer_state {
+        std::string endpoint;   ///< Where the peer is; empty: it connected to us over inproc.
+        std::string routing_id; ///< Under which we know it, or it announced itself.
+        pipe::message_queue::backlog unsent;
+        std::uint64_t dropped_count;
+    };
+    /// @error terminated
+    /// @throws std::bad_alloc
+    result<std::vector<peer_state>> peers();
+
+    /// Messages that this socket dropped, ever: for peers that were full, gone or unknown, and what
+    /// newer ones replaced.
+    std::uint64_t dropped_count() const noexcept;
+
     /// Looks into the mailbox.
     /// @error terminated
     result<void> process_mail();
@@ -167,6 +182,7 @@ private:
 
     enum class opener : std::uint8_t { us, them };
     peer& attach(pipe::pipe_end& end, opener by);
+    std::string endpoint_of(peer& asked) const;
     result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
     void destroy_departed() noexcept;
@@ -193,6 +209,7 @@ private:
     std::unique_ptr<pattern> pattern_;
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
+    std::uint64_t departed_dropped_count_ = 0; ///< Of peers that are gone.
     std::vector<binding> bindings_;
     mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;

@@ -21,7 +21,9 @@ void xpub::on_attached(peer& added) {
 
 void xpub::on_detached(peer& removed) {
     std::erase(peers_, &removed);
-    std::erase(matched_, &removed);
+    if (std::erase(matched_, &removed) != 0 && is_sending_) {
+        ++undeliverable_count_;
+    }
     if (removed.recv_index != peer::nowhere) {
         std::erase(unread_, &removed);
     }
@@ -183,9 +185,11 @@ result<void> xpub::choose(const outgoing& first) {
     }
     if (!options_.xpub_no_drop) {
         std::erase_if(matched_, [](peer* each) {
-            const bool drops = !each->has_credit();
-            each->dropped_count += drops;
-            return drops;
+            if (each->has_credit()) {
+                return false;
+            }
+            each->count_dropped();
+            return true;
         });
         return {};
     }

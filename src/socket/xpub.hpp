@@ -37,6 +37,7 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override { return true; }
     bool can_recv() override { return !pending_.empty(); }
+    std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 
 private:
@@ -67,6 +68,7 @@ private:
     std::vector<peer*> matched_; ///< Who gets the message that is being sent.
     std::uint64_t match_serial_ = 0;
     bool is_sending_ = false; ///< Inside a message.
+    std::uint64_t undeliverable_count_ = 0;
     std::deque<pending_frame> pending_;
     std::size_t pending_bytes_ = 0;
     std::size_t pending_manual_count_ = 0; ///< Of pending_, those that say where they are from.

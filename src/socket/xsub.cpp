@@ -93,9 +93,11 @@ result<void> xsub::send(outgoing& source) {
         upstream_.clear();
         std::copy_if(queue_.all().begin(), queue_.all().end(), std::back_inserter(upstream_),
                      [](peer* each) {
-                         const bool drops = !each->has_credit();
-                         each->dropped_count += drops;
-                         return !drops;
+                         if (each->has_credit()) {
+                             return true;
+                         }
+                         each->count_dropped();
+                         return false;
                      });
     }
     is_sending_ = source.more();

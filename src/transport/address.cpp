@@ -193,6 +193,13 @@ std::string peer_host(int descriptor) {
     return is_internet(peer) ? host_text(peer.storage) : std::string();
 }
 
+std::uint16_t peer_port(int descriptor) noexcept {
+    const socket_address peer = address_of(descriptor, ::getpeername);
+    // The port lies at the same place in both families.
+    return is_internet(peer) ? ntohs(reinterpret_cast<const sockaddr_in&>(peer.storage).sin_port)
+                             : std::uint16_t{0};
+}
+
 bool is_connected_to_itself(int descriptor) noexcept {
     const socket_address local = address_of(descriptor, ::getsockname);
     const socket_address peer = address_of(descriptor, ::getpeername);

@@ -38,6 +38,8 @@ std::string peer_endpoint_text(int descriptor);
 
 /// The peer's address without port, as ZMTP's Peer-Address has it; empty for ipc.
 std::string peer_host(int descriptor);
+/// The peer's tcp port; 0 for ipc.
+std::uint16_t peer_port(int descriptor) noexcept;
 
 /// Whether both ends of a tcp connection are the same socket. That happens to who dials a local
 /// port where nobody listens, time and again: some day the system chooses this very port for the
