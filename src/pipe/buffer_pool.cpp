@@ -34,6 +34,7 @@ struct alignas(limits::cache_line_bytes) size_class {
     std::atomic<free_node*> returned{nullptr};
     alignas(limits::cache_line_bytes) std::mutex mutex;
     free_node* kept = nullptr;
+    std::size_t taken_count = 0; ///< Since the last decay.
 };
 
 struct pool {
@@ -88,6 +89,29 @@ void* allocate(std::size_t bytes) {
     return memory;
 }
 
+void free_all(free_node* list, std::size_t buffer_bytes) noexcept {
+    std::size_t freed_bytes = 0;
+    while (list != nullptr) {
+        std::free(std::exchange(list, list->next));
+        freed_bytes += buffer_bytes;
+    }
+    shared.pooled_bytes.fetch_sub(freed_bytes, std::memory_order_relaxed);
+}
+
+/// Frees what is on the lists of a class beyond `count` buffers. Needs its mutex.
+void keep_at_most(size_class& list, std::size_t count) noexcept {
+    const std::size_t bytes = class_bytes(static_cast<std::size_t>(&list - shared.classes.data()));
+    free_node** end = &list.kept;
+    while (*end != nullptr) {
+        end = &(*end)->next;
+    }
+    *end = list.returned.exchange(nullptr, std::memory_order_acquire);
+    for (end = &list.kept; *end != nullptr && count != 0; --count) {
+        end = &(*end)->next;
+    }
+    free_all(std::exchange(*end, nullptr), bytes);
+}
+
 } // namespace
 
 pooled_buffer take_buffer(std::size_t bytes_min) {
@@ -99,6 +123,7 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
     size_class& free_list = shared.classes[index];
     {
         const std::lock_guard lock{free_list.mutex};
+        ++free_list.taken_count;
         if (free_list.kept == nullptr) {
             free_list.kept = free_list.returned.exchange(nullptr, std::memory_order_acquire);
         }
@@ -132,19 +157,23 @@ void give_buffer(pooled_buffer buffer) noexcept {
 }
 
 void trim_buffers() noexcept {
-    for (std::size_t index = 0; index < class_count; ++index) {
-        size_class& free_list = shared.classes[index];
-        const std::lock_guard lock{free_list.mutex};
-        for (free_node* list : {std::exchange(free_list.kept, nullptr),
-                                free_list.returned.exchange(nullptr, std::memory_order_acquire)}) {
-            while (list != nullptr) {
-                free_node* const next = list->next;
-                shared.pooled_bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
-                std::free(list);
-                list = next;
-            }
-        }
+    for (size_class& each : shared.classes) {
+        const std::lock_guard lock{each.mutex};
+        each.taken_count = 0;
+        keep_at_most(each, 0);
     }
+}
+
+bool decay_buffers() noexcept {
+    for (size_class& each : shared.classes) {
+        const std::lock_guard lock{each.mutex};
+        keep_at_most(each, std::exchange(each.taken_count, 0));
+    }
+    return pooled_bytes() != 0;
+}
+
+std::size_t pooled_bytes() noexcept {
+    return shared.pooled_bytes.load(std::memory_order_relaxed);
 }
 
 } // namespace zlink::pipe

@@ -10,7 +10,7 @@ namespace zlink::pipe {
 ///
 /// Sizes are rounded up to classes a quarter of a power of two apart. Requests below 8 KiB and
 /// above 4 MiB go straight to the allocator. Freed memory is kept up to limits::pooled_bytes_max in
-/// all.
+/// all, until decay_buffers() finds it idle.
 ///
 /// @threads Any.
 struct pooled_buffer {
@@ -27,5 +27,13 @@ void give_buffer(pooled_buffer buffer) noexcept;
 
 /// Gives everything that is pooled back to the system.
 void trim_buffers() noexcept;
+
+/// Gives back to the system what is pooled beyond what was taken since the last call. To be called
+/// from time to time while something is pooled.
+/// @return Whether something still is.
+bool decay_buffers() noexcept;
+
+/// What is pooled, in octets.
+std::size_t pooled_bytes() noexcept;
 
 } // namespace zlink::pipe

@@ -13,8 +13,10 @@
 #include <thread>
 #include <vector>
 
+using zlink::pipe::decay_buffers;
 using zlink::pipe::give_buffer;
 using zlink::pipe::pooled_buffer;
+using zlink::pipe::pooled_bytes;
 using zlink::pipe::take_buffer;
 using zlink::pipe::trim_buffers;
 namespace limits = zlink::limits;
@@ -134,6 +136,30 @@ TEST_SUITE("pipe") {
         trim_buffers();
     }
 
+    TEST_CASE("buffer pool: gives back what was not taken again, and keeps what was") {
+        trim_buffers();
+        std::vector<pooled_buffer> taken;
+        for (int count = 0; count < 10; ++count) {
+            taken.push_back(take_buffer(64 * kibibyte));
+        }
+        const pooled_buffer other = take_buffer(20 * kibibyte);
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        give_buffer(other);
+        CHECK(pooled_bytes() == 10 * 64 * kibibyte + 20 * kibibyte);
+        CHECK(decay_buffers());
+        CHECK(pooled_bytes() == 10 * 64 * kibibyte + 20 * kibibyte);
+
+        for (int count = 0; count < 3; ++count) {
+            give_buffer(take_buffer(64 * kibibyte));
+        }
+        CHECK(decay_buffers());
+        CHECK(pooled_bytes() == 3 * 64 * kibibyte);
+        CHECK(!decay_buffers());
+        CHECK(pooled_bytes() == 0);
+    }
+
     TEST_CASE("buffer pool: serves several threads that give back what others took") {
         constexpr std::size_t places_count = 16;
         constexpr int rounds = 4000;
@@ -162,6 +188,8 @@ TEST_SUITE("pipe") {
                 }
                 if (round % 500 == 0) {
                     trim_buffers();
+                } else if (round % 50 == 0) {
+                    decay_buffers();
                 }
             }
         };

@@ -3,6 +3,7 @@
 
 #include "base/poison.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <new>
@@ -41,10 +42,12 @@ struct depot {
     std::mutex mutex;
     free_cell* batches = nullptr;
     std::size_t batch_count = 0;
+    std::size_t taken_count = 0; ///< Batches that were asked for since the last decay.
 
     /// @return A batch, or null.
     free_cell* take() noexcept {
         const std::lock_guard lock{mutex};
+        ++taken_count;
         free_cell* const taken = batches;
         if (taken != nullptr) {
             batches = taken->next_batch;
@@ -63,6 +66,25 @@ struct depot {
             }
         }
         free_all(batch);
+    }
+
+    /// @return Whether something is left.
+    bool decay() noexcept {
+        free_cell* idle = nullptr;
+        std::size_t left_count = 0;
+        {
+            const std::lock_guard lock{mutex};
+            left_count = std::min(std::exchange(taken_count, 0), batch_count);
+            while (batch_count > left_count) {
+                free_cell* const batch = std::exchange(batches, batches->next_batch);
+                batch->next_batch = std::exchange(idle, batch);
+                --batch_count;
+            }
+        }
+        while (idle != nullptr) {
+            free_all(std::exchange(idle, idle->next_batch));
+        }
+        return left_count != 0;
     }
 
     void trim() noexcept {
@@ -185,6 +207,10 @@ void* take_cell() {
 
 void give_cell(void* cell) noexcept {
     own.give(cell);
+}
+
+bool decay_cells() noexcept {
+    return common.decay();
 }
 
 void trim_cells() noexcept {

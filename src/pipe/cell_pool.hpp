@@ -24,6 +24,11 @@ constexpr std::size_t cell_bytes = limits::cache_line_bytes;
 /// Gives back what take_cell() returned, on any thread.
 void give_cell(void* cell) noexcept;
 
+/// Gives back to the system what all threads have in common beyond what was taken of it since the
+/// last call.
+/// @return Whether something is left.
+bool decay_cells() noexcept;
+
 /// Gives the free cells back to the system that the calling thread keeps or all have in common.
 void trim_cells() noexcept;
 

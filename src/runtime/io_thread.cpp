@@ -2,6 +2,8 @@
 #include "runtime/io_thread.hpp"
 
 #include "base/fence.hpp"
+#include "pipe/buffer_pool.hpp"
+#include "pipe/cell_pool.hpp"
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
@@ -203,7 +205,10 @@ void io_thread::schedule_sweep() {
 
 void io_thread::sweep() noexcept {
     std::erase_if(warm_, [](tenant* each) { return !each->on_sweep(); });
-    if (!warm_.empty()) {
+    // So the timer runs as long as there is something to give back, and no longer.
+    const bool holds_buffers = pipe::decay_buffers();
+    const bool holds_cells = pipe::decay_cells();
+    if (!warm_.empty() || holds_buffers || holds_cells) {
         schedule_sweep();
     }
 }

@@ -122,6 +122,9 @@ public:
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
 
+    /// Gives pooled memory back over the next seconds, as far as it stays idle.
+    void schedule_sweep();
+
     /// Forgets what settle_later and sweep_later were asked for.
     void forget(tenant& who) noexcept;
 
@@ -135,7 +138,6 @@ private:
     class posting_mailbox;
 
     void settle() noexcept;
-    void schedule_sweep();
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};

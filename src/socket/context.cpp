@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/context.hpp"
 
+#include "pipe/buffer_pool.hpp"
+#include "pipe/cell_pool.hpp"
 #include "socket/socket.hpp"
 #include "wire/zap.hpp"
 
@@ -23,6 +25,8 @@ context::~context() {
     for (const auto& each : threads_) {
         each->join();
     }
+    pipe::trim_buffers();
+    pipe::trim_cells();
 }
 
 context_options context::options() const {
@@ -88,6 +92,8 @@ void context::forget_socket(socket& closed) noexcept {
         const std::lock_guard lock{mutex_};
         std::erase(sockets_, &closed);
         delete &closed;
+        runtime::io_thread& thread = reactor();
+        thread.post([&thread] { thread.schedule_sweep(); });
         socket_count_.store(sockets_.size(), std::memory_order_release);
         if (is_terminating_) {
             endings_->nudge();

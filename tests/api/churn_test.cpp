@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What connections that come and go leave behind.
+#include "fixture.hpp"
+
+#include <malloc.h>
+
+using namespace api_test;
+
+namespace {
+
+/// Octets that the process has from the allocator. Always 0 under the address sanitizer.
+std::size_t allocated() {
+    const struct mallinfo2 now = ::mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+/// Opens `count` connections to `router` at once, sends messages both ways over each, and ends
+/// them.
+void exchange(socket& router, const std::string& endpoint, int count) {
+    const context theirs;
+    std::vector<socket> dealers;
+    const std::string body(100000, 'x');
+    for (int number = 0; number < count; ++number) {
+        dealers.emplace_back(theirs, ZLINK_DEALER).connect(endpoint);
+        for (int sent = 0; sent < 3; ++sent) {
+            REQUIRE(dealers.back().send(body) == ok);
+            REQUIRE(dealers.back().send("short") == ok);
+        }
+    }
+    for (int number = 0; number < 6 * count; ++number) {
+        const message received = router.recv();
+        REQUIRE(router.send(received) == ok);
+    }
+    for (socket& each : dealers) {
+        for (int received = 0; received < 6; ++received) {
+            each.recv();
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("churn: the memory of a thousand connections with traffic is given back") {
+    const context owner;
+    socket router{owner, ZLINK_ROUTER};
+    const std::string endpoint = router.bind(transport::tcp);
+    const std::size_t before = allocated();
+    constexpr int at_once = 50;
+    for (int count = 0; count < 1000; count += at_once) {
+        exchange(router, endpoint, at_once);
+    }
+    // Handles and the reactor keep a little for what there was at once, and the allocator itself.
+    constexpr std::size_t slack_bytes = 512 * 1024;
+    wait_until(owner, [&] {
+        router.events(); // Lets go of the peers that are gone.
+        return allocated() < before + slack_bytes;
+    });
+}
