@@ -146,14 +146,10 @@ class pipe final : public ref_counted<pipe> {
 public:
     /// @param first_to_second  Limits of what the first end sends.
     pipe(const queue_limits& first_to_second, const queue_limits& second_to_first) noexcept
-        : to_second_(first_to_second), to_first_(second_to_first),
-          first(*this, to_second_, to_first_), second(*this, to_first_, to_second_) {}
+        : first(*this, to_second_, to_first_), second(*this, to_first_, to_second_),
+          to_second_(first_to_second), to_first_(second_to_first) {}
 
-private:
-    message_queue to_second_;
-    message_queue to_first_;
-
-public:
+    // Before the queues, which begin with a cache line each.
     pipe_end first;
     pipe_end second;
 
@@ -162,6 +158,10 @@ public:
     std::optional<std::chrono::milliseconds> linger;
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
+
+private:
+    message_queue to_second_;
+    message_queue to_first_;
 };
 
 inline pipe_end& pipe_end::other() noexcept {
