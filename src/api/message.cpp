@@ -126,8 +126,8 @@ extern "C" const char* zlink_msg_gets(const zlink_msg_t* msg, const char* proper
     if (peer != nullptr && property != nullptr) {
         // The routing id travels as "Identity"; its name in the API is newer.
         const char* const name = std::strcmp(property, "Routing-Id") == 0 ? "Identity" : property;
-        if (const std::string* const found = peer->find(name)) {
-            return found->c_str();
+        if (const auto found = peer->properties.find(name)) {
+            return found->data();
         }
     }
     errno = EINVAL;

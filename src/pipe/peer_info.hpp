@@ -2,14 +2,13 @@
 #pragma once
 
 #include "pipe/block.hpp"
+#include "pipe/property_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zlink::pipe {
 
@@ -22,24 +21,14 @@ inline constexpr std::string_view peer_address_property = "Peer-Address";
 ///
 /// @threads Any; nothing changes after it was published.
 struct peer_info final : block {
-    std::string routing_id; ///< As the peer announced it; may be empty.
-    std::vector<std::pair<std::string, std::string>> properties; ///< Metadata by name.
-    std::uint16_t port = 0; ///< Of the peer's address, if it has one; 0 otherwise.
-    int descriptor = -1;    ///< Of the connection, for ZMQ_SRCFD; -1 if it has none.
+    std::string routing_id;   ///< As the peer announced it; may be empty.
+    property_list properties; ///< Metadata.
+    std::uint16_t port = 0;   ///< Of the peer's address, if it has one; 0 otherwise.
+    int descriptor = -1;      ///< Of the connection, for ZMQ_SRCFD; -1 if it has none.
 
     peer_info() noexcept {
         kind = origin::object;
         destroy = [](block* self) { delete static_cast<peer_info*>(self); };
-    }
-
-    /// The property of that exact name, or null.
-    const std::string* find(std::string_view name) const noexcept {
-        for (const auto& [key, value] : properties) {
-            if (key == name) {
-                return &value;
-            }
-        }
-        return nullptr;
     }
 };
 

@@ -203,10 +203,12 @@ result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> rep
         return errc::permission_denied;
     }
     // Before what the peer says of itself: the first property of a name is the one that counts.
-    auto& properties = about_.peer->properties;
-    properties.insert(properties.begin(), std::make_move_iterator(given.metadata.begin()),
-                      std::make_move_iterator(given.metadata.end()));
-    properties.emplace(properties.begin(), pipe::user_id_property, std::move(given.user_id));
+    pipe::property_list first;
+    first.add(pipe::user_id_property, given.user_id);
+    for (const auto& [name, value] : given.metadata) {
+        first.add(name, value);
+    }
+    about_.peer->properties.prepend(first);
     return mechanism_->on_admitted();
 }
 

@@ -46,7 +46,7 @@ result<void> conversation::take_metadata(std::span<const std::byte> metadata) {
     const result<void> visited = decode_metadata(metadata, [&](const property_view& each) {
         // Who the user is and where it is no peer may say of itself.
         if (each.name != pipe::user_id_property && each.name != pipe::peer_address_property) {
-            peer->properties.emplace_back(std::string{each.name}, text_of(each.value));
+            peer->properties.add(each.name, text_of(each.value));
         }
     });
     if (!visited) {

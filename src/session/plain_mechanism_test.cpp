@@ -90,8 +90,8 @@ std::string property(session_harness& of, std::string_view name) {
     REQUIRE(end.in.has_frame());
     const pipe::frame front = end.in.front();
     REQUIRE(front.control);
-    const std::string* const found = static_cast<pipe::peer_info*>(*front.reference)->find(name);
-    return found != nullptr ? *found : "none";
+    const auto& info = static_cast<const pipe::peer_info&>(**front.reference);
+    return std::string{info.properties.find(name).value_or("none")};
 }
 
 } // namespace

@@ -399,10 +399,11 @@ void session::make_inbound() {
 
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
-    if (std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
-        peer->properties.emplace_back(pipe::peer_address_property, std::move(host));
+    if (const std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
+        peer->properties.add(pipe::peer_address_property, host);
         peer->port = transport::peer_port(stream_->descriptor());
     }
+    peer->properties.shrink();
     end_->push_control(peer.get());
     peer.release();
 }
@@ -597,7 +598,7 @@ bool session::write_prefix() {
 
 void session::drop_prefix() noexcept {
     wipe(prefix_); // There may be a password in it.
-    prefix_.clear();
+    prefix_ = {};
     prefix_sent_bytes_ = 0;
 }
 

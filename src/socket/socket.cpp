@@ -229,9 +229,9 @@ std::string socket::endpoint_of(peer& asked) const {
     if (info == nullptr || info->port == 0) {
         return {};
     }
-    const std::string* const host = info->find(pipe::peer_address_property);
-    const bool is_v6 = host->find(':') != std::string::npos;
-    return "tcp://" + (is_v6 ? "[" + *host + "]" : *host) + ":" + std::to_string(info->port);
+    const std::string host{info->properties.find(pipe::peer_address_property).value_or("")};
+    const bool is_v6 = host.find(':') != std::string::npos;
+    return "tcp://" + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(info->port);
 }
 
 result<std::vector<socket::peer_state>> socket::peers() {
