@@ -4,6 +4,7 @@
 #include "base/fence.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
+#include "runtime/readiness.hpp"
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
@@ -76,7 +77,9 @@ result<std::unique_ptr<io_thread>> io_thread::make() {
 
 io_thread::io_thread()
     : work_(context_.get_executor()), mailbox_(new posting_mailbox(context_)),
-      scratch_(new std::byte[limits::scratch_bytes]) {}
+      scratch_(new std::byte[limits::scratch_bytes]) {
+    readiness::of(context_); // Now, so that what the system refuses is known now.
+}
 
 io_thread::~io_thread() {
     join();

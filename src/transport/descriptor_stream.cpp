@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/descriptor_stream.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include "runtime/readiness.hpp"
+
+#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <new>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace zlink::transport {
 
 namespace {
-
-/// With the executor's own type, which takes a fraction of the memory of any other.
-using stream_descriptor =
-    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type>;
 
 io_outcome failure() noexcept {
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
@@ -23,17 +21,34 @@ io_outcome failure() noexcept {
     return {io_outcome::status::failed, 0, errno};
 }
 
-class descriptor_stream final : public stream {
+/// Whether there may be more to move where `moved` octets just were.
+bool is_unexhausted(ssize_t moved, std::span<const iovec> parts) noexcept {
+    if (moved < 0) {
+        return errno != EAGAIN && errno != EWOULDBLOCK;
+    }
+    for (const iovec& each : parts) {
+        moved -= static_cast<ssize_t>(each.iov_len);
+    }
+    return moved >= 0;
+}
+
+/// Readiness is told when it changes. What was told while nobody waited, or not used up, is asked
+/// for again by the next wait.
+class descriptor_stream final : public stream, private runtime::watched {
 public:
-    descriptor_stream(boost::asio::io_context& reactor, int descriptor,
-                      boost::system::error_code& refused)
-        : socket_(reactor) {
-        socket_.assign(descriptor, refused);
+    descriptor_stream(runtime::readiness& watch, int descriptor) noexcept
+        : watch_(watch), descriptor_(descriptor) {}
+    ~descriptor_stream() override { close(); }
+
+    /// @return Whether the system allows it.
+    bool open() noexcept {
+        is_watched_ = watch_.add(descriptor_, *this);
+        return is_watched_;
     }
 
     io_outcome try_read(std::span<const iovec> room) noexcept override {
-        const ssize_t got =
-            ::readv(socket_.native_handle(), room.data(), static_cast<int>(room.size()));
+        const ssize_t got = ::readv(descriptor_, room.data(), static_cast<int>(room.size()));
+        may_read_ = is_unexhausted(got, room);
         if (got > 0) {
             return {io_outcome::status::moved, static_cast<std::size_t>(got)};
         }
@@ -44,72 +59,88 @@ public:
         msghdr message{};
         message.msg_iov = const_cast<iovec*>(octets.data());
         message.msg_iovlen = octets.size();
-        const ssize_t put = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL);
+        const ssize_t put = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+        may_write_ = is_unexhausted(put, octets);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
     }
 
     void wait_readable(stream_user& user) override {
-        if (waits_to_read_) {
+        if (reader_) {
             return;
         }
-        waits_to_read_ = true;
-        socket_.async_wait(
-            stream_descriptor::wait_read,
-            [this, self = stream_ptr(this),
-             told = boost::intrusive_ptr<stream_user>(&user)](const boost::system::error_code&) {
-                waits_to_read_ = false;
-                if (socket_.is_open()) {
-                    told->on_readable();
-                }
-            });
+        reader_.reset(&user);
+        if (may_read_) {
+            watch_.look_again(descriptor_, *this, events_);
+        }
     }
 
     void wait_writable(stream_user& user) override {
-        if (waits_to_write_) {
+        if (writer_) {
             return;
         }
-        waits_to_write_ = true;
-        socket_.async_wait(
-            stream_descriptor::wait_write,
-            [this, self = stream_ptr(this),
-             told = boost::intrusive_ptr<stream_user>(&user)](const boost::system::error_code&) {
-                waits_to_write_ = false;
-                if (socket_.is_open()) {
-                    told->on_writable();
-                }
-            });
+        writer_.reset(&user);
+        // Watched for writing only once somebody wants that: a unix socket is ready again and
+        // again.
+        if (may_write_ || (events_ & EPOLLOUT) == 0) {
+            events_ |= EPOLLOUT;
+            watch_.look_again(descriptor_, *this, events_);
+        }
     }
 
     void close() noexcept override {
-        boost::system::error_code ignored;
-        socket_.close(ignored);
+        const int closed = std::exchange(descriptor_, -1);
+        if (closed < 0) {
+            return;
+        }
+        if (is_watched_) {
+            watch_.remove(closed, *this);
+        }
+        ::close(closed);
+        reader_.reset();
+        writer_.reset();
     }
 
-    int descriptor() const noexcept override {
-        return const_cast<stream_descriptor&>(socket_).native_handle();
-    }
+    int descriptor() const noexcept override { return descriptor_; }
 
 private:
-    stream_descriptor socket_;
-    bool waits_to_read_ = false;
-    bool waits_to_write_ = false;
+    void on_ready(std::uint32_t events) noexcept override {
+        const stream_ptr keep{this};
+        const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;
+        may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
+        may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
+        if (may_read_ && reader_) {
+            const auto told = std::exchange(reader_, nullptr);
+            told->on_readable();
+        }
+        if (may_write_ && writer_) {
+            const auto told = std::exchange(writer_, nullptr);
+            told->on_writable();
+        }
+    }
+
+    runtime::readiness& watch_;
+    boost::intrusive_ptr<stream_user> reader_; ///< Who waits to read.
+    boost::intrusive_ptr<stream_user> writer_; ///< Who waits to write.
+    std::uint32_t events_ = EPOLLIN;           ///< What is watched for.
+    int descriptor_;
+    bool is_watched_ = false;
+    bool may_read_ = false;  ///< Was ready, and has not been found to be no longer.
+    bool may_write_ = false; ///< Likewise.
 };
 
 } // namespace
 
 stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descriptor) noexcept {
-    boost::system::error_code refused;
-    stream_ptr made;
     try {
-        made.reset(new descriptor_stream(reactor, descriptor, refused));
+        boost::intrusive_ptr<descriptor_stream> made{
+            new descriptor_stream(runtime::readiness::of(reactor), descriptor)};
+        return made->open() ? stream_ptr(std::move(made)) : nullptr;
     } catch (const std::bad_alloc&) {
+    } catch (const boost::system::system_error&) {
     }
-    if (made == nullptr || refused) {
-        ::close(descriptor);
-        return nullptr;
-    }
-    return made;
+    ::close(descriptor);
+    return nullptr;
 }
 
 } // namespace zlink::transport

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "runtime/readiness.hpp"
+
+#include <boost/system/system_error.hpp>
+#include <cerrno>
+
+namespace zlink::runtime {
+
+namespace {
+
+int open_set() {
+    const int opened = ::epoll_create1(EPOLL_CLOEXEC);
+    if (opened < 0) {
+        throw boost::system::system_error(errno, boost::system::system_category());
+    }
+    return opened;
+}
+
+epoll_event event_for(watched& who, std::uint32_t events) noexcept {
+    epoll_event made{};
+    made.events = events | EPOLLET;
+    made.data.ptr = &who;
+    return made;
+}
+
+} // namespace
+
+readiness::readiness(boost::asio::execution_context& reactor)
+    : service(reactor),
+      set_(static_cast<boost::asio::io_context&>(reactor).get_executor(), open_set()) {}
+
+void readiness::shutdown() {
+    boost::system::error_code ignored;
+    set_.close(ignored);
+}
+
+bool readiness::add(int descriptor, watched& who) noexcept {
+    epoll_event wanted = event_for(who, EPOLLIN);
+    if (::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, descriptor, &wanted) != 0) {
+        return false;
+    }
+    ++watched_count_;
+    if (!waits_) {
+        wait();
+    }
+    return true;
+}
+
+void readiness::look_again(int descriptor, watched& who, std::uint32_t events) noexcept {
+    epoll_event wanted = event_for(who, events);
+    ::epoll_ctl(set_.native_handle(), EPOLL_CTL_MOD, descriptor, &wanted);
+}
+
+void readiness::remove(int descriptor, watched& who) noexcept {
+    if (!set_.is_open()) {
+        return; // The reactor is being destroyed.
+    }
+    ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
+    for (std::size_t index = 0; index < batch_count_; ++index) {
+        if (batch_[index].data.ptr == &who) {
+            batch_[index].data.ptr = nullptr;
+        }
+    }
+    if (--watched_count_ == 0 && waits_) {
+        boost::system::error_code ignored;
+        set_.cancel(ignored);
+    }
+}
+
+void readiness::wait() {
+    waits_ = true;
+    set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
+        waits_ = false;
+        if (set_.is_open()) {
+            dispatch();
+        }
+    });
+}
+
+void readiness::dispatch() noexcept {
+    const int count = ::epoll_wait(set_.native_handle(), batch_.data(), batch_max, 0);
+    batch_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+    for (std::size_t index = 0; index < batch_count_; ++index) {
+        if (auto* const each = static_cast<watched*>(batch_[index].data.ptr)) {
+            each->on_ready(batch_[index].events);
+        }
+    }
+    batch_count_ = 0;
+    if (watched_count_ != 0 && !waits_) {
+        wait(); // Which looks whether there is more.
+    }
+}
+
+} // namespace zlink::runtime

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <array>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <sys/epoll.h>
+
+namespace zlink::runtime {
+
+/// A connection whose descriptor `readiness` watches.
+class watched {
+public:
+    /// @param events  As epoll_wait(2) gives them, edge-triggered. May destroy this.
+    virtual void on_ready(std::uint32_t events) noexcept = 0;
+
+protected:
+    ~watched() = default;
+};
+
+/// Tells connections when they may be read and written: an epoll(7) descriptor of its own, which
+/// the reactor watches. A connection costs no memory here and waiting for it no allocation, where
+/// those of the reactor's own descriptors take several hundred octets each.
+///
+/// There is one for each reactor; it counts as the reactor's work while a descriptor is watched.
+///
+/// @threads The reactor's.
+class readiness final : public boost::asio::execution_context::service {
+public:
+    using key_type = readiness;
+    static inline boost::asio::execution_context::id id;
+
+    /// Of a reactor.
+    /// @throws boost::system::system_error  The first time: the system refuses a descriptor.
+    static readiness& of(boost::asio::io_context& reactor) {
+        return boost::asio::use_service<readiness>(reactor);
+    }
+
+    explicit readiness(boost::asio::execution_context& reactor);
+
+    /// Watches `descriptor` from now on, for reading.
+    /// @param who  Told of what is ready now, and of each change for the better.
+    /// @return Whether the system allows it.
+    bool add(int descriptor, watched& who) noexcept;
+
+    /// Tells what is ready of a descriptor, if anything is.
+    /// @param events  EPOLLIN, EPOLLOUT: what to watch it for from now on.
+    void look_again(int descriptor, watched& who, std::uint32_t events) noexcept;
+
+    /// Watches it no more. Nothing is told from now on.
+    void remove(int descriptor, watched& who) noexcept;
+
+private:
+    static constexpr std::size_t batch_max = 64;
+
+    void shutdown() override;
+    void wait();
+    void dispatch() noexcept;
+
+    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
+    std::array<epoll_event, batch_max> batch_;
+    std::size_t batch_count_ = 0;
+    std::size_t watched_count_ = 0;
+    bool waits_ = false;
+};
+
+} // namespace zlink::runtime
