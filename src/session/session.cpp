@@ -598,7 +598,7 @@ bool session::write_prefix() {
 
 void session::drop_prefix() noexcept {
     wipe(prefix_); // There may be a password in it.
-    prefix_ = {};
+    std::vector<std::byte>{}.swap(prefix_);
     prefix_sent_bytes_ = 0;
 }
 
