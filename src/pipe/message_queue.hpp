@@ -441,23 +441,23 @@ private:
         marked_limit_ = taken_bytes + bytes_max_;
     }
 
-    rope_type rope_;
+    [[no_unique_address]] rope_type rope_;
 
-    // The writer's.
-    alignas(limits::cache_line_bytes) std::uint64_t pushed_count_ = 0;
+    // The writer's, on the line of the rope that each message dirties anyhow.
+    std::uint64_t pushed_count_ = 0;
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
-    std::uint64_t messages_max_ = 0;
-    std::uint64_t bytes_max_ = 0;
     bool conflates_ = false;
     std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: no other memory hangs on it.
 
-    // The marks, each written by both sides but rarely.
+    // The marks, each written by both sides but rarely, and what the writer seldom needs.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;
+    std::uint64_t messages_max_ = 0;
+    std::uint64_t bytes_max_ = 0;
 
     // Written by the reader, read by the writer when it is out of credit.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> taken_count_{0};
@@ -471,5 +471,6 @@ private:
 };
 
 using message_queue = basic_message_queue<real_platform>;
+static_assert(sizeof(message_queue) == 5 * limits::cache_line_bytes);
 
 } // namespace zlink::pipe

@@ -355,6 +355,12 @@ private:
     template<class T>
     using atomic = typename Platform::template atomic<T>;
 
+    // The consumer's.
+    alignas(limits::cache_line_bytes) chunk* head_;
+    std::uint64_t head_offset_ = 0; ///< In head_.
+    std::uint64_t released_ = 0;
+    chunk stub_;
+
     // The producer's.
     alignas(limits::cache_line_bytes) chunk* tail_;
     std::uint64_t write_offset_ = 0;  ///< In tail_.
@@ -365,16 +371,11 @@ private:
     std::uint64_t marked_ = 0;
     std::size_t segment_bytes_ = limits::segment_bytes_min;
 
-    // Written by the producer, read by the consumer.
+    // Written by the producer, read by the consumer. Last: message_queue puts what it writes at the
+    // same time on the rest of this line.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> published_{0};
     atomic<std::uint64_t> published_count_{0}; ///< For message_queue, which the same stores dirty.
     atomic<chunk*> spare_{nullptr};
-
-    // The consumer's.
-    alignas(limits::cache_line_bytes) chunk* head_;
-    std::uint64_t head_offset_ = 0; ///< In head_.
-    std::uint64_t released_ = 0;
-    chunk stub_;
 };
 
 using rope = basic_rope<real_platform>;
