@@ -41,8 +41,8 @@ void router::on_detached(peer& removed) {
         sending_ = nullptr;
         ++undeliverable_count_;
     }
-    const auto found = peers_by_id_.find(removed.routing_id);
-    if (found != peers_by_id_.end() && found->second == &removed) {
+    const auto found = peers_by_id_.find(std::string_view{removed.routing_id});
+    if (found != peers_by_id_.end() && *found == &removed) {
         peers_by_id_.erase(found);
     }
 }
@@ -68,22 +68,25 @@ void router::identify(peer& added) {
     if (id.empty()) {
         do {
             id = make_routing_id();
-        } while (peers_by_id_.contains(id));
+        } while (peers_by_id_.contains(std::string_view{id}));
     }
-    const auto [place, is_new] = peers_by_id_.try_emplace(id, &added);
-    if (!is_new && place->second != &added) {
-        peer& before = *place->second;
+    const auto found = peers_by_id_.find(std::string_view{id});
+    if (found != peers_by_id_.end() && *found != &added) {
+        peer& before = **found;
         if (!before.is_closed_by_peer()) {
             // As in libzmq, who has no name is neither read nor written to.
             if (!options_.router_handover) {
                 queue_.detach(added);
                 return;
             }
+        }
+        peers_by_id_.erase(found);
+        if (!before.is_closed_by_peer()) {
             silence(before);
         }
-        place->second = &added;
     }
     added.routing_id = std::move(id);
+    peers_by_id_.insert(&added);
 }
 
 /// Takes the name away from a peer whose name another one has now. A message that is being passed
@@ -145,7 +148,7 @@ void router::send_raw(outgoing& source) {
 
 /// Ends the connection to `target`. What was sent there still goes out.
 void router::dismiss(peer& target) {
-    peers_by_id_.erase(target.routing_id);
+    peers_by_id_.erase(&target);
     silence(target);
     target.end().dismiss_other();
 }
@@ -158,14 +161,14 @@ result<void> router::choose(const outgoing& routing_id) {
         return {}; // A message without content goes nowhere.
     }
     const auto found = peers_by_id_.find(text_of(routing_id));
-    if (found == peers_by_id_.end() || found->second->is_closed_by_peer()) {
+    if (found == peers_by_id_.end() || (*found)->is_closed_by_peer()) {
         if (options_.router_mandatory) {
             return errc::host_unreachable;
         }
         ++undeliverable_count_;
         return {};
     }
-    peer& target = *found->second;
+    peer& target = **found;
     if (!target.has_credit()) {
         if (options_.router_mandatory) {
             target.mark_writer_asleep();
@@ -213,7 +216,7 @@ bool router::can_send() {
     if (is_sending_ || !options_.router_mandatory || options_.type == socket_type::stream) {
         return true;
     }
-    for (const auto& [id, each] : peers_by_id_) {
+    for (peer* const each : peers_by_id_) {
         if (each->has_credit()) {
             return true;
         }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace zlink::socket {
 
@@ -41,10 +41,22 @@ public:
     void took(peer& from, bool more) noexcept { queue_.took(from, more); }
 
 private:
-    struct text_hash {
+    /// Peers by their routing ids, which do not change while they are here.
+    struct id_hash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view text) const noexcept {
-            return std::hash<std::string_view>{}(text);
+        std::size_t operator()(std::string_view id) const noexcept {
+            return std::hash<std::string_view>{}(id);
+        }
+        std::size_t operator()(const peer* named) const noexcept {
+            return (*this)(named->routing_id);
+        }
+    };
+    struct same_id {
+        using is_transparent = void;
+        static std::string_view id_of(std::string_view id) noexcept { return id; }
+        static std::string_view id_of(const peer* named) noexcept { return named->routing_id; }
+        bool operator()(const auto& one, const auto& other) const noexcept {
+            return id_of(one) == id_of(other);
         }
     };
 
@@ -57,7 +69,7 @@ private:
 
     const socket_options& options_;
     fair_queue queue_;
-    std::unordered_map<std::string, peer*, text_hash, std::equal_to<>> peers_by_id_;
+    std::unordered_set<peer*, id_hash, same_id> peers_by_id_;
     std::uint32_t next_id_;
     std::uint64_t undeliverable_count_ = 0;
     peer* receiving_ = nullptr; ///< Its routing id was received, its message was not.
