@@ -193,9 +193,7 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
     pending_.body = pipe::make_block(std::min(head.body_bytes, trusted));
     pending_.body_bytes = head.body_bytes;
     pending_.filled = body_there;
-    pending_.header_bytes = head.header_bytes;
     pending_.more = head.more();
-    std::memcpy(pending_.header, frame, head.header_bytes);
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
 
@@ -225,9 +223,10 @@ void inbound::finish_pending_if_whole() {
     if (pending_.filled != pending_.body_bytes) {
         return;
     }
-    auto& rope = queue_.rope();
-    rope.append_external(pending_.header, pending_.header_bytes, pending_.body,
-                         pending_.body_bytes);
+    std::byte header[wire::zmtp::header_bytes_max];
+    const std::size_t header_bytes = wire::zmtp::write_header(
+        header, pending_.body_bytes, pending_.more ? wire::zmtp::flag_more : 0);
+    queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
     pending_.body = nullptr;
     proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
     finish_external(pending_.more);

@@ -112,8 +112,6 @@ private:
         pipe::block* body = nullptr;
         std::uint64_t body_bytes = 0;
         std::uint64_t filled = 0;
-        std::byte header[wire::zmtp::header_bytes_max];
-        std::uint8_t header_bytes = 0;
         bool more = false;
     };
 

@@ -64,6 +64,10 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
                    transport::dialer_ptr by, pipe::end_ptr end) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialer_ = std::move(by);
+    const socket_options& chosen = made->options();
+    made->backoff_ =
+        std::make_unique<runtime::backoff>(milliseconds(std::max(chosen.reconnect_interval, 0)),
+                                           milliseconds(chosen.reconnect_interval_max));
     thread.post([made] {
         made->become_resident();
         made->dial_now();
@@ -97,9 +101,7 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
 
 session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                  pipe::end_ptr end)
-    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
-      backoff_(milliseconds(std::max(options().reconnect_interval, 0)),
-               milliseconds(options().reconnect_interval_max)) {
+    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
     thread_.load.fetch_add(1, std::memory_order_relaxed);
     if (end_) {
         end_->set_home(thread_.mailbox(), this);
@@ -174,7 +176,7 @@ void session::dial_later(errc reason) {
         return finish();
     }
     const milliseconds wait_min = is_shortage(reason) ? limits::shortage_pause : 0ms;
-    const milliseconds wait = std::max(backoff_.next(random_number()), wait_min);
+    const milliseconds wait = std::max(backoff_->next(random_number()), wait_min);
     tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()));
     start_timer(timer_, wait, &session::on_next_attempt);
 }
@@ -287,7 +289,9 @@ void session::on_zap_handler_gone() noexcept {
 
 void session::enter_traffic(std::span<const std::byte> rest) {
     timer_.stop();
-    backoff_.reset();
+    if (backoff_) {
+        backoff_->reset();
+    }
     const bool is_reconnect = end_ && awaits_subscriptions_;
     if (!end_ && !make_pipe()) {
         return finish();
@@ -341,7 +345,7 @@ void session::adopt_terms(handshake& agreed) {
 
 void session::adopt_raw_peer() {
     input_ = std::make_unique<raw_input>();
-    raw_output_.emplace();
+    raw_output_ = std::make_unique<raw_output>();
     announce_peer(std::unique_ptr<pipe::peer_info>(new pipe::peer_info));
 }
 

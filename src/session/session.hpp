@@ -218,15 +218,15 @@ private:
     std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     transport::dialer_ptr dialer_;              ///< Null if the connection came in.
-    runtime::backoff backoff_;
-    runtime::one_shot timer_;        ///< Handshake, connect timeout or next attempt.
-    runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
+    std::unique_ptr<runtime::backoff> backoff_; ///< Where there is a dialer.
+    runtime::one_shot timer_;                   ///< Handshake, connect timeout or next attempt.
+    runtime::one_shot linger_timer_;            ///< Runs once the socket is closed.
 
     std::vector<std::byte> prefix_; ///< To be written before the next frame.
     std::size_t prefix_sent_bytes_ = 0;
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
     std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
-    std::optional<raw_output> raw_output_;     ///< Where the peer is raw.
+    std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
 
     session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t {
