@@ -227,6 +227,14 @@ public:
 
     /// The frame at the front. Needs has_frame().
     frame front() noexcept {
+        frame found;
+        front(found);
+        return found;
+    }
+
+    /// The same into `found`, member by member: a frame that is copied as a whole right after its
+    /// members were stored waits for the stores.
+    ZLINK_HOT void front(frame& found) noexcept {
         if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
             rope_type::settle(place_);
             rope_.release_to(place_);
@@ -235,18 +243,26 @@ public:
         std::byte* const begin = at.data() + place_.offset;
         prefetch_to_read(begin + limits::read_prefetch_bytes);
         if (at.what >= chunk::kind::control) [[unlikely]] {
-            return at.what == chunk::kind::newest ? front_newest()
-                                                  : frame{nullptr, 0, 1, 0, &at.payload, true};
+            found = at.what == chunk::kind::newest ? front_newest()
+                                                   : frame{nullptr, 0, 1, 0, &at.payload, true};
+            return;
         }
         const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(begin);
         const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
+        found.body_bytes = head.body_bytes;
+        found.wire_bytes = wire_bytes;
+        found.flags = head.flags;
+        found.control = false;
         if (at.what == chunk::kind::external) [[unlikely]] {
             if (visible_ - place_.position > wire_bytes) {
                 prefetch_to_read(at.next); // Rope's invariant 4.
             }
-            return {at.payload->data, head.body_bytes, wire_bytes, head.flags, &at.payload, false};
+            found.body = at.payload->data;
+            found.reference = &at.payload;
+        } else {
+            found.body = begin + head.header_bytes;
+            found.reference = nullptr;
         }
-        return {begin + head.header_bytes, head.body_bytes, wire_bytes, head.flags, nullptr, false};
     }
 
     /// What take_at_once() says if it took nothing.

@@ -134,7 +134,7 @@ public:
     /// Looks at the frame at the front, if there is one.
     ZLINK_HOT bool peek(pipe::frame& front) {
         while (end_->in.has_frame()) {
-            front = end_->in.front();
+            end_->in.front(front);
             if (!front.control) [[likely]] {
                 return true;
             }
