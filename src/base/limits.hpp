@@ -100,8 +100,17 @@ constexpr std::size_t pending_bytes_max = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t monitor_events_max = 1000;
 constexpr int monitor_messages_max = 1000;
 
-/// Messages, or octets in an I/O thread, that make a batch of a stream (stream_pace.hpp).
-constexpr std::uint32_t stream_batch_min = 32;
-constexpr std::size_t stream_batch_bytes_min = 4096;
+/// How long who has moved a batch looks for the next one before it sleeps (stream_pace.hpp): in
+/// messages on the application's side, in octets on an I/O thread, whose looks take longer.
+constexpr std::uint32_t batch_messages_min = 32;
+constexpr std::uint32_t batch_messages_per_look = 8;
+constexpr std::uint32_t message_looks_max = 128;
+constexpr std::uint32_t batch_bytes_min = 4096;
+constexpr std::uint32_t batch_bytes_per_look = 2048;
+constexpr std::uint32_t byte_looks_max = 64;
+
+/// Sessions that an I/O thread looks at again and again like that; with more there is always one
+/// that has something.
+constexpr std::size_t looked_at_max = 8;
 
 } // namespace zlink::limits

@@ -1,37 +1,51 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
-
+#include <algorithm>
 #include <cstdint>
 #include <sched.h>
 
 namespace zlink {
 
-/// Lets a stream flow in large batches where its threads share processors: who has moved a whole
-/// batch and finds nothing more to do gives way once before it goes to sleep, so that the other
-/// side can prepare the next batch instead of waking it up for one message. Where nobody waits for
-/// the processor, and for single messages, that changes nothing.
+/// Lets a stream flow in large batches: who has moved a whole batch and finds nothing more to do
+/// gives way and looks again, about as long as moving the batch took, before it goes to sleep.
+/// Where the threads of the stream share a processor, the other side prepares the next batch
+/// meanwhile instead of waking this one up for one message. Where they do not, the next batch comes
+/// while this one looks, and neither side pays for a wake-up. Single messages change nothing.
 ///
 /// @threads One at a time.
 class stream_pace {
 public:
-    /// One more message was moved.
-    void count() noexcept { ++moved_count_; }
+    /// In messages, octets or whatever else is counted.
+    struct steps {
+        std::uint32_t batch_min; ///< What makes a batch.
+        std::uint32_t per_look;  ///< For so much of a batch there is one more look.
+        std::uint32_t looks_max;
+    };
 
-    /// Gives way if a batch was moved since the last time.
-    /// @return Whether it did, and it is worth looking again.
+    explicit stream_pace(const steps& chosen) noexcept : steps_(chosen) {}
+
+    /// So much more was moved.
+    void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
+
+    /// Gives way once, if it is worth looking again after that.
     bool lets_others_run() noexcept {
-        if (moved_count_ < limits::stream_batch_min) {
+        if (moved_ >= steps_.batch_min) {
+            looks_left_ = std::min(1 + moved_ / steps_.per_look, steps_.looks_max);
+        }
+        moved_ = 0;
+        if (looks_left_ == 0) {
             return false;
         }
-        moved_count_ = 0;
+        --looks_left_;
         sched_yield();
         return true;
     }
 
 private:
-    std::uint32_t moved_count_ = 0;
+    steps steps_;
+    std::uint32_t moved_ = 0;
+    std::uint32_t looks_left_ = 0;
 };
 
 } // namespace zlink

@@ -49,8 +49,7 @@ private:
     void wait_for_frame(std::size_t index) {
         while (!queue_.has_frame()) {
             exploration::forget(1000 + index);
-            queue_.mark_reader_asleep();
-            if (play_.reader_fences) {
+            if (queue_.mark_reader_asleep() && play_.reader_fences) {
                 explored_platform::fence::heavy();
             }
             if (play_.reader_looks_again && queue_.missed_something() &&
@@ -109,6 +108,21 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{message, control, message}, one_octet});
     }
 
+    TEST_CASE("interleavings: full fences on both sides stand for the heavy one") {
+        check_all({.acts = {message, message, message}, .writer_has_batches = true});
+        check_all({.acts = {message, message, message},
+                   .allowed = one_message,
+                   .writer_has_batches = true,
+                   .reader_has_batches = true});
+        check_all({.acts = {message, message},
+                   .allowed = one_octet,
+                   .writer_has_batches = false,
+                   .reader_has_batches = true});
+        check_all({.acts = {message, trim, message},
+                   .writer_has_batches = true,
+                   .reader_has_batches = true});
+    }
+
     TEST_CASE("interleavings: a message of several parts is never seen in part") {
         check_all({{two_parts, message, two_parts}});
         check_all({{two_parts, two_parts}, one_message});
@@ -161,6 +175,15 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         CHECK(failure_of(
                   {.acts = {message, message}, .allowed = one_message, .writer_fences = false}) ==
               "every thread sleeps");
+    }
+
+    TEST_CASE("interleavings: without a full fence a wake-up is lost") {
+        const exploration::rules no_full_fence{.full_fence_works = false};
+        CHECK(failure_of({.acts = {message, message}, .writer_has_batches = true}, no_full_fence) ==
+              "every thread sleeps");
+        CHECK(failure_of(
+                  {.acts = {message, message}, .allowed = one_message, .reader_has_batches = true},
+                  no_full_fence) == "every thread sleeps");
     }
 
     TEST_CASE("interleavings: without a light fence a wake-up is lost") {

@@ -53,10 +53,12 @@ struct queue_limits {
 /// The writer may have messages_max messages or bytes_max octets under way. The reader returns
 /// credit when it has used up what it saw published, or half of messages_max.
 ///
-/// A side that finds nothing to do marks itself asleep. The mark counts only after a heavy fence:
-/// until the fence and another look, a wake-up may have been missed. The other side, after it
-/// published or returned credit, looks at the mark and takes it; who takes it owes the sleeper a
-/// wake-up, once.
+/// A side that finds nothing to do marks itself asleep. The mark counts only after a fence: until
+/// the fence and another look, a wake-up may have been missed. The other side, after it published
+/// or returned credit, looks at the mark and takes it; who takes it owes the sleeper a wake-up,
+/// once. Where the other side does so for each message, it passes a light fence and the sleeper the
+/// heavy one. Where it does so for batches, both pass a full fence (fence_publications(),
+/// fence_credit()), which the mark includes.
 ///
 /// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
 /// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
@@ -89,6 +91,13 @@ public:
         update_credit();
     }
     bool conflates() const noexcept { return conflates_; }
+
+    /// The writer publishes whole batches, so each publication may cost a full fence. Before the
+    /// other side exists.
+    void fence_publications() noexcept { fences_publications_ = true; }
+
+    /// The same of the reader and the credit that it returns.
+    void fence_credit() noexcept { fences_credit_ = true; }
 
     /// Adds what the reader allows to what the writer does, as inproc does with both sides'
     /// high-water marks. Only for the reader, or before the other side exists.
@@ -197,9 +206,13 @@ public:
 
     bool has_unfinished() const noexcept { return rope_.written() != rope_.marked(); }
 
-    void mark_writer_asleep() noexcept { writer_asleep_.store(1, std::memory_order_relaxed); }
+    /// @return Whether the mark counts only after the heavy fence.
+    bool mark_writer_asleep() noexcept {
+        writer_asleep_.store(1, std::memory_order_relaxed);
+        return !passes_full_fence(fences_credit_);
+    }
 
-    /// Takes the mark back after the heavy fence.
+    /// Takes the mark back after the fence.
     /// @return Whether it was still there; otherwise a wake-up is on its way.
     bool unmark_writer() noexcept { return take_mark(writer_asleep_); }
 
@@ -326,6 +339,15 @@ public:
         return return_credit();
     }
 
+    /// Returns credit for messages that the reader will take soon, but not for their octets.
+    /// @param message_count  Of all messages so far: those taken, and these.
+    /// @return Whether the caller must wake the writer.
+    [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {
+        taken_count_.store(message_count, std::memory_order_release);
+        pass_fence(fences_credit_);
+        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+    }
+
     /// Where the reader goes on. Its position changes only by what the reader does; the rest also
     /// by trim(), while the reader is marked asleep.
     const cursor& place() const noexcept { return place_; }
@@ -372,14 +394,18 @@ public:
                 now.position - taken_bytes};
     }
 
-    void mark_reader_asleep() noexcept { reader_asleep_.store(1, std::memory_order_release); }
+    /// @return Whether the mark counts only after the heavy fence.
+    bool mark_reader_asleep() noexcept {
+        reader_asleep_.store(1, std::memory_order_release);
+        return !passes_full_fence(fences_publications_);
+    }
 
-    /// Takes the mark back after the heavy fence.
+    /// Takes the mark back after the fence.
     /// @return Whether it was still there; otherwise a wake-up is on its way.
     bool unmark_reader() noexcept { return take_mark(reader_asleep_); }
 
     /// Whether something was published that the reader has not looked at. Only for a reader that
-    /// marked itself asleep and passed the heavy fence.
+    /// marked itself asleep and passed the fence.
     bool missed_something() const noexcept { return rope_.published() != visible_; }
 
     /// Gives the memory of an empty queue back, if the reader sleeps. Only for the writer.
@@ -426,7 +452,7 @@ private:
     [[nodiscard]] bool publish(std::uint64_t count) noexcept {
         pushed_count_ += count;
         rope_.publish(pushed_count_);
-        Platform::fence::light();
+        pass_fence(fences_publications_);
         return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
     }
 
@@ -434,8 +460,22 @@ private:
         returned_count_ = popped_count_;
         taken_count_.store(popped_count_, std::memory_order_relaxed);
         taken_bytes_.store(place_.position, std::memory_order_release);
-        Platform::fence::light();
+        pass_fence(fences_credit_);
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+    }
+
+    /// The fence of the side that published or returned credit.
+    static void pass_fence(bool is_full) noexcept {
+        if (!passes_full_fence(is_full)) {
+            Platform::fence::light();
+        }
+    }
+
+    static bool passes_full_fence(bool is_full) noexcept {
+        if (is_full) {
+            Platform::fence::full();
+        }
+        return is_full;
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
@@ -464,6 +504,7 @@ private:
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
     bool conflates_ = false;
+    bool fences_publications_ = false;
     std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: no other memory hangs on it.
 
     // The marks, each written by both sides but rarely, and what the writer seldom needs.
@@ -484,6 +525,7 @@ private:
     std::uint64_t visible_ = 0;
     std::uint64_t popped_count_ = 0;
     std::uint64_t returned_count_ = 0;
+    bool fences_credit_ = false;
 };
 
 using message_queue = basic_message_queue<real_platform>;

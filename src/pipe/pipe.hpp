@@ -62,6 +62,14 @@ public:
         }
     }
 
+    /// This end is a session's, which publishes and returns credit for whole batches, and lets the
+    /// other end return credit for batches. Before the other end can see this one.
+    void works_in_batches() noexcept {
+        out.fence_publications();
+        out.fence_credit();
+        in.fence_credit();
+    }
+
     /// Puts this end into its own mailbox.
     /// @return Whether its owner will learn of it.
     /// @threads any

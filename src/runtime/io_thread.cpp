@@ -160,24 +160,27 @@ void io_thread::settle_later(tenant& who) {
 }
 
 void io_thread::settle() noexcept {
-    if (turn_bytes_ >= limits::stream_batch_bytes_min) {
-        sched_yield();
+    if (looks_again()) {
+        return post([this] { settle(); });
     }
-    turn_bytes_ = 0;
     settling_.swap(unsettled_);
     // A callback may forget another tenant, which leaves a null behind.
     bool any_marked = false;
+    bool needs_fence = false;
     for (std::size_t index = 0; index < settling_.size(); ++index) {
         if (tenant* const each = settling_[index]; each != nullptr) {
-            if (each->on_turn_over()) {
-                any_marked = true;
-            } else {
+            const tenant::sleep_mark found = each->on_turn_over();
+            any_marked |= found != tenant::sleep_mark::none;
+            needs_fence |= found == tenant::sleep_mark::behind_fence;
+            if (found == tenant::sleep_mark::none) {
                 settling_[index] = nullptr;
             }
         }
     }
     if (any_marked) {
-        asymmetric_fence::heavy();
+        if (needs_fence) {
+            asymmetric_fence::heavy();
+        }
         for (std::size_t index = 0; index < settling_.size(); ++index) {
             if (tenant* const each = settling_[index]; each != nullptr) {
                 each->on_settled();
@@ -185,6 +188,16 @@ void io_thread::settle() noexcept {
         }
     }
     settling_.clear();
+}
+
+/// Gives way if much was moved.
+/// @return Whether to look for news of the tenants and of descriptors again before they settle.
+bool io_thread::looks_again() noexcept {
+    if (!pace_.lets_others_run() || unsettled_.size() > limits::looked_at_max) {
+        return false;
+    }
+    return std::none_of(unsettled_.begin(), unsettled_.end(),
+                        [](tenant* each) { return each->has_news(); });
 }
 
 void io_thread::sweep_later(tenant& who) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/limits.hpp"
+#include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 
@@ -23,12 +24,22 @@ namespace zlink::runtime {
 /// Something that lives on an I/O thread and is called back by it. The thread's own.
 class tenant {
 public:
+    /// Whether a tenant marked itself asleep, and when the mark counts.
+    enum class sleep_mark : std::uint8_t {
+        none,
+        counts,       ///< Already.
+        behind_fence, ///< Counts after the heavy fence.
+    };
+
+    /// Whether there is something to do already, after settle_later() was called.
+    virtual bool has_news() noexcept = 0;
+
     /// The turn in which settle_later() was called is over. Whoever finds nothing more to do marks
     /// itself asleep now, not before: a mark that others see costs them a wake-up.
-    /// @return Whether it is marked, and on_settled() is to follow.
-    virtual bool on_turn_over() noexcept = 0;
+    /// @return Whether it is marked; if so on_settled() is to follow.
+    virtual sleep_mark on_turn_over() noexcept = 0;
 
-    /// The heavy fence has passed since on_turn_over(): marks of sleep count from now on.
+    /// The fence has passed since on_turn_over(): marks of sleep count from now on.
     virtual void on_settled() noexcept = 0;
 
     /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
@@ -117,7 +128,7 @@ public:
 
     /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
     /// the processor before anybody goes to sleep (stream_pace.hpp).
-    void count_moved(std::size_t bytes) noexcept { turn_bytes_ += bytes; }
+    void count_moved(std::size_t bytes) noexcept { pace_.count(static_cast<std::uint32_t>(bytes)); }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
@@ -138,6 +149,7 @@ private:
     class posting_mailbox;
 
     void settle() noexcept;
+    bool looks_again() noexcept;
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
@@ -149,7 +161,8 @@ private:
     std::vector<tenant*> unsettled_;
     std::vector<tenant*> settling_;
     std::vector<tenant*> warm_;
-    std::size_t turn_bytes_ = 0;
+    stream_pace pace_{
+        {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
     bool sweep_scheduled_ = false;
     std::thread thread_;
 };

@@ -81,16 +81,15 @@ result<void> inbound::scan() {
     std::size_t boundary = 0; // Behind the last message that was found.
     std::size_t gap = 0; // Octets of commands that were dropped: what follows moves up by them.
     std::uint64_t count = 0;
-    std::uint64_t credit = queue_.credit();
+    const bool has_credit = queue_.has_credit();
     const bool begins_inside = queue_.has_unfinished();
     bool begins_pending = false;
     frame_head head;
     errc failure{};
 
-    blocked_ = false;
     while (position + gap < raw_bytes_) {
         // Most frames are short and alone.
-        while (gap == 0 && credit != 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
+        while (gap == 0 && has_credit && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
                begin[position] == std::byte{0}) {
             const std::size_t frame_bytes =
                 wire::zmtp::header_bytes_min + std::to_integer<std::size_t>(begin[position + 1]);
@@ -100,13 +99,11 @@ result<void> inbound::scan() {
             position += frame_bytes;
             boundary = position;
             ++count;
-            --credit;
         }
         if (position + gap == raw_bytes_) {
             break;
         }
-        if (credit == 0) {
-            blocked_ = true;
+        if (!has_credit) {
             break;
         }
         std::byte* const frame = begin + position + gap;
@@ -150,7 +147,6 @@ result<void> inbound::scan() {
         if (!head.more()) {
             boundary = position;
             ++count;
-            --credit;
         }
     }
     if (gap != 0) [[unlikely]] {
@@ -167,6 +163,7 @@ result<void> inbound::scan() {
         rope.commit(position);
     }
     raw_bytes_ -= position;
+    blocked_ = !queue_.has_credit();
     if (failure != errc{}) {
         return failure;
     }
@@ -237,6 +234,7 @@ void inbound::finish_external(bool more) noexcept {
     if (!more) {
         queue_.rope().mark();
         wake_reader_ = queue_.finish_marked(1) || wake_reader_;
+        blocked_ = !queue_.has_credit();
     }
 }
 

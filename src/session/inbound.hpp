@@ -30,7 +30,11 @@ protected:
 };
 
 /// Fills the incoming queue of a pipe with what a peer sends: offers memory to read into, finds the
-/// frames, and publishes whole messages as far as there is credit.
+/// frames, and publishes whole messages.
+///
+/// Without credit nothing is read. What one read brought is published whole, however many messages
+/// it is: they have left the peer and the system already, and the next read waits until there is
+/// credit again. So besides the queue's limits there may be as much as prepare() offers.
 ///
 /// Octets are read straight into the queue's rope. While its segments are still small, what does
 /// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
@@ -90,7 +94,7 @@ public:
     /// @throws std::bad_alloc
     result<void> append(pipe::block* payload, std::uint64_t payload_bytes, bool more);
 
-    /// Whether frames wait for credit: call scan() when it came back, before reading on.
+    /// Whether there is no credit to read on: call scan() when it came back.
     bool is_blocked() const noexcept { return blocked_; }
 
     /// Looks on for frames in what was received already.

@@ -45,7 +45,16 @@ std::size_t outbound::gather(std::span<iovec> parts) noexcept {
         }
         place.offset += rest;
     }
+    gathered_all_ = place.position == visible;
     return count;
+}
+
+bool outbound::lend_credit() noexcept {
+    if (!gathered_all_ || lent_count_ > message_count_) {
+        return false;
+    }
+    lent_count_ = goal_.message_count;
+    return queue_.lend_credit(lent_count_);
 }
 
 bool outbound::advance(std::size_t bytes) noexcept {
@@ -107,7 +116,7 @@ void outbound::walk() noexcept {
 /// Lets go of the messages before boundary_.
 bool outbound::release() noexcept {
     queue_.rope().release_to(boundary_);
-    return queue_.return_credit(message_count_, boundary_);
+    return queue_.return_credit(std::max(message_count_, lent_count_), boundary_);
 }
 
 void outbound::on_woken() noexcept {

@@ -29,6 +29,12 @@ public:
     /// @return The number of parts filled in; 0 if there is nothing to write.
     std::size_t gather(std::span<iovec> parts) noexcept;
 
+    /// Returns credit for the messages that gather() described, before they are written, so that
+    /// the next batch can be made meanwhile. Only for one batch at a time: until it is written, no
+    /// other is lent.
+    /// @return Whether the writer of the queue must be woken.
+    [[nodiscard]] bool lend_credit() noexcept;
+
     /// Notes that the first `bytes` octets of what gather() described were written.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool advance(std::size_t bytes) noexcept;
@@ -92,7 +98,9 @@ private:
     rope::cursor walked_;                  ///< How far headers were looked at; not beyond sent_.
     rope::cursor boundary_;                ///< The last known end of a message.
     std::uint64_t message_count_ = 0;      ///< Messages before boundary_, or fewer (progress).
+    std::uint64_t lent_count_ = 0;         ///< Messages for which credit was returned.
     pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
+    bool gathered_all_ = false;            ///< gather() described all of it.
     std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
 };

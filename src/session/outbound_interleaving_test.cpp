@@ -103,6 +103,9 @@ private:
             }
             std::array<iovec, 4> parts;
             if (const std::size_t count = sender_.gather(parts); count != 0) {
+                if (play_.reader_lends_credit) {
+                    lend({parts.data(), count});
+                }
                 write({parts.data(), count});
             } else if (!sender_.is_empty()) {
                 take_control();
@@ -110,6 +113,22 @@ private:
                 sleep();
             }
         }
+    }
+
+    void lend(std::span<const iovec> parts) {
+        std::size_t bytes = 0;
+        for (const iovec& part : parts) {
+            bytes += part.iov_len;
+        }
+        count_taken(position_ + bytes);
+        wake_writer(sender_.lend_credit());
+    }
+
+    /// Counts the messages that end up to `position` as taken.
+    void count_taken(std::size_t position) {
+        const auto ends = std::upper_bound(message_ends_.begin(), message_ends_.end(), position);
+        taken_message_count_ = std::max(taken_message_count_,
+                                        static_cast<std::uint64_t>(ends - message_ends_.begin()));
     }
 
     void write(std::span<const iovec> parts) {
@@ -122,9 +141,7 @@ private:
             check(static_cast<const std::byte*>(part.iov_base), taken);
             bytes += taken;
         }
-        taken_message_count_ = static_cast<std::uint64_t>(
-            std::upper_bound(message_ends_.begin(), message_ends_.end(), position_) -
-            message_ends_.begin());
+        count_taken(position_);
         wake_writer(sender_.advance(bytes));
     }
 
@@ -151,8 +168,7 @@ private:
 
     void sleep() {
         wake_writer(sender_.return_credit());
-        queue_.mark_reader_asleep();
-        if (play_.reader_fences) {
+        if (queue_.mark_reader_asleep() && play_.reader_fences) {
             explored_platform::fence::heavy();
         }
         if (!play_.reader_looks_again || !sender_.has_work() || !queue_.unmark_reader()) {
@@ -200,6 +216,23 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings of a sending session: credit comes back for every message") {
         check_all({{message, message}, one_message});
+    }
+
+    TEST_CASE("interleavings of a sending session: credit is lent while messages are written") {
+        check_all({.acts = {message, message, message},
+                   .allowed = one_message,
+                   .reader_has_batches = true,
+                   .reader_lends_credit = true});
+        check_all({.acts = {message, message},
+                   .allowed = one_message,
+                   .reader_has_batches = true,
+                   .reader_lends_credit = true,
+                   .write_bytes_max = 200});
+        check_all({.acts = {message, message},
+                   .allowed = one_message,
+                   .reader_has_batches = true,
+                   .reader_lends_credit = true,
+                   .connection_bytes = 5});
     }
 
     TEST_CASE("interleavings of a sending session: control objects arrive between the messages") {

@@ -337,6 +337,39 @@ TEST_SUITE("session") {
         CHECK(!by.write()); // Nobody sleeps.
     }
 
+    TEST_CASE("outbound: lends credit for what is to be written, for one batch at a time") {
+        sender by{{.messages_max = 2}};
+        by.send("one");
+        by.send("two");
+        by.queue.mark_writer_asleep();
+        CHECK(!by.out.lend_credit()); // Nothing was gathered.
+        iovec parts[limits::gather_count_max];
+        CHECK(by.out.gather(parts) != 0);
+        CHECK(by.out.lend_credit());
+        CHECK(by.queue.credit() == 2);
+        by.send("three");
+        by.send("four");
+        CHECK(by.out.gather(parts) != 0);
+        CHECK(!by.out.lend_credit());
+        CHECK(!by.queue.has_credit());
+        (void)by.write(on_wire("one").size());
+        CHECK(!by.queue.has_credit());
+        (void)by.write();
+        CHECK(by.queue.credit() == 2);
+        CHECK(by.written == on_wire("one") + on_wire("two") + on_wire("three") + on_wire("four"));
+    }
+
+    TEST_CASE("outbound: lends no credit for what one write does not take") {
+        sender by{{.messages_max = 100}};
+        for (int count = 0; count < 100; ++count) {
+            by.send(pattern(8000));
+        }
+        iovec parts[limits::gather_count_max];
+        CHECK(by.out.gather(parts) != 0);
+        CHECK(!by.out.lend_credit());
+        CHECK(!by.queue.has_credit());
+    }
+
     TEST_CASE("outbound: returns credit on the way when much is under way") {
         sender by{{.messages_max = 100}};
         for (int count = 0; count < 100; ++count) {

@@ -385,6 +385,7 @@ bool session::make_pipe() {
         new pipe::pipe(limits_of(options().send_hwm), limits_of(options().recv_hwm))};
     end_ = pipe::end_ptr(made->second);
     end_->set_home(thread_.mailbox(), this);
+    end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
     made->first.conflate(options().conflates_sent(), options().conflates_received());
@@ -626,6 +627,9 @@ bool session::write_rope() {
     if (count == 0) {
         return write_after_rope();
     }
+    if (outbound_->lend_credit()) {
+        wake_writer();
+    }
     if (!prefix_.empty()) {
         // Only to the end of the frame: then the prefix has its turn.
         std::uint64_t rest = outbound_->frame_rest();
@@ -754,15 +758,21 @@ void session::tire_inbound() {
     }
 }
 
-bool session::on_turn_over() noexcept {
+bool session::has_news() noexcept {
+    return (out_rest_ == wakefulness::tired && outbound_->has_work()) ||
+           (end_ && in_rest_ == wakefulness::tired && end_->out.has_credit());
+}
+
+session::sleep_mark session::on_turn_over() noexcept {
     const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
-    guarded([this] {
+    bool needs_fence = false;
+    guarded([&] {
         if (out_rest_ == wakefulness::tired) {
             if (outbound_->has_work()) {
                 out_rest_ = wakefulness::awake;
                 write_some();
             } else {
-                end_->in.mark_reader_asleep();
+                needs_fence |= end_->in.mark_reader_asleep();
                 out_rest_ = wakefulness::asleep;
             }
         }
@@ -770,12 +780,15 @@ bool session::on_turn_over() noexcept {
             if (end_->out.credit() != 0) {
                 resume_inbound();
             } else {
-                end_->out.mark_writer_asleep();
+                needs_fence |= end_->out.mark_writer_asleep();
                 in_rest_ = wakefulness::asleep;
             }
         }
     });
-    return out_rest_ == wakefulness::asleep || in_rest_ == wakefulness::asleep;
+    if (out_rest_ != wakefulness::asleep && in_rest_ != wakefulness::asleep) {
+        return sleep_mark::none;
+    }
+    return needs_fence ? sleep_mark::behind_fence : sleep_mark::counts;
 }
 
 void session::on_settled() noexcept {

@@ -121,7 +121,8 @@ public:
 
     void on_readable() noexcept override;
     void on_writable() noexcept override;
-    bool on_turn_over() noexcept override;
+    bool has_news() noexcept override;
+    sleep_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     void on_origin_gone(std::uint64_t origin_id) noexcept override;

@@ -65,8 +65,9 @@ bool zap_client::read() {
                 return true;
             }
         }
-        end_->in.mark_reader_asleep();
-        asymmetric_fence::heavy();
+        if (end_->in.mark_reader_asleep()) {
+            asymmetric_fence::heavy();
+        }
     } while (end_->in.missed_something() && end_->in.unmark_reader());
     return false;
 }

@@ -53,6 +53,7 @@ public:
     }
 
     bool any_active() const noexcept { return active_count_ != 0; }
+    bool is_only_active() const noexcept { return active_count_ == 1; }
     peer& current() const noexcept { return *peers_[current_]; }
     void advance() noexcept {
         if (++current_ >= active_count_) {
@@ -73,6 +74,10 @@ private:
     std::size_t active_count_ = 0;
     std::size_t current_ = 0;
 };
+
+/// Of the parts by which sockets send and receive.
+inline constexpr stream_pace::steps message_steps{
+    limits::batch_messages_min, limits::batch_messages_per_look, limits::message_looks_max};
 
 /// Receives from all peers in turn, one message each.
 ///
@@ -198,7 +203,7 @@ private:
                 if (candidate.peek(front)) {
                     return &candidate;
                 }
-                if (!pace_.lets_others_run()) {
+                if (!peers_.is_only_active() || !pace_.lets_others_run()) {
                     put_to_rest(candidate);
                 }
             }
@@ -212,7 +217,7 @@ private:
             tired.report_drained();
             return;
         }
-        tired.mark_reader_asleep();
+        needs_fence_ |= tired.mark_reader_asleep();
         unsettled_.push_back(&tired);
     }
 
@@ -222,7 +227,9 @@ private:
         if (unsettled_.empty()) {
             return false;
         }
-        asymmetric_fence::heavy();
+        if (std::exchange(needs_fence_, false)) {
+            asymmetric_fence::heavy();
+        }
         for (peer* const each : unsettled_) {
             if (each->look_again_to_read()) {
                 peers_.activate(*each);
@@ -235,8 +242,9 @@ private:
     active_peers<&peer::recv_index> peers_;
     std::vector<peer*> unsettled_;
     unsigned unsettled_count_ = 0;
+    bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* receiving_ = nullptr;
-    stream_pace pace_;
+    stream_pace pace_{message_steps};
 };
 
 } // namespace zlink::socket

@@ -3,6 +3,7 @@
 
 #include "socket/fair_queue.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -65,11 +66,11 @@ public:
                 if (candidate.has_credit()) [[likely]] {
                     return &candidate;
                 }
-                if (pace_.lets_others_run()) {
+                if (peers_.is_only_active() && pace_.lets_others_run()) {
                     continue;
                 }
                 peers_.deactivate(candidate);
-                candidate.mark_writer_asleep();
+                needs_fence_ |= candidate.mark_writer_asleep();
                 unsettled_.push_back(&candidate);
             }
         } while (settle());
@@ -119,7 +120,9 @@ private:
         if (unsettled_.empty()) {
             return false;
         }
-        asymmetric_fence::heavy();
+        if (std::exchange(needs_fence_, false)) {
+            asymmetric_fence::heavy();
+        }
         for (peer* const each : unsettled_) {
             if (each->look_again_to_write()) {
                 peers_.activate(*each);
@@ -131,10 +134,11 @@ private:
 
     active_peers<&peer::send_index> peers_;
     std::vector<peer*> unsettled_;
+    bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
     std::uint64_t undeliverable_count_ = 0;
-    stream_pace pace_;
+    stream_pace pace_{message_steps};
 };
 
 } // namespace zlink::socket

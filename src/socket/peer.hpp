@@ -183,9 +183,10 @@ public:
         }
     }
 
-    void mark_reader_asleep() noexcept { end_->in.mark_reader_asleep(); }
+    /// @return Whether the mark counts only after the heavy fence.
+    bool mark_reader_asleep() noexcept { return end_->in.mark_reader_asleep(); }
 
-    /// After the heavy fence: whether there is something after all. If so the peer is awake.
+    /// After the fence: whether there is something after all. If so the peer is awake.
     bool look_again_to_read() noexcept {
         return end_->in.missed_something() && end_->in.unmark_reader();
     }
@@ -239,9 +240,10 @@ public:
 
     void rollback() noexcept { end_->out.rollback(); }
 
-    void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
+    /// @return Whether the mark counts only after the heavy fence.
+    bool mark_writer_asleep() noexcept { return end_->out.mark_writer_asleep(); }
 
-    /// After the heavy fence: whether there is credit after all. If so the peer is awake.
+    /// After the fence: whether there is credit after all. If so the peer is awake.
     bool look_again_to_write() noexcept {
         return end_->out.has_credit() && end_->out.unmark_writer();
     }

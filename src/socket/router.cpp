@@ -171,8 +171,9 @@ result<void> router::choose(const outgoing& routing_id) {
     peer& target = **found;
     if (!target.has_credit()) {
         if (options_.router_mandatory) {
-            target.mark_writer_asleep();
-            asymmetric_fence::heavy();
+            if (target.mark_writer_asleep()) {
+                asymmetric_fence::heavy();
+            }
             if (!target.look_again_to_write()) {
                 return errc::again;
             }

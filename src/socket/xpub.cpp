@@ -93,8 +93,9 @@ void xpub::read(peer& from) {
         if (from.is_closed_by_peer()) {
             return from.report_drained();
         }
-        from.mark_reader_asleep();
-        asymmetric_fence::heavy();
+        if (from.mark_reader_asleep()) {
+            asymmetric_fence::heavy();
+        }
     } while (from.look_again_to_read());
 }
 
@@ -195,8 +196,9 @@ result<void> xpub::choose(const outgoing& first) {
     }
     for (peer* const each : matched_) {
         if (!each->has_credit()) {
-            each->mark_writer_asleep();
-            asymmetric_fence::heavy();
+            if (each->mark_writer_asleep()) {
+                asymmetric_fence::heavy();
+            }
             if (!each->look_again_to_write()) {
                 return errc::again;
             }

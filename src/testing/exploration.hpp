@@ -462,6 +462,12 @@ struct exploration::fence {
         }
     }
 
+    static void full() {
+        current_->step();
+        current_->trace(current_->running_, "passes a full fence");
+        current_->memory_.fence_full(current_->running_);
+    }
+
     static void heavy() {
         current_->step();
         current_->trace(current_->running_, "fences");

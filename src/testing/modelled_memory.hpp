@@ -21,8 +21,9 @@ namespace zlink::testing {
 ///  - A read-modify-write sees the newest value.
 ///  - A heavy fence lets every thread know the newest value of every location, as membarrier does.
 ///    (It orders no plain memory: that is for acquire and release.)
+///  - A full fence lets its thread know what those knew that passed one before.
 ///  - Where compilers delay stores, nothing else makes one visible but the thread's own next light
-///    fence, heavy fence or read-modify-write.
+///    fence, heavy fence, full fence or read-modify-write.
 /// So stores that wait in a buffer, and stale and reordered loads, are covered. What is not: loads
 /// that see a store of the future, and stores of one location by several threads that reach memory
 /// in another order than they were executed. No x86 does either.
@@ -37,6 +38,7 @@ public:
     struct rules {
         bool orders_count = true;            ///< If not, every order is relaxed.
         bool heavy_fence_works = true;       ///< If not, it is no fence.
+        bool full_fence_works = true;        ///< If not, it is no fence.
         bool light_fence_works = true;       ///< If not, the compiler does not heed it.
         bool compiler_delays_stores = false; ///< Behind later loads.
     };
@@ -55,6 +57,7 @@ public:
         location_count_ = 0;
         plains_.clear();
         failure_ = nullptr;
+        fenced_ = {};
         for (std::size_t each = 0; each < threads_.size(); ++each) {
             threads_[each] = {};
             threads_[each].known.time[each] = 1;
@@ -215,6 +218,17 @@ public:
         note(who, locations_max, {});
     }
 
+    void fence_full(std::size_t who) {
+        perform_delayed(who);
+        if (rules_.full_fence_works) {
+            auto& seen = threads_[who].known.seen;
+            for (std::size_t where = 0; where < location_count_; ++where) {
+                seen[where] = fenced_.seen[where] = std::max(seen[where], fenced_.seen[where]);
+            }
+        }
+        note(who, locations_max, {});
+    }
+
     void fence_light(std::size_t who) {
         if (rules_.light_fence_works) {
             perform_delayed(who);
@@ -298,7 +312,7 @@ public:
                 hash = mix_times(mix_times(hash, each.written, relevant), each.read, relevant);
             }
         }
-        return hash;
+        return mix_knowledge(hash, fenced_, relevant);
     }
 
     /// A number that is the same in another execution: `what`, unless it is an address.
@@ -584,6 +598,7 @@ private:
     std::vector<location> locations_;
     std::size_t location_count_ = 0;
     std::vector<plain_state> plains_;
+    knowledge fenced_;    ///< By whoever passed a full fence.
     relevance relevance_; ///< Kept only to save allocations.
     const char* failure_ = nullptr;
 };

@@ -39,6 +39,8 @@ enum class act {
 struct script {
     std::vector<act> acts;
     pipe::queue_limits allowed{};
+    bool writer_has_batches = false; ///< message_queue::fence_publications()
+    bool reader_has_batches = false; ///< message_queue::fence_credit()
 
     bool reader_fences = true;
     bool reader_looks_again = true;
@@ -54,6 +56,7 @@ struct script {
     bool watches_addresses = false;
 
     // For readers that are sessions.
+    bool reader_lends_credit = false;        ///< For each batch, before it writes.
     std::size_t write_bytes_max = SIZE_MAX;  ///< What the stream takes at once.
     std::size_t connection_bytes = SIZE_MAX; ///< When it is lost and replaced, once.
 };
@@ -72,6 +75,12 @@ public:
     static constexpr std::size_t block_bytes = 10;
 
     explicit queue_scenario(const script& play) : play_(play), queue_(*make_queue(play.allowed)) {
+        if (play.writer_has_batches) {
+            queue_.fence_publications();
+        }
+        if (play.reader_has_batches) {
+            queue_.fence_credit();
+        }
         for (const act each : play.acts) {
             switch (each) {
             case act::two_parts:
@@ -302,8 +311,7 @@ private:
     void wait_for_credit() {
         while (!queue_.has_credit()) {
             exploration::forget(1000 + pushed_count_);
-            queue_.mark_writer_asleep();
-            if (play_.writer_fences) {
+            if (queue_.mark_writer_asleep() && play_.writer_fences) {
                 explored_platform::fence::heavy();
             }
             if (play_.writer_looks_again && queue_.has_credit() && queue_.unmark_writer()) {
