@@ -311,8 +311,8 @@ public:
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool return_due_credit() noexcept {
         if (place_.position != visible_ &&
-            popped_count_ - returned_count_ < credit_batch_.load(std::memory_order_relaxed))
-            [[likely]] {
+            popped_count_ - taken_count_.load(std::memory_order_relaxed) <
+                credit_batch_.load(std::memory_order_relaxed)) [[likely]] {
             return false;
         }
         return return_credit();
@@ -343,7 +343,7 @@ public:
     /// @param message_count  Of all messages so far: those taken, and these.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {
-        taken_count_.store(message_count, std::memory_order_release);
+        credit_count_.store(message_count, std::memory_order_release);
         pass_fence(fences_credit_);
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
     }
@@ -416,7 +416,8 @@ public:
         }
         // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
         // place nor the rope. If it has nothing left to do, the mark can go back instead.
-        if (place_.position != rope_.marked() || returned_count_ != pushed_count_) {
+        if (place_.position != rope_.marked() ||
+            taken_count_.load(std::memory_order_relaxed) != pushed_count_) {
             return true;
         }
         rope_.release_to(place_);
@@ -457,8 +458,10 @@ private:
     }
 
     [[nodiscard]] bool return_credit() noexcept {
-        returned_count_ = popped_count_;
         taken_count_.store(popped_count_, std::memory_order_relaxed);
+        if (popped_count_ > credit_count_.load(std::memory_order_relaxed)) { // Else it was lent.
+            credit_count_.store(popped_count_, std::memory_order_relaxed);
+        }
         taken_bytes_.store(place_.position, std::memory_order_release);
         pass_fence(fences_credit_);
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
@@ -492,7 +495,7 @@ private:
             return;
         }
         const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
-        pushed_limit_ = taken_count_.load(std::memory_order_relaxed) + messages_max_ +
+        pushed_limit_ = credit_count_.load(std::memory_order_relaxed) + messages_max_ +
                         reader_messages_max_.load(std::memory_order_relaxed);
         marked_limit_ = taken_bytes + bytes_max_;
     }
@@ -510,6 +513,7 @@ private:
     // The marks, each written by both sides but rarely, and what the writer seldom needs.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
+    bool fences_credit_ = false; ///< Read by both, never written once both exist.
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;
@@ -519,13 +523,12 @@ private:
     // Written by the reader, read by the writer when it is out of credit.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> taken_count_{0};
     atomic<std::uint64_t> taken_bytes_{0};
+    atomic<std::uint64_t> credit_count_{0}; ///< Messages for which there is credit; some are lent.
 
     // The reader's.
     cursor place_ = rope_.front();
     std::uint64_t visible_ = 0;
     std::uint64_t popped_count_ = 0;
-    std::uint64_t returned_count_ = 0;
-    bool fences_credit_ = false;
 };
 
 using message_queue = basic_message_queue<real_platform>;

@@ -116,7 +116,7 @@ void outbound::walk() noexcept {
 /// Lets go of the messages before boundary_.
 bool outbound::release() noexcept {
     queue_.rope().release_to(boundary_);
-    return queue_.return_credit(std::max(message_count_, lent_count_), boundary_);
+    return queue_.return_credit(message_count_, boundary_);
 }
 
 void outbound::on_woken() noexcept {

@@ -61,9 +61,9 @@ TEST_CASE("drops: a subscriber that does not read costs what its high-water mark
 
     const auto found = peers(publisher);
     REQUIRE(found.size() == 1);
-    CHECK(found[0].messages <= mark);
+    CHECK(found[0].messages <= mark + 1); // One is being written.
     CHECK(found[0].messages > 0);
-    CHECK(found[0].octets <= mark * (message_bytes + 9));
+    CHECK(found[0].octets <= (mark + 1) * (message_bytes + 9));
     CHECK(found[0].dropped > sent_count / 2);
     CHECK(found[0].dropped + found[0].messages <= sent_count);
     CHECK(dropped(publisher) == found[0].dropped);
