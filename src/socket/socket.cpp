@@ -397,6 +397,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         made->first.origin_id = origin->id;
         made->first.set_home(mailbox_, nullptr);
         made->second.set_home(thread.mailbox(), nullptr);
+        made->second.works_in_batches();
         attach(made->first, opener::us);
     }
     note_endpoint(address);
