@@ -11,7 +11,9 @@
 #include <csignal>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace zlink::runtime {
 
@@ -45,26 +47,60 @@ void apply(const thread_settings& settings) noexcept {
 
 } // namespace
 
-/// Turns the first delivery into a task of the reactor.
-class io_thread::posting_mailbox final : public pipe::mailbox {
+/// Has the reactor look into it after the first delivery. Where the reactor has a thread of its own
+/// that is done by a descriptor: posting to a reactor wakes its thread while the lock is held that
+/// this thread needs next.
+class io_thread::reactor_mailbox final : public pipe::mailbox, public watched {
 public:
-    explicit posting_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
+    explicit reactor_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
+    ~reactor_mailbox() override {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+        }
+    }
+
+    /// Before the reactor's thread starts.
+    /// @error  The system refuses a descriptor.
+    result<void> open() noexcept {
+        descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this)) {
+            return static_cast<errc>(errno);
+        }
+        return {};
+    }
+
+    /// Nothing needs to be collected any more.
+    void stop() noexcept {
+        if (descriptor_ >= 0) {
+            readiness::of(context_).remove(descriptor_, *this);
+        }
+    }
 
 private:
     void on_first_letter() noexcept override {
-        boost::asio::post(context_, [self = boost::intrusive_ptr<posting_mailbox>(this)] {
-            self->collect([](pipe::letter& about, std::uint32_t happened) {
-                auto& end = static_cast<pipe::pipe_end&>(about);
-                if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
-                    owner->on_events(happened);
-                }
-            });
-        });
+        if (descriptor_ >= 0) {
+            const std::uint64_t one = 1;
+            [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
+        } else {
+            boost::asio::post(
+                context_, [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); });
+        }
     }
 
     void on_collect() noexcept override {}
+    void on_ready(std::uint32_t) noexcept override { look(); }
+
+    void look() noexcept {
+        collect([](pipe::letter& about, std::uint32_t happened) {
+            auto& end = static_cast<pipe::pipe_end&>(about);
+            if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
+                owner->on_events(happened);
+            }
+        });
+    }
 
     boost::asio::io_context& context_;
+    int descriptor_ = -1;
 };
 
 result<std::unique_ptr<io_thread>> io_thread::make() {
@@ -76,8 +112,8 @@ result<std::unique_ptr<io_thread>> io_thread::make() {
 }
 
 io_thread::io_thread()
-    : work_(context_.get_executor()), mailbox_(new posting_mailbox(context_)),
-      scratch_(new std::byte[limits::scratch_bytes]) {
+    : work_(context_.get_executor()), reactor_mailbox_(new reactor_mailbox(context_)),
+      mailbox_(reactor_mailbox_), scratch_(new std::byte[limits::scratch_bytes]) {
     readiness::of(context_); // Now, so that what the system refuses is known now.
 }
 
@@ -86,6 +122,9 @@ io_thread::~io_thread() {
 }
 
 result<void> io_thread::start(const thread_settings& settings) {
+    if (const result<void> opened = reactor_mailbox_->open(); !opened) {
+        return opened.error();
+    }
     // Signals are the application's: its threads take them, and learn of them by EINTR.
     sigset_t all;
     sigset_t before;
@@ -106,7 +145,10 @@ result<void> io_thread::start(const thread_settings& settings) {
 
 void io_thread::join() noexcept {
     work_.reset();
-    post([this] { sweep_timer_.cancel(); });
+    post([this] {
+        sweep_timer_.cancel();
+        reactor_mailbox_->stop();
+    });
     if (thread_.joinable()) {
         thread_.join();
     } else if (!context_.stopped()) {

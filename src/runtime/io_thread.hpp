@@ -146,7 +146,7 @@ public:
     std::atomic<std::uint32_t> load{0};
 
 private:
-    class posting_mailbox;
+    class reactor_mailbox;
 
     void settle() noexcept;
     bool looks_again() noexcept;
@@ -155,6 +155,7 @@ private:
     boost::asio::io_context context_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     boost::asio::steady_timer sweep_timer_{context_};
+    boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
     std::vector<tenant*> tenants_;
