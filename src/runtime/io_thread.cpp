@@ -66,19 +66,22 @@ public:
         if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this)) {
             return static_cast<errc>(errno);
         }
+        posts_.store(false, std::memory_order_seq_cst);
         return {};
     }
 
-    /// Nothing needs to be collected any more.
+    /// Lets the reactor come to its end, by posting from now on. On its thread.
     void stop() noexcept {
-        if (descriptor_ >= 0) {
+        if (!posts_.exchange(true, std::memory_order_seq_cst)) {
             readiness::of(context_).remove(descriptor_, *this);
+            look(); // What is delivered after this is posted: a delivery precedes its look at
+                    // posts_.
         }
     }
 
 private:
     void on_first_letter() noexcept override {
-        if (descriptor_ >= 0) {
+        if (!posts_.load(std::memory_order_seq_cst)) {
             const std::uint64_t one = 1;
             [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
         } else {
@@ -101,6 +104,7 @@ private:
 
     boost::asio::io_context& context_;
     int descriptor_ = -1;
+    std::atomic<bool> posts_{true};
 };
 
 result<std::unique_ptr<io_thread>> io_thread::make() {

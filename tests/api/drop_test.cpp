@@ -43,6 +43,7 @@ TEST_CASE("drops: a subscriber that does not read costs what its high-water mark
           "misses is counted") {
     constexpr int mark = 10;
     constexpr std::size_t message_bytes = 100000;
+    constexpr int batch_max = 3; // Of these, what one write takes (256 KiB).
     constexpr int sent_count = 2000;
     const context owner;
     api_test::socket publisher{owner, ZLINK_XPUB};
@@ -61,9 +62,9 @@ TEST_CASE("drops: a subscriber that does not read costs what its high-water mark
 
     const auto found = peers(publisher);
     REQUIRE(found.size() == 1);
-    CHECK(found[0].messages <= mark + 1); // One is being written.
+    CHECK(found[0].messages <= mark + batch_max);
     CHECK(found[0].messages > 0);
-    CHECK(found[0].octets <= (mark + 1) * (message_bytes + 9));
+    CHECK(found[0].octets <= (mark + batch_max) * (message_bytes + 9));
     CHECK(found[0].dropped > sent_count / 2);
     CHECK(found[0].dropped + found[0].messages <= sent_count);
     CHECK(dropped(publisher) == found[0].dropped);
