@@ -74,6 +74,9 @@ constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 /// memory.
 constexpr std::chrono::milliseconds shortage_pause{100};
 
+/// How long a thread waits for a little memory that it cannot go on without.
+constexpr std::chrono::milliseconds memory_pause{1};
+
 /// Connections taken from a listening descriptor before others have their turn.
 constexpr int accepts_per_turn = 64;
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <boost/system/system_error.hpp>
 #include <csignal>
+#include <new>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -84,10 +85,10 @@ private:
         if (!posts_.load(std::memory_order_seq_cst)) {
             const std::uint64_t one = 1;
             [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
-        } else {
-            boost::asio::post(
-                context_, [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); });
+            return;
         }
+        const auto task = [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); };
+        patiently([&] { boost::asio::post(context_, task); });
     }
 
     void on_collect() noexcept override {}
@@ -138,10 +139,12 @@ result<void> io_thread::start(const thread_settings& settings) {
     try {
         thread_ = std::thread([this, settings] {
             apply(settings);
-            context_.run();
+            run();
         });
     } catch (const std::system_error& failure) {
         outcome = static_cast<errc>(failure.code().value());
+    } catch (const std::bad_alloc&) {
+        outcome = errc::no_memory;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return outcome;
@@ -156,7 +159,18 @@ void io_thread::join() noexcept {
     if (thread_.joinable()) {
         thread_.join();
     } else if (!context_.stopped()) {
-        context_.run();
+        run();
+    }
+}
+
+void io_thread::run() noexcept {
+    while (true) {
+        try {
+            context_.run();
+            return;
+        } catch (const std::bad_alloc&) {
+            // What refused memory ends of itself; the others go on.
+        }
     }
 }
 
@@ -178,9 +192,9 @@ void io_thread::drive_ready(int count) {
     }
 }
 
-void io_thread::add_tenant(tenant& who) {
-    who.tenant_index_ = tenants_.size();
-    tenants_.push_back(&who);
+void io_thread::add_tenant(tenant& who) noexcept {
+    patiently([&] { tenants_.push_back(&who); });
+    who.tenant_index_ = tenants_.size() - 1;
 }
 
 void io_thread::remove_tenant(tenant& who) noexcept {
@@ -251,17 +265,19 @@ void io_thread::sweep_later(tenant& who) {
     schedule_sweep();
 }
 
-void io_thread::schedule_sweep() {
+void io_thread::schedule_sweep() noexcept {
     if (sweep_scheduled_) {
         return;
     }
     sweep_scheduled_ = true;
     sweep_timer_.expires_after(sweep_interval);
-    sweep_timer_.async_wait([this](const boost::system::error_code& failure) {
-        sweep_scheduled_ = false;
-        if (!failure) {
-            sweep();
-        }
+    patiently([this] {
+        sweep_timer_.async_wait([this](const boost::system::error_code& failure) {
+            sweep_scheduled_ = false;
+            if (!failure) {
+                sweep();
+            }
+        });
     });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
@@ -107,14 +108,16 @@ public:
     boost::asio::io_context& context() noexcept { return context_; }
     const pipe::mailbox_ptr& mailbox() const noexcept { return mailbox_; }
 
-    /// Calls `task` on this thread, soon and never from within post().
+    /// Calls a copy of `task` on this thread, soon and never from within post().
+    /// @blocks  While the system has no memory.
     template<class Task>
-    void post(Task&& task) {
-        boost::asio::post(context_, std::forward<Task>(task));
+    void post(const Task& task) noexcept {
+        patiently([&] { boost::asio::post(context_, Task{task}); });
     }
 
     /// Takes note of `who`, for tell_origin_gone().
-    void add_tenant(tenant& who);
+    /// @blocks  While the system has no memory.
+    void add_tenant(tenant& who) noexcept;
 
     /// Forgets `who`, and what settle_later and sweep_later were asked for.
     void remove_tenant(tenant& who) noexcept;
@@ -134,7 +137,7 @@ public:
     void sweep_later(tenant& who);
 
     /// Gives pooled memory back over the next seconds, as far as it stays idle.
-    void schedule_sweep();
+    void schedule_sweep() noexcept;
 
     /// Forgets what settle_later and sweep_later were asked for.
     void forget(tenant& who) noexcept;
@@ -148,6 +151,7 @@ public:
 private:
     class reactor_mailbox;
 
+    void run() noexcept;
     void settle() noexcept;
     bool looks_again() noexcept;
     void sweep() noexcept;

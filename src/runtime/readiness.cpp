@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "runtime/readiness.hpp"
 
+#include "base/patience.hpp"
+
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 
@@ -67,13 +69,15 @@ void readiness::remove(int descriptor, watched& who) noexcept {
     }
 }
 
-void readiness::wait() {
+void readiness::wait() noexcept {
     waits_ = true;
-    set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
-        waits_ = false;
-        if (set_.is_open()) {
-            dispatch();
-        }
+    patiently([this] {
+        set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
+            waits_ = false;
+            if (set_.is_open()) {
+                dispatch();
+            }
+        });
     });
 }
 

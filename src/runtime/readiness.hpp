@@ -57,7 +57,7 @@ private:
     static constexpr std::size_t batch_max = 64;
 
     void shutdown() override;
-    void wait();
+    void wait() noexcept;
     void dispatch() noexcept;
 
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;

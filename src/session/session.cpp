@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "session/curve_input.hpp"
 #include "session/raw_input.hpp"
 #include "session/v1_input.hpp"
@@ -70,7 +71,7 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
                                            milliseconds(chosen.reconnect_interval_max));
     thread.post([made] {
         made->become_resident();
-        made->dial_now();
+        made->guarded([&] { made->dial_now(); });
         // The socket may have let go before this session could be told.
         if (made->end_ && made->end_->is_dismissed()) {
             made->on_dismissed();
@@ -86,7 +87,10 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, descriptor] {
         made->become_resident();
-        made->start_stream(transport::make_descriptor_stream(made->thread_.context(), descriptor));
+        made->guarded([&] {
+            made->start_stream(
+                transport::make_descriptor_stream(made->thread_.context(), descriptor));
+        });
     });
 }
 
@@ -95,19 +99,19 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, connected = std::move(connected)] {
         made->become_resident();
-        made->start_stream(connected);
+        made->guarded([&] { made->start_stream(connected); });
     });
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                  pipe::end_ptr end)
     : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
-    thread_.load.fetch_add(1, std::memory_order_relaxed);
     if (end_) {
         end_->set_home(thread_.mailbox(), this);
         make_inbound();
         outbound_.emplace(end_->in);
     }
+    thread_.load.fetch_add(1, std::memory_order_relaxed);
 }
 
 session::~session() {
@@ -126,7 +130,11 @@ void session::guarded(Action&& action) noexcept {
     try {
         action();
     } catch (const std::bad_alloc&) {
-        lost(errc::no_memory);
+        if (state_ == session_state::connecting) {
+            patiently([this] { dial_later(errc::no_memory); });
+        } else {
+            lost(errc::no_memory);
+        }
     }
 }
 

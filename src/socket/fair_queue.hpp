@@ -19,8 +19,8 @@ template<std::uint32_t peer::*Index>
 class active_peers {
 public:
     void attach(peer& added) {
-        added.*Index = static_cast<std::uint32_t>(peers_.size());
         peers_.push_back(&added);
+        added.*Index = static_cast<std::uint32_t>(peers_.size() - 1);
         activate(added);
     }
 

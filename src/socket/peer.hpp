@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -126,7 +127,11 @@ public:
     }
 
     void on_events(std::uint32_t happened) noexcept override {
-        owner_.on_peer_events(*this, happened);
+        try {
+            owner_.on_peer_events(*this, happened);
+        } catch (const std::bad_alloc&) {
+            end_->deliver(happened); // For the next look into the mailbox.
+        }
     }
 
     // Receiving.

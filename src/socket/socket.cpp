@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/socket.hpp"
 
+#include "base/patience.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "transport/address.hpp"
 
 #include <algorithm>
+#include <new>
+#include <unistd.h>
 #include <utility>
 
 namespace zlink::socket {
@@ -125,7 +128,11 @@ result<void> socket::process_mail() {
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
         if ((happened & pipe::event::attached) != 0) {
-            attach(end, opener::them);
+            try {
+                attach(end, opener::them);
+            } catch (const std::bad_alloc&) {
+                return; // Without memory for it, the peer's connection ends.
+            }
         }
         if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
             owner->on_events(happened);
@@ -146,7 +153,13 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
     if (is_named) {
         added.routing_id = std::exchange(options_.connect_routing_id, {});
     }
-    pattern_->on_attached(added);
+    try {
+        pattern_->on_attached(added);
+    } catch (...) {
+        pattern_->on_detached(added);
+        peers_.pop_back();
+        throw;
+    }
     if (options_.type == socket_type::stream && !is_named) {
         // As in libzmq: who connects reads there under which name it reaches the peer.
         options_.routing_id = added.routing_id;
@@ -192,7 +205,7 @@ void socket::on_peer_info(peer& about) {
 void socket::on_peer_drained(peer& about) {
     if (!about.departing) {
         about.departing = true;
-        departed_.push_back(&about);
+        patiently([&] { departed_.push_back(&about); });
     }
 }
 
@@ -315,6 +328,22 @@ std::shared_ptr<session::session_origin> socket::make_origin() {
 }
 
 result<void> socket::bind_network(const endpoint& where, std::string_view address) {
+    bindings_.reserve(bindings_.size() + 1); // So that nothing fails once the listener runs.
+    const auto origin = make_origin();
+    const transport::listener::accept_handler accept = [origin, &owner = context_](int descriptor) {
+        if (origin->observer->watches(connection_event::accepted)) {
+            origin->observer->on_connection_event(connection_event::accepted, descriptor,
+                                                  transport::local_endpoint_text(descriptor));
+        }
+        owner.add_dependant();
+        try {
+            session::session::accept(owner.choose_thread(origin->options->affinity), origin,
+                                     descriptor);
+        } catch (...) {
+            owner.on_session_gone();
+            throw;
+        }
+    };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
         monitored_->on_connection_event(connection_event::bind_failed,
@@ -323,26 +352,23 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         return opened.error();
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    const auto origin = make_origin();
     options_.use_descriptor = -1; // It is the listener's now.
+    boost::intrusive_ptr<transport::listener> listener;
+    try {
+        listener.reset(
+            new transport::listener(thread.context(), *opened, origin->options, monitored_));
+    } catch (...) {
+        ::close(opened->descriptor);
+        throw;
+    }
+    binding added{opened->endpoint_text, origin->id, where.via, true, listener, &thread, {}};
+    const auto start = [listener, accept] { listener->start(accept); };
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);
-    const boost::intrusive_ptr<transport::listener> listener{
-        new transport::listener(thread.context(), std::move(*opened), origin->options, monitored_)};
     context_.add_dependant();
-    thread.post([listener, origin, &owner = context_] {
-        listener->start([origin, &owner](int descriptor) {
-            if (origin->observer->watches(connection_event::accepted)) {
-                origin->observer->on_connection_event(connection_event::accepted, descriptor,
-                                                      transport::local_endpoint_text(descriptor));
-            }
-            owner.add_dependant();
-            session::session::accept(owner.choose_thread(origin->options->affinity), origin,
-                                     descriptor);
-        });
-    });
-    bindings_.push_back({last_endpoint_, origin->id, where.via, true, listener, &thread, {}});
+    thread.post(start);
+    bindings_.push_back(std::move(added));
     return {};
 }
 
@@ -403,7 +429,13 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     note_endpoint(address);
     bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}});
     context_.add_dependant();
-    session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
+    try {
+        session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
+    } catch (...) {
+        context_.on_session_gone();
+        bindings_.pop_back();
+        throw;
+    }
     return {};
 }
 
@@ -443,11 +475,12 @@ void socket::set_linger(pipe::pipe_end& end) const noexcept {
 /// Ends what a bind or connect call began, with all its connections.
 void socket::release_binding(binding& undone) noexcept {
     if (undone.via == scheme::inproc) {
+        const std::string name =
+            patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
         if (undone.listens) {
-            context_.unbind_inproc(undone.address.substr(sizeof "inproc://" - 1), this);
+            context_.unbind_inproc(name, this);
         } else {
-            context_.disconnect_inproc(undone.address.substr(sizeof "inproc://" - 1),
-                                       *undone.joined);
+            context_.disconnect_inproc(name, *undone.joined);
         }
     }
     const auto tell_sessions = [&owner = context_, id = undone.origin_id] {

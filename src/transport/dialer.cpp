@@ -11,6 +11,7 @@
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <unistd.h>
 #include <utility>
 
@@ -33,6 +34,9 @@ public:
     void stop() noexcept override;
 
 private:
+    template<class Action>
+    void guarded(Action&& action);
+    void attempt();
     void resolve();
     void connect(const socket_address& address);
     void finish_connected(int descriptor);
@@ -57,18 +61,36 @@ void descriptor_dialer::start(outcome_handler handler) {
     ++attempt_count_;
     boost::asio::post(
         reactor_, [self = boost::intrusive_ptr<descriptor_dialer>(this), attempt = attempt_count_] {
-            if (!self->handler_ || attempt != self->attempt_count_) {
-                return;
+            if (self->handler_ && attempt == self->attempt_count_) {
+                self->guarded([&] { self->attempt(); });
             }
-            if (self->target_.via == scheme::ipc) {
-                const result<socket_address> address = unix_address(self->target_.path);
-                return address ? self->connect(*address) : self->finish(address.error());
-            }
-            if (const auto address = local_address(self->target_.address, self->options_->ipv6)) {
-                return self->connect(*address);
-            }
-            self->resolve();
         });
+}
+
+void descriptor_dialer::attempt() {
+    if (target_.via == scheme::ipc) {
+        const result<socket_address> address = unix_address(target_.path);
+        return address ? connect(*address) : finish(address.error());
+    }
+    if (const auto address = local_address(target_.address, options_->ipv6)) {
+        return connect(*address);
+    }
+    resolve();
+}
+
+/// Runs `action`; memory that the system refuses ends the attempt.
+template<class Action>
+void descriptor_dialer::guarded(Action&& action) {
+    try {
+        action();
+    } catch (const std::bad_alloc&) {
+        if (connecting_.is_open()) {
+            return give_up(connecting_.release(), ENOMEM);
+        }
+        if (handler_) {
+            finish(errc::no_memory);
+        }
+    }
 }
 
 void descriptor_dialer::stop() noexcept {
@@ -100,7 +122,7 @@ void descriptor_dialer::resolve() {
         socket_address address;
         std::memcpy(&address.storage, first.data(), first.size());
         address.bytes = static_cast<socklen_t>(first.size());
-        self->connect(address);
+        self->guarded([&] { self->connect(address); });
     };
     const std::string service = std::to_string(target_.address.port);
     try {
@@ -144,7 +166,11 @@ void descriptor_dialer::connect(const socket_address& address) {
     }
     boost::system::error_code refused;
     if (errno == EINPROGRESS) {
-        connecting_.assign(descriptor, refused);
+        try {
+            connecting_.assign(descriptor, refused);
+        } catch (const std::bad_alloc&) {
+            return give_up(descriptor, ENOMEM);
+        }
         errno = refused.value();
     }
     if (errno != 0) {

@@ -2,12 +2,14 @@
 #include "transport/listener.hpp"
 
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "transport/accept_filter.hpp"
 #include "transport/address.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -40,10 +42,15 @@ result<listening> listen_at(const socket_address& address, const socket_options&
         observer.on_connection_event(connection_event::closed, descriptor, {});
         return error;
     }
-    listening opened;
-    opened.descriptor = descriptor;
-    opened.endpoint_text = local_endpoint_text(descriptor);
-    return opened;
+    try {
+        listening opened;
+        opened.descriptor = descriptor;
+        opened.endpoint_text = local_endpoint_text(descriptor);
+        return opened;
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
 }
 
 /// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
@@ -59,9 +66,10 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
             ::unlink(path.c_str());
         }
     }
+    std::string unlink_path = path; // Before anything is open that would have to be closed.
     result<listening> opened = listen_at(*address, options, observer);
     if (opened && path[0] != '@') {
-        opened->unlink_path = path;
+        opened->unlink_path = std::move(unlink_path);
         struct stat made;
         if (::lstat(path.c_str(), &made) == 0) {
             opened->file_device = made.st_dev;
@@ -148,14 +156,14 @@ listener::~listener() {
     stop();
 }
 
-void listener::start(accept_handler handler) {
+void listener::start(accept_handler handler) noexcept {
     handler_ = std::move(handler);
     watch();
 }
 
-void listener::watch() {
+void listener::watch() noexcept {
     boost::system::error_code refused;
-    socket_.assign(opened_.descriptor, refused);
+    patiently([&] { socket_.assign(opened_.descriptor, refused); });
     if (refused) {
         tell_failed(refused.value());
         return pause();
@@ -192,16 +200,18 @@ void listener::remove_file() const noexcept {
     }
 }
 
-void listener::wait() {
-    socket_.async_wait(stream_descriptor::wait_read, [self = boost::intrusive_ptr<listener>(this)](
-                                                         const boost::system::error_code&) {
-        if (self->handler_) {
-            self->accept_some();
-        }
+void listener::wait() noexcept {
+    patiently([this] {
+        const boost::intrusive_ptr<listener> self{this};
+        socket_.async_wait(stream_descriptor::wait_read, [self](const boost::system::error_code&) {
+            if (self->handler_) {
+                self->accept_some();
+            }
+        });
     });
 }
 
-void listener::accept_some() {
+void listener::accept_some() noexcept {
     for (int count = 0; count < limits::accepts_per_turn && handler_; ++count) {
         const int accepted =
             ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -212,7 +222,13 @@ void listener::accept_some() {
                 continue;
             }
             tune_connection(accepted, *options_);
-            handler_(accepted);
+            try {
+                handler_(accepted);
+            } catch (const std::bad_alloc&) {
+                ::close(accepted);
+                tell_failed(ENOMEM);
+                return pause();
+            }
             continue;
         }
         const int error = errno;
@@ -234,9 +250,9 @@ void listener::tell_failed(int error) const noexcept {
     observer_->on_connection_event(connection_event::accept_failed, error, opened_.endpoint_text);
 }
 
-void listener::pause() {
+void listener::pause() noexcept {
     pause_timer_.expires_after(limits::shortage_pause);
-    pause_timer_.async_wait(
+    const auto go_on =
         [self = boost::intrusive_ptr<listener>(this)](const boost::system::error_code& cancelled) {
             if (cancelled || !self->handler_) {
                 return;
@@ -246,7 +262,8 @@ void listener::pause() {
             } else {
                 self->watch();
             }
-        });
+        };
+    patiently([&] { pause_timer_.async_wait(go_on); });
 }
 
 } // namespace zlink::transport

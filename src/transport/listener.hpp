@@ -43,7 +43,8 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 /// @threads The I/O thread that it lives on, but the constructor and remove_file(): any.
 class listener final : public ref_counted<listener> {
 public:
-    /// Gets each connection's descriptor, which it owns from then on.
+    /// Gets each connection's descriptor, which it owns from then on, unless it throws
+    /// std::bad_alloc.
     using accept_handler = std::function<void(int descriptor)>;
 
     /// @param observer  Is told of connections that could not be taken.
@@ -53,7 +54,7 @@ public:
     ~listener();
 
     /// Starts to take connections.
-    void start(accept_handler handler);
+    void start(accept_handler handler) noexcept;
 
     /// Stops listening. No connection is handed over any more.
     void stop() noexcept;
@@ -66,10 +67,10 @@ public:
     void remove_file() const noexcept;
 
 private:
-    void watch();
-    void wait();
-    void accept_some();
-    void pause();
+    void watch() noexcept;
+    void wait() noexcept;
+    void accept_some() noexcept;
+    void pause() noexcept;
     void tell_failed(int error) const noexcept;
 
     boost::asio::io_context& reactor_;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace zlink {
+
+/// Calls make() until the system has the memory for it. For the little that cannot be given up:
+/// what would be left undone is that something ends, or that somebody learns of it.
+///
+/// @param make  Changes nothing when it throws std::bad_alloc.
+/// @blocks  While the system has no memory.
+template<class Make>
+auto patiently(Make&& make) noexcept -> decltype(make()) {
+    while (true) {
+        try {
+            return make();
+        } catch (const std::bad_alloc&) {
+            std::this_thread::sleep_for(limits::memory_pause);
+        }
+    }
+}
+
+} // namespace zlink

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// Memory that the system refuses. A small conversation is repeated, and each time another one of
+// its allocations fails, on whatever thread it happens. Calls may fail with ENOMEM and messages may
+// get lost, but nothing crashes, hangs or stays unusable.
+//
+// Its own program: it replaces the operator new of all.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "zlink.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <unistd.h>
+
+namespace {
+
+/// Allocations until one fails; below 1: none does.
+std::atomic<long> allocations_left{0};
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (allocations_left.load(std::memory_order_relaxed) > 0 &&
+        allocations_left.fetch_sub(1, std::memory_order_relaxed) == 1) {
+        throw std::bad_alloc{};
+    }
+    void* const memory =
+        alignment <= alignof(std::max_align_t)
+            ? std::malloc(bytes)
+            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) {
+        throw std::bad_alloc{};
+    }
+    return memory;
+}
+
+constexpr int longest_wait = 300;
+constexpr char large[20000]{}; ///< Travels by reference.
+
+/// Notes whether a call failed for another reason than want of memory, or of what that prevented.
+class outcome {
+public:
+    bool operator()(int returned) {
+        const int error = returned < 0 ? zlink_errno() : 0;
+        if (error != 0 && error != ENOMEM && error != EAGAIN) {
+            other_error_ = error;
+        }
+        return returned >= 0;
+    }
+    /// 0: none.
+    int other_error() const noexcept { return other_error_; }
+
+private:
+    int other_error_ = 0;
+};
+
+void set(void* socket, int option, int value) {
+    zlink_setsockopt(socket, option, &value, sizeof value);
+}
+
+/// @param far_type  Of the socket that binds.
+/// @return An error that is no want of memory, or 0.
+int converse(int io_threads, const char* endpoint, int near_type, int far_type) {
+    outcome check;
+    void* const context = zlink_ctx_new();
+    if (context == nullptr) {
+        return zlink_errno() == ENOMEM ? 0 : zlink_errno();
+    }
+    zlink_ctx_set(context, ZLINK_IO_THREADS, io_threads);
+    void* const far = zlink_socket(context, far_type);
+    void* const near = zlink_socket(context, near_type);
+    if (far != nullptr && near != nullptr) {
+        for (void* const each : {far, near}) {
+            set(each, ZLINK_LINGER, 0);
+            set(each, ZLINK_RCVTIMEO, longest_wait);
+            set(each, ZLINK_SNDTIMEO, longest_wait);
+            set(each, ZLINK_RECONNECT_IVL, 1);
+        }
+        check(zlink_socket_monitor(near, "inproc://seen", ZLINK_EVENT_ALL));
+        char bound[256];
+        std::size_t bound_bytes = sizeof bound;
+        if (check(zlink_bind(far, endpoint)) &&
+            check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
+            check(zlink_connect(near, bound))) {
+            char received[32];
+            for (int count = 0; count < 2; ++count) {
+                if (check(zlink_send(near, "first", 5, ZLINK_SNDMORE))) {
+                    check(zlink_send(near, large, sizeof large, 0));
+                }
+                int more = 1;
+                std::size_t more_bytes = sizeof more;
+                while (more != 0 && check(zlink_recv(far, received, sizeof received, 0)) &&
+                       check(zlink_getsockopt(far, ZLINK_RCVMORE, &more, &more_bytes))) {
+                }
+            }
+        }
+    }
+    if (near != nullptr) {
+        check(zlink_close(near));
+    }
+    if (far != nullptr) {
+        check(zlink_close(far));
+    }
+    check(zlink_ctx_term(context));
+    return check.other_error();
+}
+
+void fail_each_allocation(int io_threads, const char* endpoint, int near_type, int far_type) {
+    constexpr long allocation_count_max = 3000;
+    for (long count = 1; count < allocation_count_max; ++count) {
+        CAPTURE(count);
+        ::alarm(20);
+        allocations_left = count;
+        const int error = converse(io_threads, endpoint, near_type, far_type);
+        const bool has_failed = allocations_left.exchange(0) <= 0;
+        CHECK(error == 0);
+        if (!has_failed) {
+            return;
+        }
+    }
+    FAIL("there was no end to the allocations");
+}
+
+} // namespace
+
+void* operator new(std::size_t bytes) {
+    return allocate(bytes, 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
+}
+
+TEST_CASE("refused memory: tcp, with an I/O thread") {
+    fail_each_allocation(1, "tcp://127.0.0.1:*", ZLINK_DEALER, ZLINK_ROUTER);
+}
+
+TEST_CASE("refused memory: ipc, with an I/O thread") {
+    fail_each_allocation(1, "ipc://@zlink-refused-memory", ZLINK_PUSH, ZLINK_PULL);
+}
+
+TEST_CASE("refused memory: tcp, driven by the caller") {
+    fail_each_allocation(0, "tcp://127.0.0.1:*", ZLINK_PAIR, ZLINK_PAIR);
+}
+
+TEST_CASE("refused memory: inproc") {
+    fail_each_allocation(1, "inproc://here", ZLINK_PAIR, ZLINK_PAIR);
+}
