@@ -64,7 +64,7 @@ public:
     /// @error  The system refuses a descriptor.
     result<void> open() noexcept {
         descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this)) {
+        if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this, EPOLLIN)) {
             return static_cast<errc>(errno);
         }
         posts_.store(false, std::memory_order_seq_cst);

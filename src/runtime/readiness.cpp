@@ -36,8 +36,8 @@ void readiness::shutdown() {
     set_.close(ignored);
 }
 
-bool readiness::add(int descriptor, watched& who) noexcept {
-    epoll_event wanted = event_for(who, EPOLLIN);
+bool readiness::add(int descriptor, watched& who, std::uint32_t events) noexcept {
+    epoll_event wanted = event_for(who, events);
     if (::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, descriptor, &wanted) != 0) {
         return false;
     }

@@ -41,13 +41,14 @@ public:
 
     explicit readiness(boost::asio::execution_context& reactor);
 
-    /// Watches `descriptor` from now on, for reading.
-    /// @param who  Told of what is ready now, and of each change for the better.
+    /// Watches `descriptor` from now on.
+    /// @param who     Told of what is ready now, and of each change for the better.
+    /// @param events  EPOLLIN, EPOLLRDHUP, EPOLLOUT: what to watch it for.
     /// @return Whether the system allows it.
-    bool add(int descriptor, watched& who) noexcept;
+    bool add(int descriptor, watched& who, std::uint32_t events) noexcept;
 
     /// Tells what is ready of a descriptor, if anything is.
-    /// @param events  EPOLLIN, EPOLLOUT: what to watch it for from now on.
+    /// @param events  As add(), from now on.
     void look_again(int descriptor, watched& who, std::uint32_t events) noexcept;
 
     /// Watches it no more. Nothing is told from now on.

@@ -42,13 +42,13 @@ public:
 
     /// @return Whether the system allows it.
     bool open() noexcept {
-        is_watched_ = watch_.add(descriptor_, *this);
+        is_watched_ = watch_.add(descriptor_, *this, events_);
         return is_watched_;
     }
 
     io_outcome try_read(std::span<const iovec> room) noexcept override {
         const ssize_t got = ::readv(descriptor_, room.data(), static_cast<int>(room.size()));
-        may_read_ = is_unexhausted(got, room);
+        may_read_ = has_end_ || is_unexhausted(got, room);
         if (got > 0) {
             return {io_outcome::status::moved, static_cast<std::size_t>(got)};
         }
@@ -107,6 +107,7 @@ private:
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;
+        has_end_ = has_end_ || is_over || (events & EPOLLRDHUP) != 0;
         may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
         may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
         if (may_read_ && reader_) {
@@ -120,13 +121,14 @@ private:
     }
 
     runtime::readiness& watch_;
-    boost::intrusive_ptr<stream_user> reader_; ///< Who waits to read.
-    boost::intrusive_ptr<stream_user> writer_; ///< Who waits to write.
-    std::uint32_t events_ = EPOLLIN;           ///< What is watched for.
+    boost::intrusive_ptr<stream_user> reader_;    ///< Who waits to read.
+    boost::intrusive_ptr<stream_user> writer_;    ///< Who waits to write.
+    std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< What is watched for.
     int descriptor_;
     bool is_watched_ = false;
     bool may_read_ = false;  ///< Was ready, and has not been found to be no longer.
     bool may_write_ = false; ///< Likewise.
+    bool has_end_ = false;   ///< The end comes right behind the last octets, and is not told again.
 };
 
 } // namespace

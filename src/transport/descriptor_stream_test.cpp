@@ -175,6 +175,23 @@ TEST_SUITE("transport") {
         CHECK(user->readable_count == 1);
     }
 
+    TEST_CASE("descriptor stream: tells of an end that came together with the last octets") {
+        connection joined;
+        int alive = 0;
+        const intrusive_ptr<counting_user> user{new counting_user(alive)};
+        joined.stream->wait_readable(*user);
+        joined.peer_sends("last words");
+        joined.close_peer();
+        joined.run();
+        CHECK(user->readable_count == 1);
+        CHECK(joined.read().bytes == 10); // Less than there is room for.
+
+        joined.stream->wait_readable(*user);
+        joined.run();
+        CHECK(user->readable_count == 2);
+        CHECK(joined.read().what == status::ended);
+    }
+
     TEST_CASE("descriptor stream: tells when there is room again, and when there will be none") {
         int alive = 0;
         for (const bool is_read : {true, false}) {
