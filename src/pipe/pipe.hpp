@@ -82,9 +82,17 @@ public:
         }
     }
 
+    /// Puts an object into the queue of the other end, behind all finished messages.
+    /// @param object  Takes over one reference, also if it throws.
+    /// @throws std::bad_alloc
     void push_control(block* object) {
-        if (out.push_control(object)) {
-            other().deliver(event::readable);
+        try {
+            if (out.push_control(object)) {
+                other().deliver(event::readable);
+            }
+        } catch (...) {
+            object->drop();
+            throw;
         }
     }
 

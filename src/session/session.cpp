@@ -63,12 +63,14 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
-    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
-    made->dialer_ = std::move(by);
-    const socket_options& chosen = made->options();
-    made->backoff_ =
+    const socket_options& chosen = *origin->options;
+    auto pauses =
         std::make_unique<runtime::backoff>(milliseconds(std::max(chosen.reconnect_interval, 0)),
                                            milliseconds(chosen.reconnect_interval_max));
+    // A session that is made also starts.
+    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
+    made->dialer_ = std::move(by);
+    made->backoff_ = std::move(pauses);
     thread.post([made] {
         made->become_resident();
         made->guarded([&] { made->dial_now(); });
@@ -417,8 +419,7 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
         peer->port = transport::peer_port(stream_->descriptor());
     }
     peer->properties.shrink();
-    end_->push_control(peer.get());
-    peer.release();
+    end_->push_control(peer.release());
 }
 
 // Reading.
