@@ -58,11 +58,11 @@ extern "C" {
 #ifndef EFSM
 /// The operation is not possible in the socket's current state.
 #define EFSM (ZLINK_HAUSNUMERO + 51)
-/// The transport does not work with this type of socket.
+/// The transport does not work with this type of socket. Never set here: EPROTONOSUPPORT is.
 #define ENOCOMPATPROTO (ZLINK_HAUSNUMERO + 52)
 /// The context was shut down.
 #define ETERM (ZLINK_HAUSNUMERO + 53)
-/// The context has no I/O thread for the work.
+/// The context has no I/O thread for the work. Never set here: without one the callers do it.
 #define EMTHREAD (ZLINK_HAUSNUMERO + 54)
 #endif
 
@@ -96,7 +96,7 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 /// Threads that do the I/O. Default 1. With 0 the caller drives: a call that would wait does the
 /// I/O of its context meanwhile. Read when the first socket is opened.
 #define ZLINK_IO_THREADS 1
-/// Most sockets open at once. Default 1023. Read when the first socket is opened.
+/// Most sockets open at once. Default 1023.
 #define ZLINK_MAX_SOCKETS 2
 /// Read only: the largest value that ZLINK_MAX_SOCKETS takes.
 #define ZLINK_SOCKET_LIMIT 3
@@ -104,7 +104,8 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_THREAD_PRIORITY 3
 /// The I/O threads' scheduling policy, likewise. -1: unchanged.
 #define ZLINK_THREAD_SCHED_POLICY 4
-/// Largest frame that may be sent, in octets. Default INT_MAX.
+/// A number that is kept and limits nothing, in libzmq neither: ZLINK_MAXMSGSIZE does. Default
+/// INT_MAX.
 #define ZLINK_MAX_MSGSZ 5
 /// Read only: sizeof(zlink_msg_t).
 #define ZLINK_MSG_T_SIZE 6
@@ -123,7 +124,7 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 /// Makes a context. Its threads start when its first socket is opened.
 ///
 /// @owns  The caller, who ends it with zlink_ctx_term.
-/// @error EMFILE  The process has no descriptor left.
+/// @error ENOMEM  There is no memory.
 ZLINK_EXPORT void* zlink_ctx_new(void);
 
 /// Ends `context`: shuts it down, waits for its sockets, frees it.
@@ -157,7 +158,7 @@ ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
 ///
 /// @owns  The caller, who ends it with zlink_ctx_term.
 /// @error EINVAL  `io_threads` is negative.
-/// @error EMFILE  The process has no descriptor left.
+/// @error ENOMEM  There is no memory.
 ZLINK_EXPORT void* zlink_init(int io_threads);
 
 /// Deprecated names of zlink_ctx_term.
@@ -199,7 +200,7 @@ struct iovec;
 typedef struct zmq_msg_t zlink_msg_t;
 
 /// Frees what zlink_msg_init_data was given. Runs once, on any thread, possibly before
-/// zlink_msg_init_data's caller sees it return; it may not call functions on sockets.
+/// zlink_msg_send returns; it may not call functions on sockets.
 typedef void(zlink_free_fn)(void* data, void* hint);
 
 /// Message property: 1 if more frames of the same message follow, else 0.
@@ -217,7 +218,8 @@ ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
 /// @error ENOMEM  There is no memory for that size. `msg` is then not initialised.
 ZLINK_EXPORT int zlink_msg_init_size(zlink_msg_t* msg, size_t size);
 
-/// Makes `msg` a message whose content is `data`, without a copy.
+/// Makes `msg` a message whose content is `data`, without a copy. zlink_msg_send copies a content
+/// of less than 8 KiB all the same, and frees it at once.
 ///
 /// @owns  `msg`: `data` stays valid until `free_fn` is called with it and `hint`. With `free_fn`
 ///        NULL, it must stay valid for ever.
@@ -317,14 +319,14 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// @name Socket options
 /// Each line: access unless it is read and write; types of sockets unless it is any; type; unit;
 /// meaning; special values; default, last, with its meaning if that is special. "Flag" is an int, 0
-/// or 1; "text" and "octets" are unset by default and 1 to 255 octets long, and a text is read back
-/// with a zero octet. Options that concern connections apply to those made after they are set.
-/// docs/options.md has the ranges.
+/// or 1; "text" and "octets" are unset by default and at most 255 octets long unless the line says
+/// any length, and a text is read back with a zero octet. Options that concern connections apply to
+/// those made after they are set. docs/options.md has the ranges.
 
 #define ZLINK_AFFINITY 4     ///< uint64_t: bit n allows I/O thread n. 0: all.
 #define ZLINK_ROUTING_ID 5   ///< Octets: the name that a ROUTER peer knows us by.
-#define ZLINK_SUBSCRIBE 6    ///< Write, SUB, octets: receive what begins so; may be empty.
-#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB, octets: undoes one such subscription.
+#define ZLINK_SUBSCRIBE 6    ///< Write, SUB, octets, any length: receive what begins so.
+#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB, octets, any length: undoes one such subscription.
 #define ZLINK_RATE 8         ///< int, kbit/s: multicast. 100.
 #define ZLINK_RECOVERY_IVL 9 ///< int, ms: multicast. 10000.
 #define ZLINK_SNDBUF 11      ///< int, octets: SO_SNDBUF. -1: the system's.
@@ -391,10 +393,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_XPUB_NODROP 69 ///< Write, XPUB and PUB, flag: EAGAIN instead of dropping. 0.
 #define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
 #define ZLINK_XPUB_MANUAL                                                                          \
-    71                            ///< Write, XPUB and PUB, flag: subscriptions take effect when the
-                                  ///< application sets ZLINK_SUBSCRIBE and ZLINK_UNSUBSCRIBE,
-                                  ///< for the peer it received from last. 0.
-#define ZLINK_XPUB_WELCOME_MSG 72 ///< Write, XPUB and PUB, octets: sent to each new subscriber.
+    71 ///< Write, XPUB and PUB, flag: subscriptions take effect when the
+       ///< application sets ZLINK_SUBSCRIBE and ZLINK_UNSUBSCRIBE,
+       ///< for the peer it received from last. 0.
+#define ZLINK_XPUB_WELCOME_MSG                                                                     \
+    72 ///< Write, XPUB and PUB, octets, any length: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
     73                           ///< Write, STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
@@ -484,7 +487,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// @owns  The caller, who ends it with zlink_close before the context can end.
 /// @error EINVAL  The type is unknown.
 /// @error EFAULT  `context` is not a context.
-/// @error EMFILE  ZLINK_MAX_SOCKETS are open already, or the process has no descriptor left.
+/// @error EMFILE  ZLINK_MAX_SOCKETS are open already, or the process has no descriptor left for the
+///                I/O threads, which the first socket starts.
+/// @error EAGAIN  The system refuses an I/O thread.
+/// @error ENOMEM  There is no memory.
 /// @error ETERM   The context was shut down.
 ZLINK_EXPORT void* zlink_socket(void* context, int type);
 
@@ -516,25 +522,25 @@ ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t*
 /// Accepts peers at `endpoint`: "tcp://INTERFACE:PORT" ("*" for every interface or any port),
 /// "ipc://PATH" ("@NAME" for an abstract one, "*" for a temporary one) or "inproc://NAME".
 ///
-/// @error EINVAL           The endpoint is malformed.
-/// @error EPROTONOSUPPORT  This build has no such transport.
-/// @error ENOCOMPATPROTO   The transport does not work with this type of socket.
+/// @error EINVAL           The endpoint is malformed, or ZLINK_USE_FD does not listen.
+/// @error EPROTONOSUPPORT  There is no such transport, or it is inproc and the peers of this socket
+///                         speak no ZMTP.
 /// @error EADDRINUSE       Somebody listens there already.
 /// @error EADDRNOTAVAIL    The address is not one of this machine.
 /// @error ENODEV           There is no such interface.
-/// @error EMTHREAD         The context has no I/O thread.
+/// @error EMFILE           The process has no descriptor left.
 /// @error ENOTSOCK         `socket` is not a socket.
 /// @error ETERM            The context was shut down.
+/// @error others           What the system says, such as EACCES.
 ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
 
 /// Connects to the peer that accepts at `endpoint`, now or later: the connection is made, and made
 /// again when it breaks, in the background.
 ///
 /// @param endpoint  "tcp://HOST:PORT", "tcp://SOURCE;HOST:PORT", "ipc://PATH" or "inproc://NAME".
-/// @error EINVAL           The endpoint is malformed.
-/// @error EPROTONOSUPPORT  This build has no such transport.
-/// @error ENOCOMPATPROTO   The transport does not work with this type of socket.
-/// @error EMTHREAD         The context has no I/O thread.
+/// @error EINVAL           The endpoint or ZLINK_SOCKS_PROXY is malformed.
+/// @error EPROTONOSUPPORT  There is no such transport, or it is inproc and the peers of this socket
+///                         speak no ZMTP.
 /// @error ENOTSOCK         `socket` is not a socket.
 /// @error ETERM            The context was shut down.
 ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
@@ -706,9 +712,8 @@ typedef struct zlink_blocker_t {
 /// - `socket` is the open socket, to be compared only, since its owner may close it any time; NULL
 ///   for a connection of a closed one;
 /// - `type` is the socket's, ZLINK_PAIR ... ZLINK_STREAM;
-/// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; of a connection it
-/// is
-///   where its peer is, or our own end if the peer's has no name, as with ipc;
+/// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; where the peer of a
+///   connection is, or our own end if the peer's has no name, as with ipc;
 /// - `linger` is how long a connection may still take, in milliseconds; -1: without limit, and for
 ///   an open socket;
 /// - `messages` and `octets` are what a connection has not passed to the system yet, the octets
@@ -735,18 +740,17 @@ typedef struct zlink_peer_t {
     uint64_t dropped;
 } zlink_peer_t;
 
-/// Lists the peers of `socket`: those that are connected, and those that it was told to connect to.
-/// Of each zlink_peer_t
+/// Lists the peers of `socket`: those that are connected, and, but for ZLINK_IMMEDIATE, those that
+/// it was told to connect to. Of each zlink_peer_t
 ///
 /// - `endpoint` is where it is: what was given to zlink_connect, its address and port if it
 ///   connected to us over tcp, where we are bound if it did so over ipc, empty over inproc;
 /// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER or STREAM knows
 ///   it; elsewhere what it announced itself as; 0 octets if there is none;
 /// - `messages` and `octets` are what waits to be sent to it, the octets with the framing: at most
-///   the high-water mark, and what the system is about to take;
-/// - `dropped` is how many messages for it were dropped because it had no room, or replaced by
-/// newer
-///   ones, also of those from it (ZLINK_CONFLATE).
+///   the high-water mark (over inproc both sides'), and a batch that is being written;
+/// - `dropped` is how many messages for it were dropped because it had no room, or were replaced by
+///   newer ones, as were those from it (ZLINK_CONFLATE).
 ///
 /// ZLINK_DROPPED has the sum for the socket, with those for peers that are gone or unknown.
 ///

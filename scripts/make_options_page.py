@@ -22,6 +22,8 @@ SECURITY = ROOT / "src" / "api" / "security_options.cpp"
 FIELDS = ROOT / "src" / "base" / "socket_options.hpp"
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+# What a comment says instead of a unit where octets are not limited to 255.
+ANY_LENGTH = "any length"
 CONSTANTS = {
     "INT_MIN": INT_MIN,
     "INT_MAX": INT_MAX,
@@ -197,6 +199,8 @@ def range_of(option, entry):
         return "32 octets, or 40 characters of Z85"
     if option.access == "read":
         return ""
+    if option.unit == ANY_LENGTH:
+        return "0 octets or more"
     if option.type in ("text", "octets"):
         least, most = (entry.least, entry.most) if entry else (1, 255)
         return f"{least} to {most} octets" if most < INT_MAX else f"{least} octets or more"
@@ -224,7 +228,7 @@ def row_of(option, entry, defaults):
             raise Disagreement(f"{option.name}: text and octets are mixed up")
         if default != option.default:
             raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
-    unit = f", {option.unit}" if option.unit else ""
+    unit = f", {option.unit}" if option.unit not in ("", ANY_LENGTH) else ""
     cells = [
         f"`{option.name}`",
         option.number,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Checks that includes in src/ point down the layers only, as docs/design.md lists them.
+"""Checks that includes in src/ point down the layers only, as LAYERS lists them.
 
     includes_test.py SRC
 
