@@ -333,8 +333,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RCVBUF 12      ///< int, octets: SO_RCVBUF. -1: the system's.
 #define ZLINK_RCVMORE 13     ///< Read, flag: the frame received last was not its message's last.
 #define ZLINK_FD                                                                                   \
-    14                  ///< Read, int: descriptor that becomes readable when
-                        ///< ZLINK_EVENTS may have changed; edge-triggered.
+    14 ///< Read, int: descriptor that becomes readable when ZLINK_EVENTS may have changed;
+       ///< edge-triggered. Without I/O threads only while another caller drives.
 #define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
 #define ZLINK_TYPE 16   ///< Read, int: the socket's type.
 #define ZLINK_LINGER                                                                               \
