@@ -100,9 +100,10 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_MAX_SOCKETS 2
 /// Read only: the largest value that ZLINK_MAX_SOCKETS takes.
 #define ZLINK_SOCKET_LIMIT 3
-/// Write only: the I/O threads' priority, in the sense of pthread_setschedparam. -1: unchanged.
+/// Write only: the I/O threads' priority, in the sense of pthread_setschedparam; 0 or more. Until
+/// it is set: the priority of who opens the first socket.
 #define ZLINK_THREAD_PRIORITY 3
-/// The I/O threads' scheduling policy, likewise. -1: unchanged.
+/// The I/O threads' scheduling policy, likewise; reads -1 until it is set.
 #define ZLINK_THREAD_SCHED_POLICY 4
 /// A number that is kept and limits nothing, in libzmq neither: ZLINK_MAXMSGSIZE does. Default
 /// INT_MAX.
@@ -568,7 +569,7 @@ ZLINK_EXPORT int zlink_disconnect(void* socket, const char* endpoint);
 /// @blocks  Until a peer can take it, up to ZLINK_SNDTIMEO; not at all with ZLINK_DONTWAIT. PUB and
 ///          ROUTER drop instead.
 /// @param data  NULL only if `size` is 0.
-/// @return `size`.
+/// @return `size`, at most INT_MAX.
 /// @error EAGAIN        No peer could take it in that time.
 /// @error ENOTSUP       This type of socket does not send.
 /// @error EINVAL        The socket's type allows one frame a message, or its first frame is
@@ -585,7 +586,7 @@ ZLINK_EXPORT int zlink_send(void* socket, const void* data, size_t size, int fla
 ///
 /// @blocks  As zlink_send.
 /// @param data  Never changes and stays valid for ever, as a literal does.
-/// @return `size`.
+/// @return `size`, at most INT_MAX.
 /// @error others  As zlink_send.
 ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, int flags);
 
@@ -594,7 +595,7 @@ ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, i
 ///
 /// @blocks  Until there is a message, up to ZLINK_RCVTIMEO; not at all with ZLINK_DONTWAIT.
 /// @param size  Room at `buffer`. What does not fit is lost.
-/// @return The frame's size, even where only `size` octets of it fitted.
+/// @return The frame's size, at most INT_MAX, even where only `size` octets of it fitted.
 /// @error EAGAIN    No message came in that time.
 /// @error ENOTSUP   This type of socket does not receive.
 /// @error EFSM      It is not this socket's turn to receive.
@@ -975,7 +976,7 @@ ZLINK_EXPORT void zlink_sleep(int seconds);
 
 typedef void(zlink_thread_fn)(void* argument);
 
-/// Runs `body` on a new thread, which has all signals blocked.
+/// Runs `body` on a new thread, which has all signals blocked but those that its own faults raise.
 ///
 /// @owns  The caller, who ends it with zlink_threadclose.
 /// @error ENOMEM  There is no memory.
