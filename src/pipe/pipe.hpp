@@ -44,12 +44,12 @@ public:
     /// Says where this end's events go, and who is told. Before the other end can see this one.
     void set_home(mailbox_ptr home, event_sink* owner) noexcept {
         home_ = std::move(home);
-        owner_ = owner;
+        set_owner(owner);
     }
 
     /// Whom the events are for; null before there is one, and after close().
-    event_sink* owner() const noexcept { return owner_; }
-    void set_owner(event_sink* owner) noexcept { owner_ = owner; }
+    event_sink* owner() const noexcept { return owner_.load(std::memory_order_acquire); }
+    void set_owner(event_sink* owner) noexcept { owner_.store(owner, std::memory_order_release); }
 
     /// Keeps only the newest message of what this end sends, or receives. Before the other end can
     /// see this one.
@@ -151,7 +151,7 @@ private:
 
     pipe& whole_;
     mailbox_ptr home_;
-    event_sink* owner_ = nullptr;
+    std::atomic<event_sink*> owner_{nullptr}; ///< Whoever could not start a session closes, too.
     std::atomic<bool> closed_{false};
     std::atomic<bool> dismissed_{false};
 };
@@ -201,7 +201,7 @@ inline void pipe_end::close() noexcept {
     if (closed_.exchange(true, std::memory_order_acq_rel)) {
         return;
     }
-    owner_ = nullptr;
+    set_owner(nullptr);
     out.rollback();
     if (other().home_ != nullptr) {
         other().deliver(event::closed);

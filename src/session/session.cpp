@@ -109,9 +109,10 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
                  pipe::end_ptr end)
     : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
     if (end_) {
-        end_->set_home(thread_.mailbox(), this);
         make_inbound();
         outbound_.emplace(end_->in);
+        end_->set_home(thread_.mailbox(),
+                       this); // Last: nothing may fail once we are told of events.
     }
     thread_.load.fetch_add(1, std::memory_order_relaxed);
 }
