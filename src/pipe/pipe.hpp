@@ -134,10 +134,6 @@ public:
     pipe_end& other() noexcept;
     pipe& whole() noexcept { return whole_; }
 
-    /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
-    /// Set before the other end exists.
-    bool wants_newest = false;
-
     /// Which bind or connect call of the owner this end belongs to.
     std::uint64_t origin_id = 0;
 
@@ -154,6 +150,11 @@ private:
     std::atomic<event_sink*> owner_{nullptr}; ///< Whoever could not start a session closes, too.
     std::atomic<bool> closed_{false};
     std::atomic<bool> dismissed_{false};
+
+public:
+    /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
+    /// Set before the other end exists. (Here it takes no room.)
+    bool wants_newest = false;
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by
@@ -179,6 +180,7 @@ private:
     message_queue to_second_;
     message_queue to_first_;
 };
+static_assert(sizeof(pipe) == 2 * sizeof(message_queue) + 3 * limits::cache_line_bytes);
 
 inline pipe_end& pipe_end::other() noexcept {
     return this == &whole_.first ? whole_.second : whole_.first;

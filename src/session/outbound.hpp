@@ -100,8 +100,8 @@ private:
     std::uint64_t message_count_ = 0;      ///< Messages before boundary_, or fewer (progress).
     std::uint64_t lent_count_ = 0;         ///< Messages for which credit was returned.
     pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
-    bool gathered_all_ = false;            ///< gather() described all of it.
     std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
+    bool gathered_all_ = false;            ///< gather() described all of goal_.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
 };
 

@@ -15,7 +15,7 @@ using namespace robustness;
 namespace {
 
 /// User memory that an idle tcp peer may take at a ROUTER.
-constexpr std::ptrdiff_t idle_peer_bytes_max = 3200;
+constexpr std::ptrdiff_t idle_peer_bytes_max = 2048;
 
 } // namespace
 
