@@ -4,7 +4,8 @@
 
     includes_test.py SRC
 
-Prints each line that includes a folder above its own, or a folder that is no layer.
+Prints each line that includes a folder above its own, another protocol's folder, or a folder that is
+no layer.
 """
 import pathlib
 import re
@@ -24,6 +25,9 @@ LAYERS = [
 ]
 HEIGHTS = {folder: height for height, layer in enumerate(LAYERS) for folder in layer}
 
+# Layers whose sub-folders know nothing of each other: a protocol is a folder of wire/.
+DIVIDED = {"wire"}
+
 # Tests, and what they are made with, see everything.
 ANYWHERE = {"testing"}
 
@@ -32,6 +36,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 def is_unrestricted(path):
     return path.parts[0] in ANYWHERE or path.stem.endswith("_test")
+
+
+def are_apart(path, target):
+    """Whether both files of one layer lie in sub-folders, and not in the same one."""
+    return len(path.parts) > 2 and len(target.parts) > 2 and path.parts[1] != target.parts[1]
 
 
 def complaint(src, path, target):
@@ -47,6 +56,8 @@ def complaint(src, path, target):
         return f"{included}/ is no layer"
     if folder != included and HEIGHTS[folder] <= HEIGHTS[included]:
         return f"{included}/ is not below {folder}/"
+    if folder in DIVIDED and folder == included and are_apart(path, pathlib.PurePath(target)):
+        return f"{path.parent}/ may not include {pathlib.PurePath(target).parent}/"
     return None
 
 

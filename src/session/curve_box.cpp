@@ -2,7 +2,7 @@
 #include "session/curve_box.hpp"
 
 #include "base/assert.hpp"
-#include "wire/zmtp/byte_order.hpp"
+#include "base/byte_order.hpp"
 
 #include <cstring>
 #include <sodium.h>
@@ -58,8 +58,7 @@ std::optional<shared_key> agree(std::span<const std::byte> other,
 box_nonce::box_nonce(std::string_view purpose, std::uint64_t number) noexcept {
     ZLINK_DEBUG_ASSERT(purpose.size() + sizeof number == bytes);
     std::memcpy(octets_, purpose.data(), purpose.size());
-    wire::zmtp::store_big_endian(reinterpret_cast<std::byte*>(octets_) + bytes - sizeof number,
-                                 number);
+    store_big_endian(reinterpret_cast<std::byte*>(octets_) + bytes - sizeof number, number);
 }
 
 box_nonce::box_nonce(std::string_view purpose, std::span<const std::byte> number) noexcept {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/byte_order.hpp"
 #include "base/limits.hpp"
 #include "base/result.hpp"
 #include "base/socket_type.hpp"
-#include "wire/zmtp/byte_order.hpp"
 
 #include <array>
 #include <chrono>

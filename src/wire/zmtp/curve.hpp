@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/byte_order.hpp"
 #include "base/result.hpp"
 #include "base/security.hpp"
-#include "wire/zmtp/byte_order.hpp"
 #include "wire/zmtp/command.hpp"
 #include "wire/zmtp/frame.hpp"
 

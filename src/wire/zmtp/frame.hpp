@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "wire/zmtp/byte_order.hpp"
+#include "base/byte_order.hpp"
 
 #include <cstddef>
 #include <cstdint>

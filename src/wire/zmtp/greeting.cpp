@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/zmtp/greeting.hpp"
 
-#include "wire/zmtp/byte_order.hpp"
+#include "base/byte_order.hpp"
 
 #include <algorithm>
 #include <cstring>

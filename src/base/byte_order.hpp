@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace zlink::wire::zmtp {
+namespace zlink {
 
 /// Reverses the octets of `value` where the machine is little-endian: host to network and back.
 template<std::unsigned_integral T>
@@ -38,4 +38,4 @@ void store_big_endian(std::byte* out, T value) noexcept {
     std::memcpy(out, &swapped, sizeof(swapped));
 }
 
-} // namespace zlink::wire::zmtp
+} // namespace zlink
