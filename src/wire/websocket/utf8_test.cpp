@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MPL-2.0
+// Besides examples, sequences of octets are compared with RFC 3629's definition by number: those
+// are valid that encode() makes of characters.
+#include "wire/websocket/utf8.hpp"
+
+#include "testing/octets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace zlink::wire::websocket;
+using zlink::testing::octets;
+using zlink::testing::text;
+
+namespace {
+
+using octet_list = std::vector<std::byte>;
+
+/// RFC 3629, 3. Of any number below 2^21, allowed or not.
+std::string encode(std::uint32_t number) {
+    const auto tail = [&](int shift) { return static_cast<char>(0x80 | (number >> shift & 0x3f)); };
+    if (number < 0x80) {
+        return {static_cast<char>(number)};
+    }
+    if (number < 0x800) {
+        return {static_cast<char>(0xc0 | number >> 6), tail(0)};
+    }
+    if (number < 0x10000) {
+        return {static_cast<char>(0xe0 | number >> 12), tail(6), tail(0)};
+    }
+    return {static_cast<char>(0xf0 | number >> 18), tail(12), tail(6), tail(0)};
+}
+
+bool is_character(std::uint32_t number) {
+    return number <= 0x10ffff && (number < 0xd800 || number > 0xdfff);
+}
+
+/// How many octets at the front of `octets` are what encode() makes of a character; 0 if none are.
+std::size_t character_bytes(std::string_view octets) {
+    for (std::size_t bytes = 1; bytes <= 4 && bytes <= octets.size(); ++bytes) {
+        const auto lead = static_cast<unsigned char>(octets[0]);
+        std::uint32_t number = bytes == 1 ? lead : lead & (0x7fu >> bytes);
+        for (std::size_t at = 1; at < bytes; ++at) {
+            number = number << 6 | (static_cast<unsigned char>(octets[at]) & 0x3f);
+        }
+        if (is_character(number) && encode(number) == octets.substr(0, bytes)) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
+bool consists_of_characters(std::string_view octets) {
+    while (!octets.empty()) {
+        const std::size_t bytes = character_bytes(octets);
+        if (bytes == 0) {
+            return false;
+        }
+        octets.remove_prefix(bytes);
+    }
+    return true;
+}
+
+bool is_valid(const octet_list& octets) {
+    return is_utf8(text(octets));
+}
+
+/// How many octets are taken, one by one, until one makes the text invalid.
+std::size_t taken_count(const octet_list& octets) {
+    utf8_validator validator;
+    std::size_t count = 0;
+    while (count < octets.size() && validator.push({&octets[count], 1})) {
+        ++count;
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_SUITE("wire/websocket") {
+
+    TEST_CASE("utf8: every number up to 2^21 is valid if it is a character") {
+        std::size_t wrong_count = 0;
+        for (std::uint32_t number = 0; number < 0x200000; ++number) {
+            wrong_count += is_utf8(encode(number)) != is_character(number);
+        }
+        CHECK(wrong_count == 0);
+    }
+
+    TEST_CASE(
+        "utf8: of all pairs of octets, whatever follows, those are valid that are characters") {
+        std::size_t wrong_count = 0;
+        const auto check = [&](std::string_view octets) {
+            wrong_count += is_utf8(octets) != consists_of_characters(octets);
+        };
+        for (unsigned pair = 0; pair < 0x10000; ++pair) {
+            std::string octets{static_cast<char>(pair >> 8), static_cast<char>(pair)};
+            check(octets);
+            for (const unsigned third : {0x7fu, 0x80u, 0xbfu, 0xc0u}) {
+                octets.resize(2);
+                octets.push_back(static_cast<char>(third));
+                check(octets);
+                if (pair < 0xf000) {
+                    continue; // Nothing that begins so has four octets.
+                }
+                for (const unsigned fourth : {0x7fu, 0x80u, 0xbfu, 0xc0u}) {
+                    octets.resize(3);
+                    octets.push_back(static_cast<char>(fourth));
+                    check(octets);
+                }
+            }
+        }
+        CHECK(wrong_count == 0);
+    }
+
+    TEST_CASE("utf8: refuses a text with the first octet that makes it invalid") {
+        struct {
+            const char* spelled;
+            std::size_t valid_count;
+        } const examples[] = {
+            {"cebae1bdb9cf83cebcceb5 f4 90 8080 656469746564", 12}, // Autobahn's 6.4.
+            {"80", 0},                                              // A tail without a lead.
+            {"bf", 0},                                              //
+            {"c0 80", 0},             // Two octets where one would do.
+            {"c1 bf", 0},             //
+            {"e0 9f bf", 1},          // Three where two would do.
+            {"f0 8f bf bf", 1},       // Four where three would do.
+            {"ed a0 80", 1},          // Surrogates.
+            {"ed bf bf", 1},          //
+            {"f4 90 80 80", 1},       // U+110000.
+            {"f5", 0},                //
+            {"f8 88 80 80 80", 0},    // Five and six octets, which there once were.
+            {"fc 84 80 80 80 80", 0}, //
+            {"fe", 0},                //
+            {"ff", 0},                //
+            {"e2 82 41", 2},          // A character that is cut by another.
+            {"e2 82 e2", 2},          //
+            {"f0 9f 98 c3", 3},       //
+            {"'plain' c3 28", 6},     //
+        };
+        for (const auto& example : examples) {
+            CAPTURE(example.spelled);
+            CHECK(taken_count(octets(example.spelled)) == example.valid_count);
+            CHECK(!is_valid(octets(example.spelled)));
+        }
+    }
+
+    TEST_CASE("utf8: an invalid text stays so, until the next one begins") {
+        utf8_validator validator;
+        CHECK(!validator.push(octets("e2 28")));
+        CHECK(!validator.is_complete());
+        CHECK(!validator.push({}));
+        CHECK(!validator.push(octets("a1")));
+        CHECK(!validator.push(octets("'plain'")));
+        CHECK(!validator.is_complete());
+
+        validator.reset();
+        CHECK(validator.push(octets("'plain'")));
+        CHECK(validator.is_complete());
+        CHECK(!validator.push(octets("ff")));
+        CHECK(!validator.push(octets("'plain'")));
+        CHECK(!validator.is_complete());
+    }
+
+    TEST_CASE("utf8: is incomplete within a character only") {
+        utf8_validator validator;
+        CHECK(validator.is_complete());
+        for (const char* spelled : {"f0", "9f", "98"}) {
+            CHECK(validator.push(octets(spelled)));
+            CHECK(!validator.is_complete());
+        }
+        CHECK(validator.push({}));
+        CHECK(!validator.is_complete());
+        CHECK(validator.push(octets("80")));
+        CHECK(validator.is_complete());
+    }
+
+    TEST_CASE("utf8: a text is valid however it is cut into pieces") {
+        const octet_list whole = octets("'Hello-' c2b5 40 c39f c3b6 'a'*40 e282ac f09f9880 'b'*9");
+        for (std::size_t piece = 1; piece <= whole.size(); ++piece) {
+            CAPTURE(piece);
+            utf8_validator validator;
+            for (std::size_t at = 0; at < whole.size(); at += piece) {
+                CHECK(validator.push(
+                    std::span{whole}.subspan(at, std::min(piece, whole.size() - at))));
+            }
+            CHECK(validator.is_complete());
+        }
+    }
+
+    TEST_CASE("utf8: sees an octet that is no ASCII anywhere in a long run of it") {
+        for (std::size_t bytes = 1; bytes <= 100; ++bytes) {
+            octet_list run(bytes, std::byte{'a'});
+            CHECK(is_valid(run));
+            for (std::byte& octet : run) {
+                octet = std::byte{0xff};
+                CHECK(!is_valid(run));
+                octet = std::byte{'a'};
+            }
+        }
+    }
+
+    TEST_CASE("utf8: the empty text is valid") {
+        CHECK(is_utf8({}));
+    }
+
+} // TEST_SUITE
