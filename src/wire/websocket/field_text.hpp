@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+/// What the values of HTTP fields are made of (RFC 9110, 5.6).
+namespace zlink::wire::websocket {
+
+constexpr char lower_case(char letter) noexcept {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+/// Whether texts are the same but for the case of ASCII letters.
+constexpr bool is_same_text(std::string_view one, std::string_view other) noexcept {
+    return std::ranges::equal(one, other, {}, lower_case, lower_case);
+}
+
+constexpr bool is_letter_or_digit(char character) noexcept {
+    const char lower = lower_case(character);
+    return (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+}
+
+constexpr bool is_token_character(char character) noexcept {
+    return is_letter_or_digit(character) ||
+           std::string_view{"!#$%&'*+-.^_`|~"}.find(character) != std::string_view::npos;
+}
+
+/// Whether `text` is a token: what names a subprotocol or an extension.
+constexpr bool is_token(std::string_view text) noexcept {
+    return !text.empty() && std::ranges::all_of(text, is_token_character);
+}
+
+/// `text` without the spaces and tabs around it.
+constexpr std::string_view trimmed(std::string_view text) noexcept {
+    constexpr std::string_view spaces = " \t";
+    const std::size_t begin = text.find_first_not_of(spaces);
+    if (begin == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(begin, text.find_last_not_of(spaces) + 1 - begin);
+}
+
+/// Takes what is before the first `separator` off the front of `list`, and the separator with it.
+/// @return Trimmed. All of `list` if there is no separator.
+constexpr std::string_view take_element(std::string_view& list, char separator) noexcept {
+    const std::size_t end = std::min(list.find(separator), list.size());
+    const std::string_view element = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    return trimmed(element);
+}
+
+} // namespace zlink::wire::websocket

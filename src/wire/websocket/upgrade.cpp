@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "wire/websocket/upgrade.hpp"
+
+#include "wire/websocket/field_text.hpp"
+
+#include <algorithm>
+
+namespace zlink::wire::websocket {
+
+namespace {
+
+constexpr std::string_view any = "*";
+constexpr std::string_view scheme_end = "://";
+
+bool is_offered(std::string_view offered, std::string_view subprotocol) noexcept {
+    while (!offered.empty()) {
+        if (take_element(offered, ',') == subprotocol) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The parts of an origin, or of a pattern for some.
+struct origin_parts {
+    std::string_view scheme; ///< Empty in a pattern for every one.
+    std::string_view host;   ///< In a pattern behind the asterisk.
+    std::string_view port;   ///< With its colon; empty if there is none.
+};
+
+origin_parts split(std::string_view text) noexcept {
+    origin_parts parts;
+    if (const std::size_t end = text.find(scheme_end); end != std::string_view::npos) {
+        parts.scheme = text.substr(0, end);
+        text.remove_prefix(end + scheme_end.size());
+    }
+    const std::size_t host_end = std::min(text.rfind(':'), text.size());
+    parts.host = text.substr(0, host_end);
+    parts.port = text.substr(host_end);
+    return parts;
+}
+
+/// Whether a host is a name, and not one of the things that may precede or follow one in a URL, or
+/// an IPv6 address: those are below nothing.
+bool is_host_name(std::string_view host) noexcept {
+    return std::ranges::all_of(host, [](char character) {
+        return is_letter_or_digit(character) || character == '-' || character == '.' ||
+               character == '_';
+    });
+}
+
+/// Whether what is behind a host is a port, or nothing.
+bool is_port(std::string_view port) noexcept {
+    return port.empty() ||
+           (port.size() > 1 && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+/// Whether `host` ends with `domain`, which begins with a dot, and has a label before it.
+bool is_below(std::string_view host, std::string_view domain) noexcept {
+    return domain.size() > 1 && host.size() > domain.size() && is_host_name(host) &&
+           host.front() != '.' && is_same_text(host.substr(host.size() - domain.size()), domain);
+}
+
+bool is_match(std::string_view origin, std::string_view pattern) noexcept {
+    if (pattern == any) {
+        return true;
+    }
+    origin_parts wanted = split(pattern);
+    if (!wanted.host.starts_with("*.")) {
+        return is_same_text(origin, pattern);
+    }
+    wanted.host.remove_prefix(any.size());
+    const origin_parts found = split(origin);
+    if (found.scheme.empty() || !is_below(found.host, wanted.host) || !is_port(found.port)) {
+        return false;
+    }
+    const bool is_any_scheme = wanted.scheme.empty() && wanted.port.empty();
+    return is_any_scheme ||
+           (is_same_text(found.scheme, wanted.scheme) && found.port == wanted.port);
+}
+
+} // namespace
+
+std::string_view preferred_subprotocol(std::string_view offered,
+                                       std::span<const std::string> ours) noexcept {
+    for (const std::string& subprotocol : ours) {
+        if (is_offered(offered, subprotocol)) {
+            return subprotocol;
+        }
+    }
+    return {};
+}
+
+std::string_view first_subprotocol(std::string_view offered,
+                                   std::span<const std::string> ours) noexcept {
+    while (!offered.empty()) {
+        const auto found = std::ranges::find(ours, take_element(offered, ','));
+        if (found != ours.end()) {
+            return *found;
+        }
+    }
+    return {};
+}
+
+bool is_origin_allowed(std::string_view origin, std::span<const std::string> allowed) noexcept {
+    return std::ranges::any_of(
+        allowed, [&](const std::string& pattern) { return is_match(origin, pattern); });
+}
+
+std::string_view path_of(std::string_view target) noexcept {
+    const std::string_view path = target.substr(0, target.find('?'));
+    return path.empty() ? "/" : path;
+}
+
+bool is_path(std::string_view target, std::string_view path) noexcept {
+    return path_of(target) == (path.empty() ? "/" : path);
+}
+
+} // namespace zlink::wire::websocket
