@@ -75,8 +75,8 @@ public:
     void stop() noexcept {
         if (!posts_.exchange(true, std::memory_order_seq_cst)) {
             readiness::of(context_).remove(descriptor_, *this);
-            look(); // What is delivered after this is posted: a delivery precedes its look at
-                    // posts_.
+            // What is delivered after this is posted: a delivery precedes its look at posts_.
+            look();
         }
     }
 

@@ -11,7 +11,7 @@
 
 namespace zlink::runtime {
 
-/// A connection whose descriptor `readiness` watches.
+/// A connection, or whatever else has a descriptor that `readiness` watches.
 class watched {
 public:
     /// @param events  As epoll_wait(2) gives them, edge-triggered. May destroy this.

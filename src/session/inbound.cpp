@@ -87,9 +87,9 @@ result<void> inbound::scan() {
     frame_head head;
     errc failure{};
 
-    while (position + gap < raw_bytes_) {
+    while (has_credit && position + gap < raw_bytes_) {
         // Most frames are short and alone.
-        while (gap == 0 && has_credit && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
+        while (gap == 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
                begin[position] == std::byte{0}) {
             const std::size_t frame_bytes =
                 wire::zmtp::header_bytes_min + std::to_integer<std::size_t>(begin[position + 1]);
@@ -101,9 +101,6 @@ result<void> inbound::scan() {
             ++count;
         }
         if (position + gap == raw_bytes_) {
-            break;
-        }
-        if (!has_credit) {
             break;
         }
         std::byte* const frame = begin + position + gap;
