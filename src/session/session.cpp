@@ -110,7 +110,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
     : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
     if (end_) {
         make_inbound();
-        outbound_.emplace(end_->in);
+        make_outbound();
         end_->set_home(thread_.mailbox(),
                        this); // Last: nothing may fail once we are told of events.
     }
@@ -401,7 +401,7 @@ bool session::make_pipe() {
     made->first.origin_id = origin_->id;
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
-    outbound_.emplace(end_->in);
+    make_outbound();
     return made->first.deliver(pipe::event::attached);
 }
 
@@ -411,6 +411,14 @@ void session::make_inbound() {
     }
     inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
                      static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
+}
+
+void session::make_outbound() {
+    outbound_.emplace(end_->in);
+    // Their messages wait for each other, so there never is a batch.
+    if (options().type == socket_type::req || options().type == socket_type::rep) {
+        end_->whole().shortcut = std::make_unique<pipe::direct_writer>();
+    }
 }
 
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
@@ -590,9 +598,11 @@ bool session::write_prefix() {
     if (prefix_.empty()) {
         return true;
     }
+    close_shortcut();
     // What was begun, a frame or the prefix itself, is finished first.
     const bool inside_frame = (translation_ && translation_->is_begun()) ||
-                              (state_ == session_state::traffic && outbound_->frame_rest() != 0);
+                              (state_ == session_state::traffic && outbound_->frame_rest() != 0) ||
+                              (shortcut() != nullptr && shortcut()->has_begun());
     if (prefix_sent_bytes_ == 0 && inside_frame) {
         return true;
     }
@@ -745,6 +755,39 @@ bool session::rouse_outbound() noexcept {
 void session::wake_outbound() noexcept {
     out_rest_ = wakefulness::awake;
     outbound_->on_woken();
+    if (shortcut() == nullptr) {
+        return;
+    }
+    if (const std::size_t begun = shortcut()->take_begun(); begun != 0) {
+        std::array<iovec, limits::gather_count_max> parts;
+        outbound_->gather(parts);
+        if (outbound_->advance(begun)) {
+            wake_writer();
+        }
+    }
+}
+
+/// Lets the socket write while this session sleeps, if it would do no more than that.
+void session::open_shortcut() noexcept {
+    if (shortcut() != nullptr && !shortcut_is_open_ && state_ == session_state::traffic &&
+        stream_->is_plain() && !translation_ && prefix_.empty()) {
+        shortcut()->open(stream_->descriptor());
+        shortcut_is_open_ = true;
+    }
+}
+
+/// Before the stream is closed. What was begun is sent from its start to whom comes next.
+void session::abandon_shortcut() noexcept {
+    close_shortcut();
+    if (shortcut() != nullptr) {
+        shortcut()->take_begun();
+    }
+}
+
+void session::close_shortcut() noexcept {
+    if (std::exchange(shortcut_is_open_, false)) {
+        shortcut()->close();
+    }
 }
 
 void session::wake_writer() noexcept {
@@ -782,6 +825,7 @@ session::sleep_mark session::on_turn_over() noexcept {
                 out_rest_ = wakefulness::awake;
                 write_some();
             } else {
+                open_shortcut();
                 needs_fence |= end_->in.mark_reader_asleep();
                 out_rest_ = wakefulness::asleep;
             }
@@ -921,7 +965,13 @@ bool session::has_unsent() const noexcept {
 }
 
 void session::finish_if_drained() {
-    if (phase_ != phase::open && (!has_unsent() || awaits_subscriptions_)) {
+    if (phase_ == phase::open) {
+        return;
+    }
+    if (out_rest_ == wakefulness::asleep) {
+        rouse_outbound(); // To see what was written past us.
+    }
+    if (!has_unsent() || awaits_subscriptions_) {
         finish();
     }
 }
@@ -997,6 +1047,7 @@ void session::lost(errc reason) noexcept {
         tell_failed_handshake(reason);
     }
     zap_.reset();
+    abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
@@ -1064,6 +1115,7 @@ void session::finish() noexcept {
     timer_.stop();
     linger_timer_.stop();
     stop_heartbeat();
+    abandon_shortcut();
     if (stream_) {
         stream_->close();
         stream_.reset();

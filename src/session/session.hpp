@@ -152,6 +152,7 @@ private:
     void enter_traffic(std::span<const std::byte> rest);
     bool make_pipe();
     void make_inbound();
+    void make_outbound();
     void adopt_terms(handshake& agreed);
     void adopt_raw_peer();
     void announce_peer(std::unique_ptr<pipe::peer_info> peer);
@@ -174,6 +175,12 @@ private:
     bool skip_stale_subscriptions();
     bool rouse_outbound() noexcept;
     void wake_outbound() noexcept;
+    void open_shortcut() noexcept;
+    void close_shortcut() noexcept;
+    void abandon_shortcut() noexcept;
+    pipe::direct_writer* shortcut() const noexcept {
+        return end_ ? end_->whole().shortcut.get() : nullptr;
+    }
     void tire_outbound();
     void tire_inbound();
     void resume_inbound();
@@ -235,7 +242,8 @@ private:
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
-    bool is_writable_ = true;           ///< No write has failed on this connection.
+    bool is_writable_ = true; ///< No write has failed on this connection.
+    bool shortcut_is_open_ = false;
     bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.

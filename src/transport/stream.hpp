@@ -57,6 +57,9 @@ public:
     /// Ends the connection. Octets that the kernel has taken are still sent.
     virtual void close() noexcept = 0;
 
+    /// Whether try_write() does nothing but write to descriptor().
+    virtual bool is_plain() const noexcept { return false; }
+
     /// The descriptor, or -1.
     virtual int descriptor() const noexcept = 0;
 };
