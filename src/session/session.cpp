@@ -64,13 +64,12 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
     const socket_options& chosen = *origin->options;
-    auto pauses =
-        std::make_unique<runtime::backoff>(milliseconds(std::max(chosen.reconnect_interval, 0)),
-                                           milliseconds(chosen.reconnect_interval_max));
+    auto plan = std::make_unique<dialing>(
+        std::move(by), runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
+                                        milliseconds(chosen.reconnect_interval_max)});
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
-    made->dialer_ = std::move(by);
-    made->backoff_ = std::move(pauses);
+    made->dialing_ = std::move(plan);
     thread.post([made] {
         made->become_resident();
         made->guarded([&] { made->dial_now(); });
@@ -152,7 +151,7 @@ void session::dial_now() {
     if (state_ != session_state::connecting) {
         return;
     }
-    dialer_->start(
+    dialing_->dialer->start(
         [self = boost::intrusive_ptr<session>(this)](result<transport::stream_ptr> connected) {
             self->guarded([&] {
                 if (connected) {
@@ -182,12 +181,12 @@ bool session::stops_after(int occasion) const noexcept {
 
 /// @param reason  Why the last attempt failed.
 void session::dial_later(errc reason) {
-    dialer_->stop();
+    dialing_->dialer->stop();
     if (options().reconnect_interval < 0) {
         return finish();
     }
     const milliseconds wait_min = is_shortage(reason) ? limits::shortage_pause : 0ms;
-    const milliseconds wait = std::max(backoff_->next(random_number()), wait_min);
+    const milliseconds wait = std::max(dialing_->pauses.next(random_number()), wait_min);
     tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()));
     start_timer(timer_, wait, &session::on_next_attempt);
 }
@@ -207,7 +206,7 @@ void session::start_stream(transport::stream_ptr connected) {
     if (!stream_) {
         return lost(errc::no_descriptors);
     }
-    if (dialer_) {
+    if (dialing_) {
         tell(connection_event::connected, stream_->descriptor());
     }
     is_writable_ = true;
@@ -300,8 +299,8 @@ void session::on_zap_handler_gone() noexcept {
 
 void session::enter_traffic(std::span<const std::byte> rest) {
     timer_.stop();
-    if (backoff_) {
-        backoff_->reset();
+    if (dialing_) {
+        dialing_->pauses.reset();
     }
     const bool is_reconnect = end_ && awaits_subscriptions_;
     if (!end_ && !make_pipe()) {
@@ -379,7 +378,7 @@ void session::take_leave_of_socket() noexcept {
         return;
     }
     inbound_->reset();
-    if (dialer_ && !end_->out.has_credit()) {
+    if (dialing_ && !end_->out.has_credit()) {
         return;
     }
     try {
@@ -421,6 +420,8 @@ void session::make_outbound() {
     }
 }
 
+/// Tells the socket who the peer is. Of connections that it has not heard of and that brought no
+/// message it learns the last only.
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     if (const std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
@@ -428,7 +429,18 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
         peer->port = transport::peer_port(stream_->descriptor());
     }
     peer->properties.shrink();
-    end_->push_control(peer.release());
+    if (!dialing_) {
+        return end_->push_control(peer.release());
+    }
+    if (dialing_->announced && dialing_->announced_position == end_->out.published().position &&
+        dialing_->announced->replace(peer.get())) {
+        peer.release();
+        return;
+    }
+    const pipe::peer_info_ptr told{peer.release()};
+    end_->push_control(told.get());
+    dialing_->announced = told;
+    dialing_->announced_position = end_->out.published().position;
 }
 
 // Reading.
@@ -927,7 +939,7 @@ void session::on_socket_closed() {
 
 /// Where the peer is; where we are if its end has no name, as with ipc.
 std::string session::peer_endpoint() const {
-    if (dialer_) {
+    if (dialing_) {
         return origin_->target;
     }
     const int descriptor = stream_->descriptor();
@@ -1021,7 +1033,7 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
     if (!origin_->observer || !origin_->observer->watches(what)) {
         return;
     }
-    if (dialer_) {
+    if (dialing_) {
         return origin_->observer->on_connection_event(what, value, origin_->target);
     }
     try {
@@ -1070,13 +1082,14 @@ void session::lost(errc reason) noexcept {
     raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
-    if (!dialer_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
+    if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().immediate) {
         end_.reset();
+        dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
         in_rest_ = out_rest_ = wakefulness::awake;
@@ -1109,8 +1122,8 @@ void session::finish() noexcept {
         origin_->host->on_lingered(*this);
     }
     zap_.reset();
-    if (dialer_) {
-        dialer_->stop();
+    if (dialing_) {
+        dialing_->dialer->stop();
     }
     timer_.stop();
     linger_timer_.stop();

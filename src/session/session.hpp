@@ -5,6 +5,7 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
@@ -225,10 +226,16 @@ private:
     std::unique_ptr<handshake> handshake_;
     std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
-    transport::dialer_ptr dialer_;              ///< Null if the connection came in.
-    std::unique_ptr<runtime::backoff> backoff_; ///< Where there is a dialer.
-    runtime::one_shot timer_;                   ///< Handshake, connect timeout or next attempt.
-    runtime::one_shot linger_timer_;            ///< Runs once the socket is closed.
+    /// What it takes to connect, again and again.
+    struct dialing {
+        transport::dialer_ptr dialer;
+        runtime::backoff pauses;
+        pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
+        std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+    };
+    std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
+    runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.
+    runtime::one_shot linger_timer_;   ///< Runs once the socket is closed.
 
     std::vector<std::byte> prefix_; ///< To be written before the next frame.
     std::size_t prefix_sent_bytes_ = 0;

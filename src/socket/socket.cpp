@@ -189,7 +189,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek(front)) {
             // It goes once everything that it sent was received.
-            about.end().in.unmark_reader();
+            about.keep_reader_awake();
             pattern_->on_closed(about);
             pattern_->on_readable(about);
         } else {
@@ -254,6 +254,7 @@ result<std::vector<socket::peer_state>> socket::peers() {
     std::vector<peer_state> found;
     found.reserve(peers_.size());
     for (const auto& each : peers_) {
+        each->look_for_info();
         const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
         found.push_back({.endpoint = endpoint_of(*each),
                          .routing_id = is_announced ? each->info()->routing_id : each->routing_id,
