@@ -887,8 +887,9 @@ std::string session::peer_endpoint() const {
         return origin_->target;
     }
     const int descriptor = stream_->descriptor();
-    return transport::peer_host(descriptor).empty() ? transport::local_endpoint_text(descriptor)
-                                                    : transport::peer_endpoint_text(descriptor);
+    return transport::peer_host(descriptor).empty()
+               ? transport::local_endpoint_text(descriptor, origin_->where)
+               : transport::peer_endpoint_text(descriptor, origin_->where);
 }
 
 void session::tell_lingering() noexcept {
@@ -975,7 +976,8 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
         return origin_->observer->on_connection_event(what, value, origin_->target);
     }
     try {
-        const std::string own = transport::local_endpoint_text(stream_->descriptor());
+        const std::string own =
+            transport::local_endpoint_text(stream_->descriptor(), origin_->where);
         origin_->observer->on_connection_event(what, value, own);
     } catch (const std::bad_alloc&) {
         // An event is lost, as where nobody reads them.

@@ -82,6 +82,7 @@ struct session_origin {
     pipe::mailbox_ptr socket;                      ///< Where new pipes are delivered.
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
     std::shared_ptr<connection_observer> observer; ///< Null: nobody.
+    endpoint where;                                ///< As it was given.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };

@@ -236,15 +236,17 @@ std::string socket::endpoint_of(peer& asked) const {
     const auto origin = std::find_if(bindings_.begin(), bindings_.end(), [&](const binding& each) {
         return each.origin_id == asked.end().origin_id;
     });
-    if (origin != bindings_.end() && (!origin->listens || origin->via != scheme::tcp)) {
+    if (origin != bindings_.end() && (!origin->listens || !has_host(origin->via))) {
         return origin->address;
     }
     if (info == nullptr || info->port == 0) {
         return {};
     }
-    const std::string host{info->properties.find(pipe::peer_address_property).value_or("")};
-    const bool is_v6 = host.find(':') != std::string::npos;
-    return "tcp://" + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(info->port);
+    endpoint found;
+    found.via = origin != bindings_.end() ? origin->via : scheme::tcp;
+    found.address.host = info->properties.find(pipe::peer_address_property).value_or("");
+    found.address.port = info->port;
+    return found.text();
 }
 
 result<std::vector<socket::peer_state>> socket::peers() {
@@ -273,10 +275,11 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 // Endpoints.
 
-/// @error protocol_not_supported  Raw octets do not travel there.
+/// @error protocol_not_supported  Raw octets do not travel there; or nothing does yet.
 result<void> socket::check_transport(const endpoint& where) const {
-    return options_.raw && where.via == scheme::inproc ? result<void>{errc::protocol_not_supported}
-                                                       : result<void>{};
+    const bool is_passable = !is_encrypted(where.via) && !is_web(where.via) &&
+                             !(options_.raw && where.via == scheme::inproc);
+    return is_passable ? result<void>{} : result<void>{errc::protocol_not_supported};
 }
 
 void socket::note_endpoint(std::string_view text) {
@@ -317,23 +320,25 @@ result<void> socket::bind(std::string_view address) {
     return process_mail();
 }
 
-std::shared_ptr<session::session_origin> socket::make_origin() {
+std::shared_ptr<session::session_origin> socket::make_origin(const endpoint& where) {
     auto made = std::make_shared<session::session_origin>();
     made->host = &context_;
     made->socket = mailbox_;
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
+    made->where = where;
     made->id = context_.next_origin_id();
     return made;
 }
 
 result<void> socket::bind_network(const endpoint& where, std::string_view address) {
     bindings_.reserve(bindings_.size() + 1); // So that nothing fails once the listener runs.
-    const auto origin = make_origin();
+    const auto origin = make_origin(where);
     const transport::listener::accept_handler accept = [origin, &owner = context_](int descriptor) {
         if (origin->observer->watches(connection_event::accepted)) {
-            origin->observer->on_connection_event(connection_event::accepted, descriptor,
-                                                  transport::local_endpoint_text(descriptor));
+            origin->observer->on_connection_event(
+                connection_event::accepted, descriptor,
+                transport::local_endpoint_text(descriptor, origin->where));
         }
         owner.add_dependant();
         try {
@@ -412,7 +417,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         return errc::invalid_argument;
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto origin = make_origin();
+    auto origin = make_origin(where);
     origin->target = where.text();
     pipe::end_ptr sessions_end;
     if (!options_.immediate) {

@@ -188,7 +188,7 @@ private:
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
-    std::shared_ptr<session::session_origin> make_origin();
+    std::shared_ptr<session::session_origin> make_origin(const endpoint& where);
     void note_endpoint(std::string_view text);
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_network(const endpoint& where, std::string_view address);
