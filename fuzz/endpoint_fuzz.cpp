@@ -22,7 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             continue;
         }
         require(decoded->address.host.size() <= zlink::host_bytes_max);
-        require(decoded->path.size() <= zlink::inproc_name_bytes_max);
+        require(decoded->path.size() <= (zlink::is_web(decoded->via)
+                                             ? zlink::web_path_bytes_max
+                                             : zlink::inproc_name_bytes_max));
+        require(!zlink::is_web(decoded->via) || decoded->path.starts_with('/'));
+        require(zlink::has_host(decoded->via) || decoded->address == zlink::host_address{});
         const result<endpoint> again = decode_endpoint(decoded->text(), use);
         require(again && *again == *decoded);
     }

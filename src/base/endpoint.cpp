@@ -70,7 +70,14 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
     return host_address{std::string{host}, std::string{scope}, *port};
 }
 
-result<endpoint> decode_tcp_to_listen(std::string_view rest) {
+/// Whether a request can have it as its target as it stands (RFC 3986, 3.3 and 3.4).
+bool is_web_path(std::string_view path) noexcept {
+    return path.size() <= web_path_bytes_max && path.starts_with('/') &&
+           std::all_of(path.begin(), path.end(),
+                       [](char c) { return c > ' ' && c <= '~' && c != '#'; });
+}
+
+result<endpoint> decode_hosts_to_listen(std::string_view rest) {
     if (rest.find(';') != std::string_view::npos) {
         return errc::invalid_argument; // A source has no meaning here.
     }
@@ -78,10 +85,12 @@ result<endpoint> decode_tcp_to_listen(std::string_view rest) {
     if (!address) {
         return address.error();
     }
-    return endpoint{.via = scheme::tcp, .address = std::move(*address), .source = {}, .path = {}};
+    endpoint decoded;
+    decoded.address = std::move(*address);
+    return decoded;
 }
 
-result<endpoint> decode_tcp_to_dial(std::string_view rest) {
+result<endpoint> decode_hosts_to_dial(std::string_view rest) {
     endpoint decoded;
     if (const std::size_t semicolon = rest.find(';'); semicolon != std::string_view::npos) {
         result<host_address> source = decode_host_address(rest.substr(0, semicolon), true);
@@ -102,6 +111,26 @@ result<endpoint> decode_tcp_to_dial(std::string_view rest) {
         return errc::invalid_argument;
     }
     decoded.address = std::move(*address);
+    return decoded;
+}
+
+/// @param via  One with a host.
+result<endpoint> decode_hosts(scheme via, std::string_view rest, endpoint_use use) {
+    std::string_view path;
+    if (is_web(via)) {
+        const std::size_t slash = std::min(rest.find('/'), rest.size());
+        path = slash < rest.size() ? rest.substr(slash) : "/";
+        rest = rest.substr(0, slash);
+        if (!is_web_path(path)) {
+            return errc::invalid_argument;
+        }
+    }
+    result<endpoint> decoded =
+        use == endpoint_use::listen ? decode_hosts_to_listen(rest) : decode_hosts_to_dial(rest);
+    if (decoded) {
+        decoded->via = via;
+        decoded->path = path;
+    }
     return decoded;
 }
 
@@ -140,24 +169,16 @@ void append_host_address(std::string& out, const host_address& address) {
 } // namespace
 
 std::string endpoint::text() const {
-    std::string spelled;
-    switch (via) {
-    case scheme::tcp:
-        spelled = "tcp://";
+    std::string spelled{scheme_name(via)};
+    spelled.append(scheme_end);
+    if (has_host(via)) {
         if (source) {
             append_host_address(spelled, *source);
             spelled.push_back(';');
         }
         append_host_address(spelled, address);
-        break;
-    case scheme::ipc:
-        spelled = "ipc://" + path;
-        break;
-    case scheme::inproc:
-        spelled = "inproc://" + path;
-        break;
     }
-    return spelled;
+    return spelled + path;
 }
 
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
@@ -170,8 +191,10 @@ result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
     if (name.empty() || rest.empty()) {
         return errc::invalid_argument;
     }
-    if (name == "tcp") {
-        return use == endpoint_use::listen ? decode_tcp_to_listen(rest) : decode_tcp_to_dial(rest);
+    for (const scheme each : {scheme::tcp, scheme::tls, scheme::ws, scheme::wss}) {
+        if (name == scheme_name(each)) {
+            return decode_hosts(each, rest, use);
+        }
     }
     if (name == "ipc") {
         return decode_ipc(rest);

@@ -15,12 +15,47 @@ namespace zlink {
 inline constexpr std::size_t host_bytes_max = 255;
 inline constexpr std::size_t ipc_path_bytes_max = 107; ///< What fits into a sockaddr_un.
 inline constexpr std::size_t inproc_name_bytes_max = 256;
+inline constexpr std::size_t web_path_bytes_max = 2048; ///< Of ws and wss, the query included.
 
 /// The error of an ipc path that is too long, ENAMETOOLONG as in libzmq.
 inline constexpr errc path_too_long = static_cast<errc>(ENAMETOOLONG);
 
 /// What stands before the "://" of an endpoint.
-enum class scheme : std::uint8_t { tcp, ipc, inproc };
+enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss };
+
+/// As it is spelled: "tcp".
+constexpr std::string_view scheme_name(scheme named) noexcept {
+    switch (named) {
+    case scheme::tcp:
+        break;
+    case scheme::ipc:
+        return "ipc";
+    case scheme::inproc:
+        return "inproc";
+    case scheme::tls:
+        return "tls";
+    case scheme::ws:
+        return "ws";
+    case scheme::wss:
+        return "wss";
+    }
+    return "tcp";
+}
+
+/// Whether it runs over tcp, so that its endpoints have a host and a port.
+constexpr bool has_host(scheme asked) noexcept {
+    return asked != scheme::ipc && asked != scheme::inproc;
+}
+
+/// Whether TLS lies below it.
+constexpr bool is_encrypted(scheme asked) noexcept {
+    return asked == scheme::tls || asked == scheme::wss;
+}
+
+/// Whether it begins with an HTTP upgrade, so that its endpoints have a path.
+constexpr bool is_web(scheme asked) noexcept {
+    return asked == scheme::ws || asked == scheme::wss;
+}
 
 /// What an endpoint is for: the rules differ.
 enum class endpoint_use : std::uint8_t {
@@ -28,7 +63,7 @@ enum class endpoint_use : std::uint8_t {
     dial,   ///< zmq_connect
 };
 
-/// One end of a tcp connection, not resolved yet.
+/// One end of a connection over tcp, not resolved yet.
 struct host_address {
     std::string host;       ///< A name, an address without brackets, an interface, or "*" (listen).
     std::string scope;      ///< What follows a '%' in the host: an interface's name or number.
@@ -40,29 +75,33 @@ struct host_address {
 /// Where a socket listens or dials, as its text says it. Nothing is resolved.
 struct endpoint {
     scheme via = scheme::tcp;
-    host_address address;               ///< tcp
-    std::optional<host_address> source; ///< tcp, dial only: where to connect from.
+    host_address address;               ///< Where has_host(via).
+    std::optional<host_address> source; ///< Likewise, dial only: where to connect from.
 
     /// ipc: the file's path, where "@name" is an abstract socket and "*", to listen, is a path of
-    /// our choice. inproc: the name.
+    /// our choice. inproc: the name. ws and wss: the path with its query, "/" if there is none.
     std::string path;
 
     /// Spells the endpoint as ZMQ_LAST_ENDPOINT does: "tcp://127.0.0.1:5555", "tcp://[::1]:5555",
-    /// "ipc:///tmp/x", "inproc://x". Decoding it gives an equal endpoint.
+    /// "ws://127.0.0.1:80/", "ipc:///tmp/x", "inproc://x". Decoding it gives an equal endpoint.
     std::string text() const;
 
     friend bool operator==(const endpoint&, const endpoint&) = default;
 };
 
 /// Decodes `text`, e.g. "tcp://*:5555", "tcp://[fe80::1%eth0]:5555", "tcp://eth0:*",
-/// "tcp://192.168.0.7:0;server:5555" (source; destination), "ipc:///tmp/x", "inproc://x".
+/// "tcp://192.168.0.7:0;server:5555" (source; destination), "ipc:///tmp/x", "inproc://x". Host and
+/// port of tls, ws and wss are those of tcp; a path may follow those of ws and wss, e.g.
+/// "wss://example.org:443/chat?room=1".
 ///
 /// The last colon separates host and port, so an IPv6 address needs no brackets. To listen, any
 /// host passes, as in libzmq: whether there is such an interface is the resolver's to say.
 ///
 /// @error invalid_argument        Malformed: no "://" or nothing on a side of it; no port, or one
 ///                                that is no number up to 65535 ("*" passes where the port may be
-///                                chosen); to dial, a host that cannot be one; an empty scope.
+///                                chosen); to dial, a host that cannot be one; an empty scope; a
+///                                path of ws or wss above web_path_bytes_max, with a fragment, or
+///                                with octets that have no place in a URI: such are escaped.
 /// @error protocol_not_supported  The scheme is unknown. It is compared exactly.
 /// @error path_too_long           An ipc path above ipc_path_bytes_max.
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use);

@@ -2,6 +2,7 @@
 #include "base/endpoint.hpp"
 
 #include <doctest/doctest.h>
+#include <utility>
 
 using namespace std::string_literals;
 using zlink::decode_endpoint;
@@ -195,6 +196,66 @@ TEST_SUITE("base") {
         CHECK(error_of("inproc://" + std::string(257, 'a'), listen) == errc::invalid_argument);
     }
 
+    TEST_CASE("endpoint: reads host and port of tls, ws and wss as those of tcp") {
+        struct {
+            const char* text;
+            scheme via;
+            host_address address;
+            const char* path;
+        } const examples[] = {
+            {"tls://127.0.0.1:5555", scheme::tls, {"127.0.0.1", "", 5555}, ""},
+            {"tls://*:*", scheme::tls, {"*", "", 0}, ""},
+            {"tls://[fe80::1%eth0]:1", scheme::tls, {"fe80::1", "eth0", 1}, ""},
+            {"ws://*:0", scheme::ws, {"*", "", 0}, "/"},
+            {"ws://[::1]:80/", scheme::ws, {"::1", "", 80}, "/"},
+            {"ws://::1:80/chat", scheme::ws, {"::1", "", 80}, "/chat"},
+            {"ws://eth0:*/a/b//c;d:1", scheme::ws, {"eth0", "", 0}, "/a/b//c;d:1"},
+            {"wss://127.0.0.1:443/x?y=/z%20", scheme::wss, {"127.0.0.1", "", 443}, "/x?y=/z%20"},
+        };
+        for (const auto& example : examples) {
+            CAPTURE(example.text);
+            const result<endpoint> decoded = decode_endpoint(example.text, listen);
+            REQUIRE(decoded);
+            CHECK(decoded->via == example.via);
+            CHECK(decoded->address == example.address);
+            CHECK(decoded->path == example.path);
+        }
+        const result<endpoint> dialled = decode_endpoint("wss://eth0:*;a.org:443/b;c:1", dial);
+        REQUIRE(dialled);
+        CHECK(dialled->via == scheme::wss);
+        CHECK(dialled->source == host_address{"eth0", "", 0});
+        CHECK(dialled->address == host_address{"a.org", "", 443});
+        CHECK(dialled->path == "/b;c:1");
+    }
+
+    TEST_CASE("endpoint: refuses for tls, ws and wss what tcp refuses") {
+        for (const auto& [text, use] :
+             {std::pair{"tls://127.0.0.1", dial}, std::pair{"tls://*:1", dial},
+              std::pair{"tls://a:1/", dial}, std::pair{"tls://a:1/", listen},
+              std::pair{"tls://a:1;b:2", listen}, std::pair{"ws://a/", dial},
+              std::pair{"ws:///", listen}, std::pair{"ws://a:70000/", listen},
+              std::pair{"ws://a:*/", dial}, std::pair{"wss://a:1;b:2/", listen},
+              std::pair{"wss://;b:2/", dial}, std::pair{"tls://", dial}, std::pair{"ws://", listen},
+              std::pair{"wss://", dial}}) {
+            CAPTURE(text);
+            CHECK(error_of(text, use) == errc::invalid_argument);
+        }
+        CHECK(error_of("WS://a:1/", dial) == errc::protocol_not_supported);
+        CHECK(error_of("https://a:1/", dial) == errc::protocol_not_supported);
+    }
+
+    TEST_CASE("endpoint: refuses a path of ws or wss that no request can have as its target") {
+        for (const char* text :
+             {"ws://a:1/a b", "ws://a:1/ ", "ws://a:1/\t", "ws://a:1/\r\nHost: b", "ws://a:1/\x7f",
+              "ws://a:1/\xc3\xa9", "ws://a:1/#b", "ws://a:1?x", "ws://a:1#x"}) {
+            CAPTURE(text);
+            CHECK(error_of(text, dial) == errc::invalid_argument);
+            CHECK(error_of(text, listen) == errc::invalid_argument);
+        }
+        CHECK(error_of("ws://a:1/" + std::string(2047, 'a'), dial) == errc{});
+        CHECK(error_of("ws://a:1/" + std::string(2048, 'a'), dial) == errc::invalid_argument);
+    }
+
     TEST_CASE("endpoint: is spelled as ZMQ_LAST_ENDPOINT spells it") {
         const auto tcp = [](host_address address) {
             endpoint spelled;
@@ -210,11 +271,15 @@ TEST_SUITE("base") {
         CHECK(decode_endpoint("ipc://@abstract", listen)->text() == "ipc://@abstract");
         CHECK(decode_endpoint("inproc://x", listen)->text() == "inproc://x");
         CHECK(decode_endpoint("tcp://eth0:*;::1:5555", dial)->text() == "tcp://eth0:0;[::1]:5555");
+        CHECK(decode_endpoint("tls://*:*", listen)->text() == "tls://*:0");
+        CHECK(decode_endpoint("ws://::1:80", listen)->text() == "ws://[::1]:80/");
+        CHECK(decode_endpoint("wss://a:*;b:443/c?d", dial)->text() == "wss://a:0;b:443/c?d");
     }
 
     TEST_CASE("endpoint: is read back from its text, however odd the host") {
-        for (const char* text : {"tcp://[a]:1", "tcp://[[a]]:1", "tcp://[a%b]:1", "tcp://a%[b]:1",
-                                 "tcp://[[a%b]]:1", "tcp://[:1", "tcp://]:[:1", "tcp://%x:1"}) {
+        for (const char* text :
+             {"tcp://[a]:1", "tcp://[[a]]:1", "tcp://[a%b]:1", "tcp://a%[b]:1", "tcp://[[a%b]]:1",
+              "tcp://[:1", "tcp://]:[:1", "tcp://%x:1", "wss://[[a%b]]:1/?x", "ws://[:1/]:1"}) {
             CAPTURE(text);
             const result<endpoint> decoded = decode_endpoint(text, listen);
             REQUIRE(decoded);

@@ -9,6 +9,7 @@
 #include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "transport/tls_stream.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -201,7 +202,10 @@ void session::on_connect_timeout() noexcept {
 
 /// @param connected  Null if the system had nothing left for it.
 void session::start_stream(transport::stream_ptr connected) {
-    advance(session_state::handshake);
+    advance(origin_->tls ? session_state::tls : session_state::handshake);
+    if (origin_->tls && connected) {
+        connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
+    }
     stream_ = std::move(connected);
     if (!stream_) {
         return lost(errc::no_descriptors);
@@ -210,27 +214,50 @@ void session::start_stream(transport::stream_ptr connected) {
         tell(connection_event::connected, stream_->descriptor());
     }
     is_writable_ = true;
-    if (options().raw) {
-        return enter_traffic({});
-    }
-    handshake_ = std::make_unique<handshake>(options());
-    handshake_->start(prefix_);
     timer_.stop();
-    if (options().handshake_interval > 0) {
+    const bool has_handshake = origin_->tls || !options().raw;
+    if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
     }
-    stream_->wait_readable(*this);
-    write_some();
+    if (state_ == session_state::tls) {
+        return secure();
+    }
+    start_handshake();
 }
 
 void session::on_handshake_deadline() noexcept {
-    if (state_ == session_state::handshake) {
+    if (state_ == session_state::tls || state_ == session_state::handshake) {
         lost(errc::again);
     }
 }
 
 // Handshake.
+
+void session::secure() {
+    const io_outcome outcome = stream_->try_open();
+    switch (outcome.what) {
+    case io_outcome::status::moved:
+        advance(session_state::handshake);
+        return start_handshake();
+    case io_outcome::status::would_block:
+        return stream_->wait_readable(*this);
+    case io_outcome::status::ended:
+        return lost(static_cast<errc>(EPIPE));
+    case io_outcome::status::failed:
+        return lost(static_cast<errc>(outcome.error));
+    }
+}
+
+void session::start_handshake() {
+    if (options().raw) {
+        return enter_traffic({});
+    }
+    handshake_ = std::make_unique<handshake>(options());
+    handshake_->start(prefix_);
+    stream_->wait_readable(*this);
+    write_some();
+}
 
 void session::read_handshake() {
     const auto scratch = thread_.scratch();
@@ -428,6 +455,9 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
         peer->properties.add(pipe::peer_address_property, host);
         peer->port = transport::peer_port(stream_->descriptor());
     }
+    pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
+    stream_->describe(agreed);
+    peer->properties.prepend(agreed);
     peer->properties.shrink();
     if (!dialing_) {
         return end_->push_control(peer.release());
@@ -447,7 +477,9 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
 
 void session::on_readable() noexcept {
     guarded([this] {
-        if (state_ == session_state::handshake) {
+        if (state_ == session_state::tls) {
+            secure();
+        } else if (state_ == session_state::handshake) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
             read_messages();
@@ -943,8 +975,9 @@ std::string session::peer_endpoint() const {
         return origin_->target;
     }
     const int descriptor = stream_->descriptor();
-    return transport::peer_host(descriptor).empty() ? transport::local_endpoint_text(descriptor)
-                                                    : transport::peer_endpoint_text(descriptor);
+    return transport::peer_host(descriptor).empty()
+               ? transport::local_endpoint_text(descriptor, origin_->where)
+               : transport::peer_endpoint_text(descriptor, origin_->where);
 }
 
 void session::tell_lingering() noexcept {
@@ -983,9 +1016,13 @@ void session::finish_if_drained() {
     if (out_rest_ == wakefulness::asleep) {
         rouse_outbound(); // To see what was written past us.
     }
-    if (!has_unsent() || awaits_subscriptions_) {
-        finish();
+    if (has_unsent() && !awaits_subscriptions_) {
+        return;
     }
+    if (stream_ && stream_->holds_unsent()) {
+        return stream_->wait_writable(*this);
+    }
+    finish();
 }
 
 void session::on_origin_gone(std::uint64_t origin_id) noexcept {
@@ -1037,7 +1074,8 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
         return origin_->observer->on_connection_event(what, value, origin_->target);
     }
     try {
-        const std::string own = transport::local_endpoint_text(stream_->descriptor());
+        const std::string own =
+            transport::local_endpoint_text(stream_->descriptor(), origin_->where);
         origin_->observer->on_connection_event(what, value, own);
     } catch (const std::bad_alloc&) {
         // An event is lost, as where nobody reads them.
@@ -1046,6 +1084,9 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
 
 /// @param reason  As lost().
 void session::tell_failed_handshake(errc reason) const noexcept {
+    if (!handshake_) {
+        return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
+    }
     if (const auto failure = handshake_->failure(reason)) {
         tell(failure->what, failure->value);
     }
@@ -1055,7 +1096,8 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if (state_ == session_state::handshake && handshake_) {
+    if ((state_ == session_state::tls && stream_) ||
+        (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
     zap_.reset();

@@ -21,6 +21,7 @@
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
+#include "transport/tls_context.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,12 +34,13 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ handshake ──▶ traffic ──▶ closed
-///        ▲              │           │           ▲
-///        └──────────────┴───────────┘ lost      │   from every state
-///        └──────────────────────────────────────┘
+///   connecting ──▶ [tls] ──▶ handshake ──▶ traffic ──▶ closed
+///        ▲            │          │            │           ▲
+///        └────────────┴──────────┴────────────┘ lost      │   from every state
+///        └────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
+    tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
     handshake,  ///< Greetings and mechanism; no message may pass.
     traffic,    ///< Messages pass both ways.
     closed,     ///< Nothing is pending; only late events still hold the session.
@@ -83,6 +85,8 @@ struct session_origin {
     pipe::mailbox_ptr socket;                      ///< Where new pipes are delivered.
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
     std::shared_ptr<connection_observer> observer; ///< Null: nobody.
+    endpoint where;                                ///< As it was given.
+    transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -147,6 +151,8 @@ private:
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
+    void secure();
+    void start_handshake();
     void continue_handshake(std::span<const std::byte> octets);
     void ask_zap(wire::zap_request& request);
     void after_step(const result<void>& taken, std::span<const std::byte> rest);

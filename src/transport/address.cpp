@@ -86,28 +86,40 @@ std::string host_text(const sockaddr_storage& storage) {
     return host;
 }
 
-std::string endpoint_text(const sockaddr_storage& storage, socklen_t bytes) {
-    switch (storage.ss_family) {
-    case AF_INET:
-        return "tcp://" + host_text(storage) + ":" +
-               std::to_string(ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port));
-    case AF_INET6:
-        return "tcp://[" + host_text(storage) + "]:" +
-               std::to_string(ntohs(reinterpret_cast<const sockaddr_in6&>(storage).sin6_port));
-    case AF_UNIX: {
-        const auto& local = reinterpret_cast<const sockaddr_un&>(storage);
-        const std::size_t path_bytes = bytes - offsetof(sockaddr_un, sun_path);
-        if (path_bytes == 0) {
-            return "ipc://";
-        }
-        if (local.sun_path[0] == '\0') {
-            return "ipc://@" + std::string(local.sun_path + 1, path_bytes - 1);
-        }
-        return "ipc://" + std::string(local.sun_path, strnlen(local.sun_path, path_bytes));
+bool is_internet(const socket_address& address) noexcept {
+    return address.family() == AF_INET || address.family() == AF_INET6;
+}
+
+/// @param address  Of the internet: the port lies at the same place in both families.
+std::uint16_t port_of(const socket_address& address) noexcept {
+    return ntohs(reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+}
+
+std::string unix_endpoint_text(const sockaddr_un& local, socklen_t bytes) {
+    const std::size_t path_bytes = bytes - offsetof(sockaddr_un, sun_path);
+    if (path_bytes == 0) {
+        return "ipc://";
     }
-    default:
+    if (local.sun_path[0] == '\0') {
+        return "ipc://@" + std::string(local.sun_path + 1, path_bytes - 1);
+    }
+    return "ipc://" + std::string(local.sun_path, strnlen(local.sun_path, path_bytes));
+}
+
+std::string endpoint_text(const socket_address& from, const endpoint& as) {
+    if (from.family() == AF_UNIX) {
+        return unix_endpoint_text(reinterpret_cast<const sockaddr_un&>(from.storage), from.bytes);
+    }
+    if (!is_internet(from)) {
         return {};
     }
+    endpoint found;
+    found.address = {host_text(from.storage), {}, port_of(from)};
+    if (has_host(as.via)) {
+        found.via = as.via;
+        found.path = as.path;
+    }
+    return found.text();
 }
 
 /// What `ask`, getsockname or getpeername, says of `descriptor`; nothing in it if that fails.
@@ -118,10 +130,6 @@ socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept
         return {};
     }
     return found;
-}
-
-bool is_internet(const socket_address& address) noexcept {
-    return address.family() == AF_INET || address.family() == AF_INET6;
 }
 
 void set(int descriptor, int level, int option, int value) noexcept {
@@ -178,14 +186,12 @@ result<socket_address> unix_address(const std::string& path) {
     return made;
 }
 
-std::string local_endpoint_text(int descriptor) {
-    const socket_address local = address_of(descriptor, ::getsockname);
-    return endpoint_text(local.storage, local.bytes);
+std::string local_endpoint_text(int descriptor, const endpoint& as) {
+    return endpoint_text(address_of(descriptor, ::getsockname), as);
 }
 
-std::string peer_endpoint_text(int descriptor) {
-    const socket_address peer = address_of(descriptor, ::getpeername);
-    return endpoint_text(peer.storage, peer.bytes);
+std::string peer_endpoint_text(int descriptor, const endpoint& as) {
+    return endpoint_text(address_of(descriptor, ::getpeername), as);
 }
 
 std::string peer_host(int descriptor) {
@@ -195,9 +201,7 @@ std::string peer_host(int descriptor) {
 
 std::uint16_t peer_port(int descriptor) noexcept {
     const socket_address peer = address_of(descriptor, ::getpeername);
-    // The port lies at the same place in both families.
-    return is_internet(peer) ? ntohs(reinterpret_cast<const sockaddr_in&>(peer.storage).sin_port)
-                             : std::uint16_t{0};
+    return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
 }
 
 bool is_connected_to_itself(int descriptor) noexcept {

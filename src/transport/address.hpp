@@ -33,8 +33,9 @@ std::optional<socket_address> named_address(const host_address& from, bool ipv6)
 result<socket_address> unix_address(const std::string& path);
 
 /// Where `descriptor` is bound, or is connected to, as an endpoint: "tcp://127.0.0.1:5555".
-std::string local_endpoint_text(int descriptor);
-std::string peer_endpoint_text(int descriptor);
+/// @param as  Whose scheme it has, and whose path if it has one, unless it is ipc.
+std::string local_endpoint_text(int descriptor, const endpoint& as);
+std::string peer_endpoint_text(int descriptor, const endpoint& as);
 
 /// The peer's address without port, as ZMTP's Peer-Address has it; empty for ipc.
 std::string peer_host(int descriptor);

@@ -24,8 +24,9 @@ errc last_error() noexcept {
     return static_cast<errc>(errno);
 }
 
-result<listening> listen_at(const socket_address& address, const socket_options& options,
-                            connection_observer& observer) {
+/// @param where  Whose address it is.
+result<listening> listen_at(const socket_address& address, const endpoint& where,
+                            const socket_options& options, connection_observer& observer) {
     const result<int> created = open_socket(address.family(), options);
     if (!created) {
         return created.error();
@@ -45,7 +46,7 @@ result<listening> listen_at(const socket_address& address, const socket_options&
     try {
         listening opened;
         opened.descriptor = descriptor;
-        opened.endpoint_text = local_endpoint_text(descriptor);
+        opened.endpoint_text = local_endpoint_text(descriptor, where);
         return opened;
     } catch (...) {
         ::close(descriptor);
@@ -54,8 +55,9 @@ result<listening> listen_at(const socket_address& address, const socket_options&
 }
 
 /// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
-result<listening> listen_at_path(const std::string& path, const socket_options& options,
+result<listening> listen_at_path(const endpoint& where, const socket_options& options,
                                  connection_observer& observer) {
+    const std::string& path = where.path;
     const result<socket_address> address = unix_address(path);
     if (!address) {
         return address.error();
@@ -67,7 +69,7 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
         }
     }
     std::string unlink_path = path; // Before anything is open that would have to be closed.
-    result<listening> opened = listen_at(*address, options, observer);
+    result<listening> opened = listen_at(*address, where, options, observer);
     if (opened && path[0] != '@') {
         opened->unlink_path = std::move(unlink_path);
         struct stat made;
@@ -79,8 +81,8 @@ result<listening> listen_at_path(const std::string& path, const socket_options& 
     return opened;
 }
 
-/// Takes over a descriptor of the application's that listens, whatever the endpoint says.
-result<listening> listen_with(int descriptor) {
+/// Takes over a descriptor of the application's that listens, whatever address `where` has.
+result<listening> listen_with(int descriptor, const endpoint& where) {
     int listens = 0;
     socklen_t listens_bytes = sizeof listens;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0) {
@@ -95,7 +97,7 @@ result<listening> listen_with(int descriptor) {
     }
     listening opened;
     opened.descriptor = descriptor;
-    opened.endpoint_text = local_endpoint_text(descriptor);
+    opened.endpoint_text = local_endpoint_text(descriptor, where);
     if (opened.endpoint_text.empty()) {
         return errc::not_a_socket;
     }
@@ -110,7 +112,10 @@ result<listening> listen_at_chosen_path(const socket_options& options,
     if (::mkdtemp(folder.data()) == nullptr) {
         return last_error();
     }
-    result<listening> opened = listen_at_path(folder + "/socket", options, observer);
+    endpoint chosen;
+    chosen.via = scheme::ipc;
+    chosen.path = folder + "/socket";
+    result<listening> opened = listen_at_path(chosen, options, observer);
     if (opened) {
         opened->unlink_folder = folder;
     } else {
@@ -124,11 +129,11 @@ result<listening> listen_at_chosen_path(const socket_options& options,
 result<listening> open_listening(const endpoint& where, const socket_options& options,
                                  connection_observer& observer) {
     if (options.use_descriptor >= 0) {
-        return listen_with(options.use_descriptor);
+        return listen_with(options.use_descriptor, where);
     }
     if (where.via == scheme::ipc) {
         return where.path == "*" ? listen_at_chosen_path(options, observer)
-                                 : listen_at_path(where.path, options, observer);
+                                 : listen_at_path(where, options, observer);
     }
     auto address = local_address(where.address, options.ipv6);
     if (!address) {
@@ -137,11 +142,11 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
     if (!address) {
         return static_cast<errc>(ENODEV);
     }
-    result<listening> opened = listen_at(*address, options, observer);
+    result<listening> opened = listen_at(*address, where, options, observer);
     if (!opened && opened.error() == static_cast<errc>(EAFNOSUPPORT) && options.ipv6 &&
         where.address.host == "*") {
         // A system without IPv6 still has its IPv4 wildcard.
-        return listen_at(*local_address(where.address, false), options, observer);
+        return listen_at(*local_address(where.address, false), where, options, observer);
     }
     return opened;
 }
