@@ -48,12 +48,15 @@ public:
 /// scripted_stream, and so is the time.
 class session_harness final : session::session_host {
 public:
-    explicit session_harness(const socket_options& options = session_options(socket_type::pair)) {
+    /// @param tls  Null: nothing is encrypted.
+    explicit session_harness(const socket_options& options = session_options(socket_type::pair),
+                             transport::tls_context_ptr tls = {}) {
         auto made = std::make_shared<session::session_origin>();
         made->host = this;
         made->socket = box_;
         made->options = std::make_shared<const socket_options>(options);
         made->observer = recorder_;
+        made->tls = std::move(tls);
         origin_ = std::move(made);
     }
 
