@@ -3,9 +3,8 @@
 // An echo server on Boost.Asio with two send buffers per session, the design of CppServer's
 // sessions: messages are appended to `main` under a lock; when nothing is being sent, `main` and
 // `flush` change places and `flush` goes out in as few writes as the socket takes, while `main`
-// fills again. Receives are one read at a time into a buffer of the session that grows when a read
-// fills it. As an echo on CppServer does, a session sends back all whole messages of a read by one
-// call; with
+// fills again. Receives are one read at a time into a buffer of the session. As an echo on
+// CppServer does, a session sends back all whole messages of a read by one call; with
 // `--per-message 1` by a call each, of which the first is written before the second is there.
 
 #include "framing.hpp"
@@ -26,15 +25,17 @@ using namespace stream_bench;
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 
-constexpr std::size_t receive_bytes_initial = 64 * 1024;
-constexpr std::size_t receive_bytes_max = 1024 * 1024;
+constexpr std::size_t receive_bytes = 64 * 1024;
+// Nothing more is read from a peer that leaves so much unread. (CppServer's buffers may grow
+// without end; those of ten thousand sessions would take all memory.)
+constexpr std::size_t unsent_bytes_max = 64 * 1024;
 
 template<class Stream>
 class session final : public std::enable_shared_from_this<session<Stream>> {
 public:
     session(Stream stream, const server_settings& settings)
         : stream_{std::move(stream)}, message_bytes_max_{settings.message_bytes_max},
-          sends_each_{settings.sends_each_message}, receive_buffer_(receive_bytes_initial) {}
+          sends_each_{settings.sends_each_message}, receive_buffer_(receive_bytes) {}
 
     void start() {
         if constexpr (requires {
@@ -65,46 +66,46 @@ private:
             close();
             return;
         }
-        if (octet_count == receive_buffer_.size() && octet_count < receive_bytes_max) {
-            receive_buffer_.resize(2 * octet_count);
+        const std::lock_guard hold{send_lock_};
+        is_paused_ = main_.size() > unsent_bytes_max;
+        if (!is_paused_) {
+            receive();
         }
-        receive();
     }
 
     // Finds whole messages; what is left of the octets is kept until the rest of it comes.
     bool take(const unsigned char* octets, std::size_t count) {
-        if (!partial_.empty()) {
+        if (partial_.empty()) {
+            const std::size_t taken = send_messages(octets, count);
+            partial_.assign(octets + taken, octets + count);
+        } else {
             partial_.insert(partial_.end(), octets, octets + count);
-            std::vector<unsigned char> whole;
-            whole.swap(partial_);
-            return send_messages(whole.data(), whole.size());
+            const std::size_t taken = send_messages(partial_.data(), partial_.size());
+            partial_.erase(partial_.begin(), partial_.begin() + static_cast<long>(taken));
         }
-        return send_messages(octets, count);
+        return partial_.size() < length_head_bytes ||
+               decode_length(partial_.data()) <= message_bytes_max_;
     }
 
-    bool send_messages(const unsigned char* octets, std::size_t count) {
-        std::size_t run_bytes = 0; // Whole messages that are not sent yet.
-        while (count - run_bytes >= length_head_bytes) {
-            const std::size_t body_bytes = decode_length(octets + run_bytes);
-            if (body_bytes > message_bytes_max_) {
-                return false;
-            }
-            if (count - run_bytes < length_head_bytes + body_bytes) {
+    // @return How many octets the whole messages have, up to one that is too long.
+    std::size_t send_messages(const unsigned char* octets, std::size_t count) {
+        std::size_t sent = 0;
+        std::size_t found = 0;
+        while (count - found >= length_head_bytes) {
+            const std::size_t body_bytes = decode_length(octets + found);
+            if (body_bytes > message_bytes_max_ || count - found < length_head_bytes + body_bytes) {
                 break;
             }
-            run_bytes += length_head_bytes + body_bytes;
+            found += length_head_bytes + body_bytes;
             if (sends_each_) {
-                send_async(octets, run_bytes);
-                octets += run_bytes;
-                count -= run_bytes;
-                run_bytes = 0;
+                send_async(octets + sent, found - sent);
+                sent = found;
             }
         }
-        if (run_bytes > 0) {
-            send_async(octets, run_bytes);
+        if (found > sent) {
+            send_async(octets + sent, found - sent);
         }
-        partial_.assign(octets + run_bytes, octets + count);
-        return true;
+        return found;
     }
 
     // May be called by any thread.
@@ -129,6 +130,10 @@ private:
             const std::lock_guard hold{send_lock_};
             flush_.swap(main_);
             flush_done_ = 0;
+            if (is_paused_) {
+                is_paused_ = false;
+                receive();
+            }
         }
         if (flush_.empty()) {
             return;
@@ -171,6 +176,7 @@ private:
     std::vector<unsigned char> flush_;
     std::size_t flush_done_ = 0;
     bool is_sending_ = false;
+    bool is_paused_ = false; // No read is under way until main_ has moved on.
 };
 
 } // namespace

@@ -76,6 +76,9 @@ private:
     static constexpr std::size_t kept_bytes = length_head_bytes + stamp::wire_bytes;
 
     bool keep(const unsigned char* octets, std::size_t count, const expected_reply& expected) {
+        if (count == 0) {
+            return true;
+        }
         if (offset_ < kept_bytes) {
             std::memcpy(head_ + offset_, octets, std::min(count, kept_bytes - offset_));
         }
