@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// The echo server on zlink's STREAM socket, through the C API: one thread receives messages and
+// sends each back to the peer that it came from. `--io-threads 0` lets that thread drive the I/O,
+// too.
+
+#include "server_settings.hpp"
+
+#include <cerrno>
+#include <string>
+
+#include <zlink.h>
+
+namespace {
+
+using namespace stream_bench;
+
+[[noreturn]] void fail_zlink(const char* what) {
+    reject(std::string{what} + ": " + zlink_strerror(zlink_errno()));
+}
+
+void set_number(void* socket, int option, int value) {
+    if (zlink_setsockopt(socket, option, &value, sizeof value) != 0) {
+        fail_zlink("zlink_setsockopt");
+    }
+}
+
+void set_text(void* socket, int option, const std::string& value) {
+    if (zlink_setsockopt(socket, option, value.data(), value.size()) != 0) {
+        fail_zlink("zlink_setsockopt");
+    }
+}
+
+void* open_server(void* context, const server_settings& settings) {
+    void* const socket = zlink_socket(context, ZLINK_STREAM);
+    if (socket == nullptr) {
+        fail_zlink("zlink_socket");
+    }
+    set_number(socket, ZLINK_STREAM_EVENTS, 0);
+    set_number(socket, ZLINK_BACKLOG, settings.backlog);
+    set_number(socket, ZLINK_SNDHWM, settings.hwm);
+    set_number(socket, ZLINK_RCVHWM, settings.hwm);
+    set_number(socket, ZLINK_LINGER, 0);
+    if (settings.sockets.send_buffer_bytes > 0) {
+        set_number(socket, ZLINK_SNDBUF, settings.sockets.send_buffer_bytes);
+    }
+    if (settings.sockets.recv_buffer_bytes > 0) {
+        set_number(socket, ZLINK_RCVBUF, settings.sockets.recv_buffer_bytes);
+    }
+    if (settings.is_secure()) {
+        set_text(socket, ZLINK_TLS_CERT, settings.certificate);
+        set_text(socket, ZLINK_TLS_KEY, settings.key);
+    }
+    const std::string endpoint =
+        settings.transport + "://127.0.0.1:" + std::to_string(settings.port);
+    if (zlink_bind(socket, (endpoint + (settings.is_websocket() ? "/" : "")).c_str()) != 0) {
+        fail_zlink("zlink_bind");
+    }
+    return socket;
+}
+
+// Receives and sends back until a call fails in a way that is no peer's.
+void echo(void* socket) {
+    zlink_msg_t routing_id;
+    zlink_msg_t payload;
+    zlink_msg_init(&routing_id);
+    zlink_msg_init(&payload);
+    for (;;) {
+        if (zlink_msg_recv(&routing_id, socket, 0) < 0 || zlink_msg_recv(&payload, socket, 0) < 0) {
+            fail_zlink("zlink_msg_recv");
+        }
+        if (zlink_msg_send(&routing_id, socket, ZLINK_SNDMORE) < 0) {
+            if (zlink_errno() != EHOSTUNREACH) {
+                fail_zlink("zlink_msg_send");
+            }
+            continue; // The peer is gone, and its message with it.
+        }
+        if (zlink_msg_send(&payload, socket, 0) < 0) {
+            fail_zlink("zlink_msg_send");
+        }
+    }
+}
+
+} // namespace
+
+int main(int argument_count, char** arguments) {
+    const server_settings settings =
+        decode_server_settings(argument_count, arguments, {"tcp", "tls", "ws", "wss"});
+    void* const context = zlink_ctx_new();
+    if (zlink_ctx_set(context, ZLINK_IO_THREADS, settings.io_threads) != 0) {
+        fail_zlink("zlink_ctx_set");
+    }
+    void* const socket = open_server(context, settings);
+    report_ready(settings);
+    echo(socket);
+}
