@@ -29,6 +29,7 @@ class Server:
     transports: tuple
     options: tuple = ()
     caller_driven: bool = False  # --io-threads is 0, whatever was asked for.
+    is_variant: bool = False  # Runs only when it is named.
 
     def io_threads(self, profile):
         return 0 if self.caller_driven else profile["io_threads"]
@@ -39,11 +40,18 @@ SERVERS = {
     for server in (
         Server("epoll", "epoll_echo", ("tcp", "ws")),
         Server("asio", "asio_session_echo", ("tcp", "tls")),
-        Server("asio-per-message", "asio_session_echo", ("tcp", "tls"), ("--per-message", "1")),
+        Server(
+            "asio-per-message", "asio_session_echo", ("tcp", "tls"), ("--per-message", "1"),
+            is_variant=True,
+        ),
         Server("beast", "beast_echo", ("ws", "wss")),
         Server("beast-tuned", "beast_echo", ("ws", "wss"), ("--tuned", "1")),
         Server("zlink", "zlink_echo", TRANSPORTS, caller_driven=True),
         Server("zlink-io", "zlink_echo", TRANSPORTS),
+        Server(
+            "zlink-copy", "zlink_echo", TRANSPORTS, ("--copy", "1"), caller_driven=True,
+            is_variant=True,
+        ),
     )
 }
 

@@ -94,12 +94,16 @@ def load_groups(scenario, transport, arguments, changes):
                     load = Load(scenario, transport, ccu, inflight, size, change)
                     entrants = [
                         Entrant(name, load)
-                        for name in arguments.servers or SERVERS
+                        for name in arguments.servers or standard_servers()
                         if transport in SERVERS[name].transports
                         and not ("io_threads" in dict(change) and SERVERS[name].caller_driven)
                     ]
                     found.append(Group(entrants))
     return found
+
+
+def standard_servers():
+    return [server.name for server in SERVERS.values() if not server.is_variant]
 
 
 def select_groups(arguments):

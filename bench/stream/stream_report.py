@@ -34,7 +34,9 @@ def load_name(parameters):
 
 
 def may_be_plotted(line):
-    return line["parameters"]["scenario"] == "s2" and line["minimum"] > 0
+    """What differs from the profile is in the tables only: there is one point per size and server."""
+    parameters = line["parameters"]
+    return parameters["scenario"] == "s2" and not parameters["changes"] and line["minimum"] > 0
 
 
 def describe_changes(parameters):

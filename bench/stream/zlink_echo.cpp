@@ -8,12 +8,15 @@
 
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include <zlink.h>
 
 namespace {
 
 using namespace stream_bench;
+
+constexpr std::size_t routing_id_bytes = 4;
 
 [[noreturn]] void fail_zlink(const char* what) {
     reject(std::string{what} + ": " + zlink_strerror(zlink_errno()));
@@ -59,24 +62,56 @@ void* open_server(void* context, const server_settings& settings) {
     return socket;
 }
 
+// What is received and sent back, as zlink's messages: no octet is copied here.
+class message_frame {
+public:
+    message_frame() { zlink_msg_init(&message_); }
+    message_frame(const message_frame&) = delete;
+    message_frame& operator=(const message_frame&) = delete;
+    ~message_frame() { zlink_msg_close(&message_); }
+
+    int recv(void* socket) { return zlink_msg_recv(&message_, socket, 0); }
+    int send(void* socket, int flags) { return zlink_msg_send(&message_, socket, flags); }
+
+private:
+    zlink_msg_t message_;
+};
+
+// The same in memory of this program.
+class buffer_frame {
+public:
+    explicit buffer_frame(std::size_t bytes_max) : octets_(bytes_max) {}
+
+    int recv(void* socket) {
+        const int size = zlink_recv(socket, octets_.data(), octets_.size(), 0);
+        size_ = static_cast<std::size_t>(size);
+        if (size > 0 && size_ > octets_.size()) {
+            reject("a message exceeds --max-message");
+        }
+        return size;
+    }
+    int send(void* socket, int flags) { return zlink_send(socket, octets_.data(), size_, flags); }
+
+private:
+    std::vector<unsigned char> octets_;
+    std::size_t size_ = 0;
+};
+
 // Receives and sends back until a call fails in a way that is no peer's.
-void echo(void* socket) {
-    zlink_msg_t routing_id;
-    zlink_msg_t payload;
-    zlink_msg_init(&routing_id);
-    zlink_msg_init(&payload);
+template<class Frame>
+[[noreturn]] void echo(void* socket, Frame& routing_id, Frame& payload) {
     for (;;) {
-        if (zlink_msg_recv(&routing_id, socket, 0) < 0 || zlink_msg_recv(&payload, socket, 0) < 0) {
-            fail_zlink("zlink_msg_recv");
+        if (routing_id.recv(socket) < 0 || payload.recv(socket) < 0) {
+            fail_zlink("receiving");
         }
-        if (zlink_msg_send(&routing_id, socket, ZLINK_SNDMORE) < 0) {
+        if (routing_id.send(socket, ZLINK_SNDMORE) < 0) {
             if (zlink_errno() != EHOSTUNREACH) {
-                fail_zlink("zlink_msg_send");
+                fail_zlink("sending a routing id");
             }
-            continue; // The peer is gone, and its message with it.
+            continue; // The peer is gone.
         }
-        if (zlink_msg_send(&payload, socket, 0) < 0) {
-            fail_zlink("zlink_msg_send");
+        if (payload.send(socket, 0) < 0) {
+            fail_zlink("sending");
         }
     }
 }
@@ -92,5 +127,12 @@ int main(int argument_count, char** arguments) {
     }
     void* const socket = open_server(context, settings);
     report_ready(settings);
-    echo(socket);
+    if (settings.copies_messages) {
+        buffer_frame routing_id{routing_id_bytes};
+        buffer_frame payload{settings.message_bytes_max};
+        echo(socket, routing_id, payload);
+    }
+    message_frame routing_id;
+    message_frame payload;
+    echo(socket, routing_id, payload);
 }
