@@ -300,18 +300,19 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// @name Socket types
 
-#define ZLINK_PAIR 0    ///< Exclusively one peer, both ways.
-#define ZLINK_PUB 1     ///< To every subscriber that asked for the topic; never waits, drops.
-#define ZLINK_SUB 2     ///< From publishers, what it subscribed to.
-#define ZLINK_REQ 3     ///< Sends a request, then receives its reply, in turn.
-#define ZLINK_REP 4     ///< Receives a request, then sends its reply, in turn.
-#define ZLINK_DEALER 5  ///< To peers in turn, from all fairly.
-#define ZLINK_ROUTER 6  ///< To the peer that the first frame names; from all, their name first.
-#define ZLINK_PULL 7    ///< From push sockets fairly.
-#define ZLINK_PUSH 8    ///< To pull sockets in turn.
-#define ZLINK_XPUB 9    ///< As PUB, and receives the subscriptions.
-#define ZLINK_XSUB 10   ///< As SUB, and subscribes by sending.
-#define ZLINK_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP.
+#define ZLINK_PAIR 0        ///< Exclusively one peer, both ways.
+#define ZLINK_PUB 1         ///< To every subscriber that asked for the topic; never waits, drops.
+#define ZLINK_SUB 2         ///< From publishers, what it subscribed to.
+#define ZLINK_REQ 3         ///< Sends a request, then receives its reply, in turn.
+#define ZLINK_REP 4         ///< Receives a request, then sends its reply, in turn.
+#define ZLINK_DEALER 5      ///< To peers in turn, from all fairly.
+#define ZLINK_ROUTER 6      ///< To the peer that the first frame names; from all, their name first.
+#define ZLINK_PULL 7        ///< From push sockets fairly.
+#define ZLINK_PUSH 8        ///< To pull sockets in turn.
+#define ZLINK_XPUB 9        ///< As PUB, and receives the subscriptions.
+#define ZLINK_XSUB 10       ///< As SUB, and subscribes by sending.
+#define ZLINK_RAW_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP (ZMQ_STREAM).
+#define ZLINK_STREAM 100 ///< Messages from and to peers that speak no ZMTP: browsers, game clients.
 
 /// Deprecated names.
 #define ZLINK_XREQ ZLINK_DEALER
@@ -382,10 +383,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_ROUTER_HANDOVER 56 ///< Write, ROUTER, flag: a new peer takes over a name in use. 0.
 #define ZLINK_TOS 57             ///< int: IP type of service. 0.
 #define ZLINK_CONNECT_ROUTING_ID                                                                   \
-    61                            ///< Write, ROUTER and STREAM, octets: our name for the peer that
-                                  ///< is connected to next.
-#define ZLINK_GSSAPI_SERVER 62    ///< Flag: be the GSSAPI server. 0.
-#define ZLINK_GSSAPI_PRINCIPAL 63 ///< Text: our principal.
+    61                         ///< Write, ROUTER and RAW_STREAM, octets: our name for the peer that
+                               ///< is connected to next.
+#define ZLINK_GSSAPI_SERVER 62 ///< Flag: be the GSSAPI server. 0.
+#define ZLINK_GSSAPI_PRINCIPAL 63         ///< Text: our principal.
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL 64 ///< Text: the server's principal.
 #define ZLINK_GSSAPI_PLAINTEXT 65         ///< Flag: authenticate without encryption. 0.
 #define ZLINK_HANDSHAKE_IVL 66            ///< int, ms: longest handshake. 0: no limit. 30000.
@@ -400,7 +401,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_XPUB_WELCOME_MSG                                                                     \
     72 ///< Write, XPUB and PUB, octets, any length: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
-    73                           ///< Write, STREAM, flag: an empty frame tells that a peer
+    73                           ///< Write, RAW_STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
 #define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver what does not match a subscription. 0.
 #define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP pings. 0: none.
@@ -445,6 +446,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< publisher or ROUTER for a peer that is full, of a ROUTER or REP for one that is
          ///< unknown or gone, what waited for a peer that went, and what ZLINK_CONFLATE replaced.
 
+#define ZLINK_STREAM_EVENTS                                                                        \
+    1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 
@@ -484,7 +488,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// Opens a socket, not yet bound or connected.
 ///
-/// @param type  ZLINK_PAIR ... ZLINK_STREAM.
+/// @param type  ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM.
 /// @owns  The caller, who ends it with zlink_close before the context can end.
 /// @error EINVAL  The type is unknown.
 /// @error EFAULT  `context` is not a context.
@@ -712,7 +716,7 @@ typedef struct zlink_blocker_t {
 ///
 /// - `socket` is the open socket, to be compared only, since its owner may close it any time; NULL
 ///   for a connection of a closed one;
-/// - `type` is the socket's, ZLINK_PAIR ... ZLINK_STREAM;
+/// - `type` is the socket's, ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM;
 /// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; where the peer of a
 ///   connection is, or our own end if the peer's has no name, as with ipc;
 /// - `linger` is how long a connection may still take, in milliseconds; -1: without limit, and for
@@ -746,7 +750,8 @@ typedef struct zlink_peer_t {
 ///
 /// - `endpoint` is where it is: what was given to zlink_connect, its address and port if it
 ///   connected to us over tcp, where we are bound if it did so over ipc, empty over inproc;
-/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER or STREAM knows
+/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER, RAW_STREAM or
+/// STREAM knows
 ///   it; elsewhere what it announced itself as; 0 octets if there is none;
 /// - `messages` and `octets` are what waits to be sent to it, the octets with the framing: at most
 ///   the high-water mark (over inproc both sides'), and a batch that is being written;
@@ -762,6 +767,54 @@ typedef struct zlink_peer_t {
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity);
+
+/// @name Peers of a STREAM
+///
+/// A ZLINK_STREAM socket talks to programs that speak no ZMTP: over tcp and ipc each message is 4
+/// octets that say how many follow, big-endian, and as many octets; over ws and wss it is a
+/// WebSocket message. It is bound, connected, or both.
+///
+/// What is received is `[routing id][payload]`. The routing id is 4 octets, a number that no other
+/// peer of this socket has had before it (they count up from 1, and begin anew after 2^32), and
+/// stands for one connection: who comes again is another peer. A message of three frames, which no
+/// peer can send, is about the peer itself: `[routing id][event][text]`, where the event is one
+/// octet,
+///
+/// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`;
+/// - 0: it has gone, and everything that it sent was received before. The text is a number as in
+///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
+///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
+///   zlink_stream_close.
+///
+/// ZLINK_STREAM_EVENTS turns these messages off.
+///
+/// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
+/// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of
+/// a message; if the payload is sent all the same, it is dropped. It waits, or fails with EAGAIN,
+/// while ZLINK_SNDHWM messages wait for this peer.
+///
+/// While ZLINK_RCVHWM messages of a peer wait to be received, nothing is read from it.
+/// ZLINK_MAXMSGSIZE bounds the messages of peers; who sends a larger one is disconnected.
+///
+/// @threads The one whose turn it is to use the socket.
+
+/// Ends the connection to a peer of a STREAM. What was sent to it before goes out first; from now
+/// on it cannot be sent to. What it has sent can still be received, and then the event that it has
+/// gone.
+///
+/// @param routing_id  4 octets.
+/// @param code        Why: 1000 (normal), 1001 (going away), 1008 (policy), 1011 (internal error),
+///                    or another one that a WebSocket close frame may hold; 3000 to 4999 mean what
+///                    the application likes. Over tcp nobody but we learns of it.
+/// @param reason      Text, UTF-8, at most 123 octets. NULL: none.
+/// @error EHOSTUNREACH  There is no such peer, or no longer.
+/// @error EINVAL        The code may not be sent, or the reason is too long or no UTF-8.
+/// @error ENOTSUP       `socket` is no ZLINK_STREAM.
+/// @error ENOMEM        There is no memory to tell the I/O thread.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int code,
+                                    const char* reason);
 
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.

@@ -67,6 +67,9 @@ constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
 /// size that libzmq gives them at most.
 constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 
+/// How long a peer that was told to go may take to go, and to read what was sent before.
+constexpr std::chrono::milliseconds parting_max{5000};
+
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 

@@ -176,6 +176,9 @@ public:
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
 
+    /// Of the frames in both queues. Set before the other end exists.
+    layout frames = layout::zmtp;
+
 private:
     message_queue to_second_;
     message_queue to_first_;

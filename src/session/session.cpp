@@ -5,10 +5,12 @@
 #include "base/limits.hpp"
 #include "base/patience.hpp"
 #include "session/curve_input.hpp"
+#include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
 #include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "wire/length/frame.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -211,7 +213,7 @@ void session::start_stream(transport::stream_ptr connected) {
         tell(connection_event::connected, stream_->descriptor());
     }
     is_writable_ = true;
-    if (options().raw) {
+    if (options().raw || is_framed()) {
         return enter_traffic({});
     }
     handshake_ = std::make_unique<handshake>(options());
@@ -310,6 +312,8 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     const std::unique_ptr<handshake> agreed = std::move(handshake_); // None with a raw peer.
     if (agreed) {
         adopt_terms(*agreed);
+    } else if (is_framed()) {
+        adopt_stream_peer();
     } else {
         adopt_raw_peer();
     }
@@ -366,7 +370,8 @@ std::span<const std::byte> session::first_frame(const handshake* agreed) const n
     static constexpr std::array<std::byte, 2> empty_message{};
     static constexpr std::array subscription{std::byte{0}, std::byte{1}, std::byte{1}};
     if (agreed == nullptr) {
-        return options().stream_notify ? empty_message : std::span<const std::byte>{};
+        return options().raw && options().stream_notify ? empty_message
+                                                        : std::span<const std::byte>{};
     }
     return takes_subscriptions() && agreed->filters_by_itself() ? subscription
                                                                 : std::span<const std::byte>{};
@@ -374,7 +379,10 @@ std::span<const std::byte> session::first_frame(const handshake* agreed) const n
 
 /// Has the socket receive that a raw peer is gone, an empty message again. Of a peer that comes
 /// again and again it learns no more than it has room for.
-void session::take_leave_of_socket() noexcept {
+void session::take_leave_of_socket(errc reason) noexcept {
+    if (is_framed()) {
+        return take_leave_of_stream(reason);
+    }
     if (!options().raw || !options().stream_notify || phase_ != phase::open) {
         return;
     }
@@ -399,15 +407,22 @@ bool session::make_pipe() {
     end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
+    made->frames = frames();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
-    outbound_.emplace(end_->in);
+    outbound_.emplace(end_->in, frames());
     return made->first.deliver(pipe::event::attached);
 }
 
 void session::make_inbound() {
     if (end_->out.conflates()) {
         conflation_ = std::make_unique<conflation>();
+    }
+    if (is_framed()) {
+        scanner_ = std::make_unique<length_scanner>(
+            std::min(body_bytes_max_of(options()), wire::length::body_bytes_limit));
+        inbound_.emplace(end_->out, static_cast<command_sink&>(*this), *scanner_);
+        return;
     }
     inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
                      static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
@@ -437,7 +452,7 @@ void session::on_readable() noexcept {
 
 void session::read_messages() {
     std::size_t turn_bytes = 0;
-    while (phase_ == phase::open && !inbound_->is_blocked()) {
+    while (!is_leaving() && !inbound_->is_blocked()) {
         if (turn_bytes >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
@@ -468,7 +483,7 @@ void session::read_messages() {
             return stream_->wait_readable(*this);
         }
     }
-    if (phase_ == phase::open) {
+    if (!is_leaving()) {
         tire_inbound();
     }
 }
@@ -543,7 +558,7 @@ void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
 }
 
 bool session::is_listening() const noexcept {
-    return phase_ == phase::open && !inbound_->is_blocked();
+    return !is_leaving() && !inbound_->is_blocked();
 }
 
 void session::on_silence() noexcept {
@@ -725,6 +740,9 @@ bool session::skip_stale_subscriptions() {
     }
     if (mark == nullptr) {
         return false;
+    }
+    if (is_framed()) {
+        part(static_cast<const pipe::close_request&>(*mark));
     }
     mark->drop();
     awaits_subscriptions_ = false;
@@ -922,7 +940,7 @@ bool session::has_unsent() const noexcept {
 }
 
 void session::finish_if_drained() {
-    if (phase_ != phase::open && (!has_unsent() || awaits_subscriptions_)) {
+    if (is_leaving() && (!has_unsent() || awaits_subscriptions_)) {
         finish();
     }
 }
@@ -1008,7 +1026,7 @@ void session::lost(errc reason) noexcept {
     stop_heartbeat();
     drop_prefix();
     if (state_ == session_state::traffic) {
-        take_leave_of_socket();
+        take_leave_of_socket(reason);
     }
     if (translation_) {
         if (const std::uint64_t done = translation_->abandon();
@@ -1022,11 +1040,12 @@ void session::lost(errc reason) noexcept {
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialer_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
+        phase_ == phase::parting ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();
     }
-    if (end_ && phase_ == phase::open && options().immediate) {
+    if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
         end_.reset();
         inbound_.reset();
         outbound_.reset();

@@ -5,6 +5,7 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "pipe/close_request.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
@@ -49,6 +50,12 @@ struct lingering {
     std::string endpoint; ///< Where the peer is.
     pipe::pipe_ptr whole; ///< The session's is the second end.
     pipe::deadline until; ///< Nothing: without limit.
+};
+
+/// Why a connection of a STREAM ends.
+struct farewell {
+    std::uint16_t code; ///< As in a WebSocket close frame.
+    std::string reason;
 };
 
 class session;
@@ -155,9 +162,12 @@ private:
     void make_inbound();
     void adopt_terms(handshake& agreed);
     void adopt_raw_peer();
+    void adopt_stream_peer();
+    std::string stream_detail() const;
     void announce_peer(std::unique_ptr<pipe::peer_info> peer);
     std::span<const std::byte> first_frame(const handshake* agreed) const noexcept;
-    void take_leave_of_socket() noexcept;
+    void take_leave_of_socket(errc reason) noexcept;
+    void take_leave_of_stream(errc reason) noexcept;
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
@@ -182,6 +192,8 @@ private:
     enum class warmth : std::uint8_t;
     void keep_warm(warmth& direction);
     void on_dismissed();
+    void part(const pipe::close_request& asked);
+    void on_parting_deadline() noexcept;
     void on_socket_closed();
     std::string peer_endpoint() const;
     void tell_lingering() noexcept;
@@ -205,6 +217,13 @@ private:
     bool takes_subscriptions() const noexcept {
         return options().type == socket_type::pub || options().type == socket_type::xpub;
     }
+    /// Whether the peer is one of a STREAM.
+    bool is_framed() const noexcept { return options().type == socket_type::stream; }
+    pipe::layout frames() const noexcept;
+    /// Whether the connection ends as soon as all is written.
+    bool is_leaving() const noexcept {
+        return phase_ == phase::dismissed || phase_ == phase::closing;
+    }
     bool has_unsent() const noexcept;
     const socket_options& options() const noexcept { return *origin_->options; }
 
@@ -213,6 +232,7 @@ private:
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
     std::unique_ptr<conflation> conflation_; ///< Between inbound_ and end_, if the socket wants it.
+    std::unique_ptr<scanner> scanner_;       ///< For inbound_, where frames are not ZMTP's.
     std::optional<inbound> inbound_;
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
@@ -229,11 +249,13 @@ private:
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
     std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
     std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
+    std::unique_ptr<farewell> farewell_;       ///< Of a STREAM, if one side said why it goes.
 
     session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t {
         open,
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
+        parting,   ///< All is written, and the peer was told; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
     bool is_writable_ = true;           ///< No write has failed on this connection.
