@@ -12,15 +12,14 @@ set(function_table ${PROJECT_SOURCE_DIR}/src/api/functions.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${function_table})
 file(STRINGS ${function_table} function_lines REGEX "^ZLINK_(OWN_)?FUNCTION\\(")
 
-# Adds the shared library `target`, which exports the table's functions under `prefix` and nothing
-# else; those that libzmq lacks have the prefix zlink_ only. The version node has no name, so the symbols have no version, as libzmq's have none.
+# Adds the shared library `target`, which exports the table's functions under `prefix`, those that
+# libzmq lacks under zlink_, and nothing else. The version node has no name, so the symbols have no
+# version, as libzmq's have none.
 function(add_exporting_library target prefix)
     set(exported "")
     foreach(line IN LISTS function_lines)
-        if(line MATCHES "^ZLINK_OWN_" AND NOT prefix STREQUAL "zlink_")
-            continue()
-        endif()
-        string(REGEX REPLACE "^ZLINK_(OWN_)?FUNCTION\\(([a-z0-9_]+)\\)$" "${prefix}\\2" symbol "${line}")
+        string(REGEX REPLACE "^ZLINK_FUNCTION\\(([a-z0-9_]+)\\)$" "${prefix}\\1" symbol "${line}")
+        string(REGEX REPLACE "^ZLINK_OWN_FUNCTION\\(([a-z0-9_]+)\\)$" "zlink_\\1" symbol "${symbol}")
         string(APPEND exported "        ${symbol};\n")
     endforeach()
     set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)

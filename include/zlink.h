@@ -77,6 +77,13 @@ ZLINK_EXPORT int zlink_errno(void);
 ///         the system's, until the thread calls this or strerror again.
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
+/// Describes why the last call of this thread failed, where an errno number does not say enough: of
+/// zlink_bind, zlink_connect and ZLINK_TLS_RELOAD, which file, key or option of TLS was wrong.
+///
+/// @return A text in English, never NULL; empty if there is no more to say. Until the thread's next
+///         call of one of these.
+ZLINK_EXPORT const char* zlink_error_text(void);
+
 /// Writes the version of the library in use, as ZLINK_VERSION_* state it at compile time.
 ///
 /// @param major, minor, patch  Not NULL.
@@ -85,7 +92,7 @@ ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
 #define ZLINK_HAS_CAPABILITIES 1
 
 /// Asks whether this build has `capability`: "ipc", "curve", "gssapi", "pgm", "tipc", "norm",
-/// "vmci" or "draft".
+/// "vmci", "draft" or "tls".
 ///
 /// @return 1 if it does, 0 if it does not or the name is unknown.
 ZLINK_EXPORT int zlink_has(const char* capability);
@@ -448,6 +455,43 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 #define ZLINK_STREAM_EVENTS                                                                        \
     1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
+
+/// Of endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
+/// what is wrong with them makes that fail, and zlink_error_text says what it is.
+#define ZLINK_TLS_CERTIFICATE                                                                      \
+    1020 ///< Text, any length: PEM file with our certificate and, behind it, those that lead to its
+         ///< authority.
+#define ZLINK_TLS_KEY                                                                              \
+    1021 ///< Text, any length: PEM file with our key. Unset: it is in ZLINK_TLS_CERTIFICATE's.
+#define ZLINK_TLS_KEY_PASSWORD 1022 ///< Write, text: the password of an encrypted key.
+#define ZLINK_TLS_CA                                                                               \
+    1023 ///< Text, any length: PEM file, or folder of files named by openssl-rehash(1), with the
+         ///< authorities that we trust. Unset: those of the system.
+#define ZLINK_TLS_VERIFY                                                                           \
+    1024 ///< Flag: to whom we connect must have a certificate for its name, of an authority that we
+         ///< trust. With 0 anybody may be at the other end. 1.
+#define ZLINK_TLS_HOSTNAME                                                                         \
+    1025 ///< Text: the name, or address, that the certificate of whom we connect to must be for,
+         ///< and that it is asked for (SNI). Unset: the endpoint's host.
+#define ZLINK_TLS_CLIENT_CERTIFICATES                                                              \
+    1026 ///< int: of who connects to us. 1: a certificate is asked for, 2: required; it has to come
+         ///< from ZLINK_TLS_CA. 0: none is asked for.
+#define ZLINK_TLS_MIN_VERSION 1027 ///< int: 12 or 13, for the oldest TLS that may be spoken. 12.
+#define ZLINK_TLS_CIPHERS                                                                          \
+    1028 ///< Text, any length: ciphers of TLS 1.2 as openssl-ciphers(1) has them. Unset: AES-GCM
+         ///< and ChaCha20-Poly1305 with ECDHE.
+#define ZLINK_TLS_CIPHERSUITES                                                                     \
+    1029 ///< Text, any length: those of TLS 1.3. Unset: all three with AES-GCM or
+         ///< ChaCha20-Poly1305.
+#define ZLINK_TLS_ALPN                                                                             \
+    1030 ///< Text: names of protocols to agree on, separated by commas, the preferred one first. A
+         ///< client that offers others only is refused. Unset: what it offers is ignored.
+#define ZLINK_TLS_SESSION_RESUMPTION                                                               \
+    1031 ///< Flag: a connection may take up where an earlier one was, with a shorter handshake. 1.
+#define ZLINK_TLS_RELOAD                                                                           \
+    1032 ///< Write, octets, any length: none are taken; setting it reads the files of all endpoints
+         ///< that the socket is bound to again, from where these options say now. Peers that are
+         ///< connected stay. Where a file is wrong, all stays as it was.
 
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255

@@ -128,6 +128,8 @@ def read_table():
     names = dict(CONSTANTS)
     for name, value in re.findall(r"constexpr int (\w+) = (\d+);", FIELDS.read_text()):
         names[f"reconnect_stop_{name}"] = int(value)
+    for name, value in re.findall(r"constexpr int (\w+) = (\d+);", text):
+        names[name] = int(value)
     entries = {}
     rows = text[text.index("constexpr std::array table{") :]
     rows = rows[: rows.index("\n};")]

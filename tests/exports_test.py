@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
 """Checks that a library exports what src/api/functions.def lists, under one prefix, and no more. What libzmq lacks has the
-prefix zlink_ only.
+prefix zlink_ in every library.
 
     exports_test.py FUNCTIONS.DEF LIBRARY PREFIX
 
@@ -15,7 +15,7 @@ import sys
 
 def main(table, library, prefix):
     listed = re.findall(r"^ZLINK_(OWN_)?FUNCTION\((\w+)\)$", pathlib.Path(table).read_text(), re.M)
-    wanted = {prefix + name for own, name in listed if not own or prefix == "zlink_"}
+    wanted = {("zlink_" if own else prefix) + name for own, name in listed}
     lines = subprocess.run(["nm", "-D", "--defined-only", library],
                            check=True, capture_output=True, text=True).stdout.splitlines()
     exported = {line.split()[-1] for line in lines}

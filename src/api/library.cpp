@@ -2,6 +2,7 @@
 //
 // What the library says of itself: its version, its capabilities, its errors.
 #include "api/symbols.hpp"
+#include "base/error_text.hpp"
 
 #include <array>
 #include <cerrno>
@@ -15,7 +16,7 @@ struct capability {
     bool present;
 };
 
-constexpr std::array<capability, 8> capabilities{{
+constexpr std::array<capability, 9> capabilities{{
     {"ipc", true},
     {"curve", true},
     {"gssapi", false},
@@ -24,6 +25,7 @@ constexpr std::array<capability, 8> capabilities{{
     {"norm", false},
     {"vmci", false},
     {"draft", false},
+    {"tls", true},
 }};
 
 } // namespace
@@ -48,6 +50,10 @@ extern "C" const char* zlink_strerror(int error) {
     }
 }
 ZLINK_ALSO_ZMQ(strerror)
+
+extern "C" const char* zlink_error_text() {
+    return zlink::error_text();
+}
 
 extern "C" void zlink_version(int* major, int* minor, int* patch) {
     *major = ZLINK_VERSION_MAJOR;

@@ -61,6 +61,11 @@ using options = socket_options;
 constexpr int loopback_fast_path = 94;
 constexpr int multicast_loop = 96;
 
+constexpr std::size_t secret_bytes_max = 255;
+
+/// Of a file's path, PATH_MAX of the system, and of what may be as long.
+constexpr int path_bytes_max = 4095;
+
 constexpr std::array table{
     entry{ZLINK_AFFINITY, &options::affinity},
     entry{ZLINK_ROUTING_ID, &options::routing_id, access::read_write, any_type, 1, 255},
@@ -130,6 +135,21 @@ constexpr std::array table{
           reconnect_stop::all},
     entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 1, 255, true},
+    entry{ZLINK_TLS_CERTIFICATE, &options::tls_certificate, access::read_write, any_type, 0,
+          path_bytes_max, true},
+    entry{ZLINK_TLS_KEY, &options::tls_key, access::read_write, any_type, 0, path_bytes_max, true},
+    entry{ZLINK_TLS_CA, &options::tls_ca, access::read_write, any_type, 0, path_bytes_max, true},
+    entry{ZLINK_TLS_VERIFY, &options::tls_verify},
+    entry{ZLINK_TLS_HOSTNAME, &options::tls_hostname, access::read_write, any_type, 0, 255, true},
+    entry{ZLINK_TLS_CLIENT_CERTIFICATES, &options::tls_client_certificates, access::read_write,
+          any_type, 0, 2},
+    entry{ZLINK_TLS_MIN_VERSION, &options::tls_min_version, access::read_write, any_type, 12, 13},
+    entry{ZLINK_TLS_CIPHERS, &options::tls_ciphers, access::read_write, any_type, 0, path_bytes_max,
+          true},
+    entry{ZLINK_TLS_CIPHERSUITES, &options::tls_ciphersuites, access::read_write, any_type, 0,
+          path_bytes_max, true},
+    entry{ZLINK_TLS_ALPN, &options::tls_alpn, access::read_write, any_type, 0, 255, true},
+    entry{ZLINK_TLS_SESSION_RESUMPTION, &options::tls_session_resumption},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
     entry{loopback_fast_path, &options::loopback_fast_path},
     entry{multicast_loop, &options::multicast_loop},
@@ -302,12 +322,24 @@ result<void> add_network(socket_options& target, const void* value, std::size_t 
     return add_filter(target.tcp_accept_filters, *given);
 }
 
+result<void> set_secret(secret_text& target, const void* value, std::size_t size) {
+    if (size > secret_bytes_max || (value == nullptr && size != 0)) {
+        return errc::invalid_argument;
+    }
+    target.assign({static_cast<const char*>(value), size});
+    return {};
+}
+
 result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
     switch (option) {
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return target.rules().change_subscription({static_cast<const std::byte*>(value), size},
                                                   option == ZLINK_SUBSCRIBE);
+    case ZLINK_TLS_KEY_PASSWORD:
+        return set_secret(target.options().tls_key_password, value, size);
+    case ZLINK_TLS_RELOAD:
+        return size == 0 ? target.reload_certificates() : result<void>{errc::invalid_argument};
     case ZLINK_TCP_ACCEPT_FILTER:
         return add_network(target.options(), value, size);
     case ZLINK_IPC_FILTER_PID:

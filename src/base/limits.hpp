@@ -73,6 +73,20 @@ constexpr std::chrono::milliseconds parting_max{5000};
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 
+/// What one writing encrypts at most, in records of TLS that are as large as they may be; and what
+/// may wait encrypted for a peer, with what handshakes and answers to the peer add.
+constexpr std::size_t tls_record_bytes_max = std::size_t{16} * 1024;
+constexpr std::size_t tls_write_bytes_max = 4 * tls_record_bytes_max;
+constexpr std::size_t tls_unsent_bytes_max = 8 * tls_record_bytes_max;
+
+/// What is read of a TLS peer at a time, once its handshake is done.
+constexpr std::size_t tls_read_bytes = std::size_t{64} * 1024;
+
+/// How long a TLS session may be resumed, and how long the keys are in use that its ticket is
+/// encrypted with; they open tickets for as long again.
+constexpr std::chrono::seconds tls_session_life{2 * 3600};
+constexpr std::chrono::seconds tls_ticket_key_life{3 * 3600};
+
 /// How long at least to wait before another attempt at what failed for want of descriptors or
 /// memory.
 constexpr std::chrono::milliseconds shortage_pause{100};

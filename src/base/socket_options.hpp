@@ -24,6 +24,13 @@ struct reconnect_stop {
     static constexpr int all = 7;
 };
 
+/// What a listener wants of its peers' certificates, ZLINK_TLS_CLIENT_CERTIFICATES.
+struct tls_client_certificates {
+    static constexpr int none = 0;
+    static constexpr int asked = 1; ///< A peer without one may come in.
+    static constexpr int required = 2;
+};
+
 /// What an application may set on a socket. There is no other source of settings. A connection
 /// keeps the options that its socket had when it was bound or connected; what acts on the socket
 /// itself acts at once. The names and meanings are those of zmq_setsockopt(3).
@@ -115,6 +122,20 @@ struct socket_options {
     curve_public_key curve_public{};
     curve_secret_key curve_secret;
     curve_public_key curve_server{}; ///< The server's public key, for a client.
+    // TLS, for endpoints that have it. Files are read at bind and connect.
+    std::string tls_certificate; ///< Our chain, PEM, our own certificate first; empty: none.
+    std::string tls_key;         ///< PEM; empty: it lies in the file of the chain.
+    secret_text tls_key_password;
+    std::string tls_ca;              ///< PEM file or hashed folder; empty: the system's.
+    bool tls_verify = true;          ///< Dialling: the peer must be whom we mean to reach.
+    std::string tls_hostname;        ///< Whom we mean to reach; empty: the endpoint's host.
+    int tls_client_certificates = 0; ///< Listening: a tls_client_certificates.
+    int tls_min_version = 12;        ///< 12 or 13.
+    std::string tls_ciphers;         ///< Of TLS 1.2, as ciphers(1) has them; empty: ours.
+    std::string tls_ciphersuites;    ///< Of TLS 1.3.
+    std::string tls_alpn;            ///< Names, separated by commas, the preferred one first.
+    bool tls_session_resumption = true;
+
     std::string zap_domain;
     bool zap_enforce_domain = false; ///< A domain without a ZAP handler lets nobody in.
 

@@ -11,10 +11,14 @@
 #include "wire/zmtp/frame.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <sys/uio.h>
 #include <utility>
 
 namespace zlink::pipe {
@@ -217,6 +221,36 @@ public:
 
     bool has_unfinished() const noexcept { return rope_.written() != rope_.marked(); }
 
+    /// Has `write` do what a reader that slept would do with the messages that it has not taken.
+    /// Only for a writer that is to wake the reader, which it does not if all of them were written:
+    /// then they are taken, and the reader's mark is back. A reader that was marked has to look at
+    /// place() and taken_count() again.
+    /// @param write  Gets the octets as a std::span<const iovec>, and returns how many of them were
+    ///               written.
+    /// @return How many were written of messages that are left for the reader; nothing if none are.
+    template<class Write>
+    std::optional<std::size_t> write_past_reader(Write&& write) {
+        const std::uint64_t bytes = rope_.marked() - place_.position;
+        std::array<iovec, short_gather_count_max> parts;
+        cursor place = place_;
+        const std::size_t count = rope_type::gather(place, rope_.marked(), bytes, parts);
+        if (conflates_ || place.position != rope_.marked() || bytes > limits::gather_bytes_max) {
+            return 0;
+        }
+        const std::size_t written = write(std::span<const iovec>{parts.data(), count});
+        if (written != bytes) {
+            return written;
+        }
+        rope_.release_to(place);
+        place_ = place;
+        popped_count_ = pushed_count_;
+        taken_count_.store(popped_count_, std::memory_order_relaxed);
+        credit_count_.store(popped_count_, std::memory_order_relaxed);
+        taken_bytes_.store(place_.position, std::memory_order_release);
+        reader_asleep_.store(1, std::memory_order_release);
+        return {};
+    }
+
     /// @return Whether the mark counts only after the heavy fence.
     bool mark_writer_asleep() noexcept {
         writer_asleep_.store(1, std::memory_order_relaxed);
@@ -362,8 +396,11 @@ public:
     }
 
     /// Where the reader goes on. Its position changes only by what the reader does; the rest also
-    /// by trim(), while the reader is marked asleep.
+    /// by trim() and write_past_reader(), while the reader is marked asleep.
     const cursor& place() const noexcept { return place_; }
+
+    /// The messages that were taken before place().
+    std::uint64_t taken_count() const noexcept { return popped_count_; }
 
     /// Fills in the message that the chunk at `place` stands for, kind newest, if it has none yet.
     /// Only for the reader.
@@ -443,6 +480,9 @@ public:
     bool holds_memory() const noexcept { return rope_.holds_memory(); }
 
 private:
+    /// Parts of what write_past_reader() writes.
+    static constexpr std::size_t short_gather_count_max = 8;
+
     /// Beyond reach, and still far from overflow when three are added.
     static constexpr std::uint64_t unlimited_count = UINT64_MAX / 4;
 

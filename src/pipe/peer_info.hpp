@@ -4,6 +4,8 @@
 #include "pipe/block.hpp"
 #include "pipe/property_list.hpp"
 
+#include <atomic>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +25,10 @@ inline constexpr std::string_view reason_property = "Reason";
 /// What is known of a connection once its handshake is done. It travels through the inbound rope
 /// ahead of the connection's first message, and messages that are received share it.
 ///
-/// @threads Any; nothing changes after it was published.
+/// Until it is taken out of the rope, its sender may put a newer one in its place: a peer that
+/// comes again and again costs no more than one that stays, whether or not the socket reads.
+///
+/// @threads Any; nothing else changes after it was published.
 struct peer_info final : block {
     std::string routing_id;   ///< As the peer announced it; may be empty.
     property_list properties; ///< Metadata.
@@ -34,7 +39,49 @@ struct peer_info final : block {
         kind = origin::object;
         destroy = [](block* self) { delete static_cast<peer_info*>(self); };
     }
+    ~peer_info() {
+        if (peer_info* const untaken = newest_.load(std::memory_order_acquire);
+            untaken != nullptr && untaken != this) {
+            untaken->drop();
+        }
+    }
+
+    /// The newest that was put in the place of this one, or this one. For whoever takes it out of
+    /// the rope, once.
+    /// @owns  Takes over one reference to this one; gives one to what it returns.
+    peer_info* take_newest() noexcept {
+        peer_info* const newest = newest_.exchange(this, std::memory_order_acq_rel);
+        if (newest == nullptr) {
+            return this;
+        }
+        drop();
+        return newest;
+    }
+
+    /// Puts `newer` in the place of this one. For whoever put this one into the rope.
+    /// @param newer  Takes over one reference if it succeeds.
+    /// @return Whether it did; otherwise this one was taken.
+    bool replace(peer_info* newer) noexcept {
+        peer_info* former = newest_.load(std::memory_order_relaxed);
+        if (former == this ||
+            !newest_.compare_exchange_strong(former, newer, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+            return false;
+        }
+        if (former != nullptr) {
+            former->drop();
+        }
+        return true;
+    }
+
+    friend void intrusive_ptr_add_ref(peer_info* held) noexcept { held->add_reference(); }
+    friend void intrusive_ptr_release(peer_info* held) noexcept { held->drop(); }
+
+private:
+    std::atomic<peer_info*> newest_{nullptr}; ///< Null: none but this one. This one: it was taken.
 };
+
+using peer_info_ptr = boost::intrusive_ptr<peer_info>;
 
 /// What a peer in the same process is known by.
 /// @throws std::bad_alloc

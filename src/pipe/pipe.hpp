@@ -3,12 +3,14 @@
 
 #include "base/inline.hpp"
 #include "base/ref_counted.hpp"
+#include "pipe/direct_writer.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/message_queue.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -78,7 +80,7 @@ public:
     /// Shows the message whose frames were pushed to the other end.
     void finish_message() noexcept {
         if (out.finish_message()) [[unlikely]] {
-            tell_other(event::readable);
+            wake_other();
         }
     }
 
@@ -141,6 +143,12 @@ public:
     void release() noexcept override;
 
 private:
+    ZLINK_COLD void wake_other() noexcept {
+        if (!write_directly()) {
+            other().deliver(event::readable);
+        }
+    }
+    bool write_directly() noexcept;
     ZLINK_COLD void tell_other(std::uint32_t happened) noexcept { other().deliver(happened); }
 
     const pipe_end& other_const() const noexcept { return const_cast<pipe_end*>(this)->other(); }
@@ -166,6 +174,8 @@ public:
         : first(*this, to_second_, to_first_), second(*this, to_first_, to_second_),
           to_second_(first_to_second), to_first_(second_to_first) {}
 
+    bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
+
     // Before the queues, which begin with a cache line each.
     pipe_end first;
     pipe_end second;
@@ -174,7 +184,9 @@ public:
     /// before it closes. Nothing: as long as it takes.
     std::optional<std::chrono::milliseconds> linger;
 
-    bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
+    /// For what the first end sends; there is none where batches are worth more than a short way.
+    /// Set by the second end, a session's, before the first one sends.
+    std::unique_ptr<direct_writer> shortcut;
 
     /// Of the frames in both queues. Set before the other end exists.
     layout frames = layout::zmtp;
@@ -195,6 +207,11 @@ inline void pipe_end::retain() noexcept {
 
 inline void pipe_end::release() noexcept {
     intrusive_ptr_release(&whole_);
+}
+
+/// @return Whether the other end needs not wake for it.
+inline bool pipe_end::write_directly() noexcept {
+    return this == &whole_.first && whole_.shortcut != nullptr && whole_.shortcut->send(out);
 }
 
 inline void pipe_end::dismiss_other() noexcept {

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
+#include <sys/uio.h>
 #include <utility>
 
 namespace zlink::pipe {
@@ -224,6 +226,40 @@ public:
     static std::uint64_t contiguous(const cursor& place, std::uint64_t visible) noexcept {
         const std::uint64_t end = place.at->end.load(std::memory_order_relaxed);
         return std::min(visible - place.position, end - place.offset);
+    }
+
+    /// Describes the octets from `place` on for a gathered write, up to `visible` or the next
+    /// chunk that is not on the wire, and moves `place` behind them.
+    /// @param bytes_max  No further chunk is begun behind so many.
+    /// @return The number of parts filled in.
+    static std::size_t gather(cursor& place, std::uint64_t visible, std::uint64_t bytes_max,
+                              std::span<iovec> parts) noexcept {
+        const std::uint64_t begin = place.position;
+        std::size_t count = 0;
+        // An external chunk takes two parts.
+        while (place.position < visible && count + 2 <= parts.size() &&
+               place.position - begin < bytes_max) {
+            settle(place);
+            chunk& at = *place.at;
+            if (at.what >= kind::control) {
+                break;
+            }
+            std::uint64_t rest = contiguous(place, visible);
+            place.position += rest;
+            if (at.what == kind::external) {
+                if (place.offset < at.header_bytes) {
+                    const std::uint64_t header = at.header_bytes - place.offset;
+                    parts[count++] = {at.data() + place.offset, header};
+                    place.offset += header;
+                    rest -= header;
+                }
+                parts[count++] = {at.payload->data + (place.offset - at.header_bytes), rest};
+            } else {
+                parts[count++] = {at.data() + place.offset, rest};
+            }
+            place.offset += rest;
+        }
+        return count;
     }
 
     /// Lets go of everything before `place`.

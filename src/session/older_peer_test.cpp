@@ -258,10 +258,7 @@ TEST_SUITE("session") {
             one.accept();
             one.peer_sends(wire_text(opening));
             REQUIRE(one.has_pipe());
-            REQUIRE(one.end().in.has_frame());
-            const pipe::frame news = one.end().in.front();
-            REQUIRE(news.control);
-            CHECK(static_cast<pipe::peer_info*>(*news.reference)->routing_id == "you");
+            CHECK(one.announced()->routing_id == "you");
         }
     }
 

@@ -17,35 +17,9 @@ using chunk = pipe::message_queue::chunk;
 
 std::size_t outbound::gather(std::span<iovec> parts) noexcept {
     goal_ = queue_.published();
-    const std::uint64_t visible = goal_.position;
     rope::cursor place = sent_;
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    // An external chunk takes two parts.
-    while (place.position < visible && count + 2 <= parts.size() &&
-           bytes < limits::gather_bytes_max) {
-        rope::settle(place);
-        chunk& at = *place.at;
-        if (at.what >= chunk::kind::control) {
-            break;
-        }
-        std::uint64_t rest = rope::contiguous(place, visible);
-        place.position += rest;
-        bytes += rest;
-        if (at.what == chunk::kind::external) {
-            if (place.offset < at.header_bytes) {
-                const std::uint64_t header = at.header_bytes - place.offset;
-                parts[count++] = {at.data() + place.offset, header};
-                place.offset += header;
-                rest -= header;
-            }
-            parts[count++] = {at.payload->data + (place.offset - at.header_bytes), rest};
-        } else {
-            parts[count++] = {at.data() + place.offset, rest};
-        }
-        place.offset += rest;
-    }
-    gathered_all_ = place.position == visible;
+    const std::size_t count = rope::gather(place, goal_.position, limits::gather_bytes_max, parts);
+    gathered_all_ = place.position == goal_.position;
     return count;
 }
 
@@ -133,8 +107,9 @@ bool outbound::release() noexcept {
 }
 
 void outbound::on_woken() noexcept {
-    if (queue_.place().position == sent_.position) {
+    if (queue_.place().position >= sent_.position) {
         sent_ = walked_ = boundary_ = queue_.place();
+        message_count_ = std::max(message_count_, queue_.taken_count());
     }
 }
 

@@ -46,7 +46,8 @@ public:
     [[nodiscard]] bool return_credit() noexcept;
 
     /// Must be called before anything but has_work() and is_empty() when the queue's reader was
-    /// marked asleep and no longer is: its memory may have been given back meanwhile.
+    /// marked asleep and no longer is: its memory may have been given back meanwhile, and what it
+    /// held been written past it.
     void on_woken() noexcept;
 
     /// Whether there is something to write or credit to return. After the heavy fence a reader that

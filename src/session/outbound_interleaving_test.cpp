@@ -31,6 +31,7 @@ using explored_queue = testing::explored_queue;
 #include <iterator>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zmtp = zlink::wire::zmtp;
@@ -115,6 +116,16 @@ private:
         }
     }
 
+    std::size_t write_for_reader(std::span<const iovec> parts) override {
+        const std::size_t begin = position_;
+        for (const iovec& part : parts) {
+            const std::size_t rest = play_.write_bytes_max - (position_ - begin);
+            check(static_cast<const std::byte*>(part.iov_base), std::min(part.iov_len, rest));
+        }
+        count_taken(position_);
+        return position_ - begin;
+    }
+
     void lend(std::span<const iovec> parts) {
         std::size_t bytes = 0;
         for (const iovec& part : parts) {
@@ -177,6 +188,15 @@ private:
         if (play_.reader_finds_place) {
             sender_.on_woken();
         }
+        if (const std::size_t begun = std::exchange(begun_bytes_, 0); begun != 0) {
+            std::array<iovec, 4> parts;
+            sender_.gather(parts);
+            wake_writer(sender_.advance(begun));
+        }
+    }
+
+    std::uint64_t plain_state() const override {
+        return exploration::mix(queue_scenario::plain_state(), position_);
     }
 
     explored_outbound& sender_;
@@ -258,6 +278,23 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{message, abandoned, trim, message}, one_message});
         check_all({.acts = {message, trim, message}, .write_bytes_max = 200});
         check_all({.acts = {message, trim, message}, .connection_bytes = 5});
+    }
+
+    TEST_CASE("interleavings of a sending session: the socket writes while it sleeps") {
+        // Objects cannot be written, so the session wakes in the end.
+        const auto check_written_past = [](script play) {
+            play.writer_writes_itself = true;
+            check_all(play);
+        };
+        check_written_past({{message, message, control}});
+        check_written_past({{two_parts, control}});
+        check_written_past({{referenced, message, control}});
+        check_written_past({{message, trim, control}});
+        check_written_past({.acts = {message, message, control}, .write_bytes_max = 200});
+        check_written_past({.acts = {message, message, control},
+                            .allowed = one_message,
+                            .reader_has_batches = true,
+                            .reader_lends_credit = true});
     }
 
     TEST_CASE("interleavings of a sending session: who slept has to look where its place is") {

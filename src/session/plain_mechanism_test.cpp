@@ -85,13 +85,8 @@ handshake_failure no_detail(int error) {
     return {connection_event::handshake_failed_no_detail, error};
 }
 
-std::string property(session_harness& of, std::string_view name) {
-    pipe::pipe_end& end = of.end();
-    REQUIRE(end.in.has_frame());
-    const pipe::frame front = end.in.front();
-    REQUIRE(front.control);
-    const auto& info = static_cast<const pipe::peer_info&>(**front.reference);
-    return std::string{info.properties.find(name).value_or("none")};
+std::string property(const pipe::peer_info& of, std::string_view name) {
+    return std::string{of.properties.find(name).value_or("none")};
 }
 
 } // namespace
@@ -116,9 +111,10 @@ TEST_SUITE("session") {
         one.peer_sends(initiate + on_wire("hello"));
 
         REQUIRE(one.has_pipe());
-        CHECK(property(one, "User-Id") == "user");
-        CHECK(property(one, "a") == "b");
-        CHECK(property(one, "Socket-Type") == "PAIR");
+        const auto peer = one.announced();
+        CHECK(property(*peer, "User-Id") == "user");
+        CHECK(property(*peer, "a") == "b");
+        CHECK(property(*peer, "Socket-Type") == "PAIR");
         CHECK(one.arrived() == texts{"*", "hello"});
         CHECK(stream.written() == greeting("PLAIN") + welcome + ready);
         CHECK(one.failures().empty());
@@ -368,7 +364,7 @@ TEST_SUITE("session") {
         one.run();
         CHECK(stream.written() == greeting("NULL") + ready);
         REQUIRE(one.has_pipe());
-        CHECK(property(one, "User-Id") == "anybody");
+        CHECK(property(*one.announced(), "User-Id") == "anybody");
         one.peer_sends(on_wire("hello"));
         CHECK(one.arrived() == texts{"*", "hello"});
     }
@@ -405,9 +401,10 @@ TEST_SUITE("session") {
                                "'x' 03 'X-a' 00000001 'b'" +
                                metadata));
         REQUIRE(one.has_pipe());
-        CHECK(property(one, "User-Id") == "none");
-        CHECK(property(one, "Peer-Address") == "none");
-        CHECK(property(one, "X-a") == "b");
+        const auto peer = one.announced();
+        CHECK(property(*peer, "User-Id") == "none");
+        CHECK(property(*peer, "Peer-Address") == "none");
+        CHECK(property(*peer, "X-a") == "b");
     }
 
 } // TEST_SUITE

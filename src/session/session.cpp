@@ -11,6 +11,7 @@
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "wire/length/frame.hpp"
+#include "transport/tls_stream.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -66,13 +67,12 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
     const socket_options& chosen = *origin->options;
-    auto pauses =
-        std::make_unique<runtime::backoff>(milliseconds(std::max(chosen.reconnect_interval, 0)),
-                                           milliseconds(chosen.reconnect_interval_max));
+    auto plan = std::make_unique<dialing>(
+        std::move(by), runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
+                                        milliseconds(chosen.reconnect_interval_max)});
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
-    made->dialer_ = std::move(by);
-    made->backoff_ = std::move(pauses);
+    made->dialing_ = std::move(plan);
     thread.post([made] {
         made->become_resident();
         made->guarded([&] { made->dial_now(); });
@@ -112,7 +112,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
     : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
     if (end_) {
         make_inbound();
-        outbound_.emplace(end_->in);
+        make_outbound();
         end_->set_home(thread_.mailbox(),
                        this); // Last: nothing may fail once we are told of events.
     }
@@ -154,7 +154,7 @@ void session::dial_now() {
     if (state_ != session_state::connecting) {
         return;
     }
-    dialer_->start(
+    dialing_->dialer->start(
         [self = boost::intrusive_ptr<session>(this)](result<transport::stream_ptr> connected) {
             self->guarded([&] {
                 if (connected) {
@@ -184,12 +184,12 @@ bool session::stops_after(int occasion) const noexcept {
 
 /// @param reason  Why the last attempt failed.
 void session::dial_later(errc reason) {
-    dialer_->stop();
+    dialing_->dialer->stop();
     if (options().reconnect_interval < 0) {
         return finish();
     }
     const milliseconds wait_min = is_shortage(reason) ? limits::shortage_pause : 0ms;
-    const milliseconds wait = std::max(backoff_->next(random_number()), wait_min);
+    const milliseconds wait = std::max(dialing_->pauses.next(random_number()), wait_min);
     tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()));
     start_timer(timer_, wait, &session::on_next_attempt);
 }
@@ -204,36 +204,62 @@ void session::on_connect_timeout() noexcept {
 
 /// @param connected  Null if the system had nothing left for it.
 void session::start_stream(transport::stream_ptr connected) {
-    advance(session_state::handshake);
+    advance(origin_->tls ? session_state::tls : session_state::handshake);
+    if (origin_->tls && connected) {
+        connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
+    }
     stream_ = std::move(connected);
     if (!stream_) {
         return lost(errc::no_descriptors);
     }
-    if (dialer_) {
+    if (dialing_) {
         tell(connection_event::connected, stream_->descriptor());
     }
     is_writable_ = true;
-    if (options().raw || is_framed()) {
-        return enter_traffic({});
-    }
-    handshake_ = std::make_unique<handshake>(options());
-    handshake_->start(prefix_);
     timer_.stop();
-    if (options().handshake_interval > 0) {
+    const bool has_handshake = origin_->tls || !options().has_foreign_peers();
+    if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
     }
-    stream_->wait_readable(*this);
-    write_some();
+    if (state_ == session_state::tls) {
+        return secure();
+    }
+    start_handshake();
 }
 
 void session::on_handshake_deadline() noexcept {
-    if (state_ == session_state::handshake) {
+    if (state_ == session_state::tls || state_ == session_state::handshake) {
         lost(errc::again);
     }
 }
 
 // Handshake.
+
+void session::secure() {
+    const io_outcome outcome = stream_->try_open();
+    switch (outcome.what) {
+    case io_outcome::status::moved:
+        advance(session_state::handshake);
+        return start_handshake();
+    case io_outcome::status::would_block:
+        return stream_->wait_readable(*this);
+    case io_outcome::status::ended:
+        return lost(static_cast<errc>(EPIPE));
+    case io_outcome::status::failed:
+        return lost(static_cast<errc>(outcome.error));
+    }
+}
+
+void session::start_handshake() {
+    if (options().has_foreign_peers()) {
+        return enter_traffic({});
+    }
+    handshake_ = std::make_unique<handshake>(options());
+    handshake_->start(prefix_);
+    stream_->wait_readable(*this);
+    write_some();
+}
 
 void session::read_handshake() {
     const auto scratch = thread_.scratch();
@@ -302,8 +328,8 @@ void session::on_zap_handler_gone() noexcept {
 
 void session::enter_traffic(std::span<const std::byte> rest) {
     timer_.stop();
-    if (backoff_) {
-        backoff_->reset();
+    if (dialing_) {
+        dialing_->pauses.reset();
     }
     const bool is_reconnect = end_ && awaits_subscriptions_;
     if (!end_ && !make_pipe()) {
@@ -387,7 +413,7 @@ void session::take_leave_of_socket(errc reason) noexcept {
         return;
     }
     inbound_->reset();
-    if (dialer_ && !end_->out.has_credit()) {
+    if (dialing_ && !end_->out.has_credit()) {
         return;
     }
     try {
@@ -410,7 +436,7 @@ bool session::make_pipe() {
     made->frames = frames();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
-    outbound_.emplace(end_->in, frames());
+    make_outbound();
     return made->first.deliver(pipe::event::attached);
 }
 
@@ -428,21 +454,47 @@ void session::make_inbound() {
                      static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
 }
 
+void session::make_outbound() {
+    outbound_.emplace(end_->in, frames());
+    // Their messages wait for each other, so there never is a batch.
+    if (options().type == socket_type::req || options().type == socket_type::rep) {
+        end_->whole().shortcut = std::make_unique<pipe::direct_writer>();
+    }
+}
+
+/// Tells the socket who the peer is. Of connections that it has not heard of and that brought no
+/// message it learns the last only.
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     if (const std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
         peer->properties.add(pipe::peer_address_property, host);
         peer->port = transport::peer_port(stream_->descriptor());
     }
+    pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
+    stream_->describe(agreed);
+    peer->properties.prepend(agreed);
     peer->properties.shrink();
-    end_->push_control(peer.release());
+    if (!dialing_) {
+        return end_->push_control(peer.release());
+    }
+    if (dialing_->announced && dialing_->announced_position == end_->out.published().position &&
+        dialing_->announced->replace(peer.get())) {
+        peer.release();
+        return;
+    }
+    const pipe::peer_info_ptr told{peer.release()};
+    end_->push_control(told.get());
+    dialing_->announced = told;
+    dialing_->announced_position = end_->out.published().position;
 }
 
 // Reading.
 
 void session::on_readable() noexcept {
     guarded([this] {
-        if (state_ == session_state::handshake) {
+        if (state_ == session_state::tls) {
+            secure();
+        } else if (state_ == session_state::handshake) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
             read_messages();
@@ -605,9 +657,11 @@ bool session::write_prefix() {
     if (prefix_.empty()) {
         return true;
     }
+    close_shortcut();
     // What was begun, a frame or the prefix itself, is finished first.
     const bool inside_frame = (translation_ && translation_->is_begun()) ||
-                              (state_ == session_state::traffic && outbound_->frame_rest() != 0);
+                              (state_ == session_state::traffic && outbound_->frame_rest() != 0) ||
+                              (shortcut() != nullptr && shortcut()->has_begun());
     if (prefix_sent_bytes_ == 0 && inside_frame) {
         return true;
     }
@@ -763,6 +817,39 @@ bool session::rouse_outbound() noexcept {
 void session::wake_outbound() noexcept {
     out_rest_ = wakefulness::awake;
     outbound_->on_woken();
+    if (shortcut() == nullptr) {
+        return;
+    }
+    if (const std::size_t begun = shortcut()->take_begun(); begun != 0) {
+        std::array<iovec, limits::gather_count_max> parts;
+        outbound_->gather(parts);
+        if (outbound_->advance(begun)) {
+            wake_writer();
+        }
+    }
+}
+
+/// Lets the socket write while this session sleeps, if it would do no more than that.
+void session::open_shortcut() noexcept {
+    if (shortcut() != nullptr && !shortcut_is_open_ && state_ == session_state::traffic &&
+        stream_->is_plain() && !translation_ && prefix_.empty()) {
+        shortcut()->open(stream_->descriptor());
+        shortcut_is_open_ = true;
+    }
+}
+
+/// Before the stream is closed. What was begun is sent from its start to whom comes next.
+void session::abandon_shortcut() noexcept {
+    close_shortcut();
+    if (shortcut() != nullptr) {
+        shortcut()->take_begun();
+    }
+}
+
+void session::close_shortcut() noexcept {
+    if (std::exchange(shortcut_is_open_, false)) {
+        shortcut()->close();
+    }
 }
 
 void session::wake_writer() noexcept {
@@ -800,6 +887,7 @@ session::sleep_mark session::on_turn_over() noexcept {
                 out_rest_ = wakefulness::awake;
                 write_some();
             } else {
+                open_shortcut();
                 needs_fence |= end_->in.mark_reader_asleep();
                 out_rest_ = wakefulness::asleep;
             }
@@ -901,7 +989,7 @@ void session::on_socket_closed() {
 
 /// Where the peer is; where we are if its end has no name, as with ipc.
 std::string session::peer_endpoint() const {
-    if (dialer_) {
+    if (dialing_) {
         return origin_->target;
     }
     const int descriptor = stream_->descriptor();
@@ -940,9 +1028,19 @@ bool session::has_unsent() const noexcept {
 }
 
 void session::finish_if_drained() {
-    if (is_leaving() && (!has_unsent() || awaits_subscriptions_)) {
-        finish();
+    if (phase_ == phase::open || phase_ == phase::parting) {
+        return;
     }
+    if (out_rest_ == wakefulness::asleep) {
+        rouse_outbound(); // To see what was written past us.
+    }
+    if (has_unsent() && !awaits_subscriptions_) {
+        return;
+    }
+    if (stream_ && stream_->holds_unsent()) {
+        return stream_->wait_writable(*this);
+    }
+    finish();
 }
 
 void session::on_origin_gone(std::uint64_t origin_id) noexcept {
@@ -990,7 +1088,7 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
     if (!origin_->observer || !origin_->observer->watches(what)) {
         return;
     }
-    if (dialer_) {
+    if (dialing_) {
         return origin_->observer->on_connection_event(what, value, origin_->target);
     }
     try {
@@ -1004,6 +1102,9 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
 
 /// @param reason  As lost().
 void session::tell_failed_handshake(errc reason) const noexcept {
+    if (!handshake_) {
+        return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
+    }
     if (const auto failure = handshake_->failure(reason)) {
         tell(failure->what, failure->value);
     }
@@ -1013,10 +1114,12 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if (state_ == session_state::handshake && handshake_) {
+    if ((state_ == session_state::tls && stream_) ||
+        (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
     zap_.reset();
+    abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
@@ -1039,7 +1142,7 @@ void session::lost(errc reason) noexcept {
     raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
-    if (!dialer_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
+    if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
         phase_ == phase::parting ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
@@ -1047,6 +1150,7 @@ void session::lost(errc reason) noexcept {
     }
     if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
         end_.reset();
+        dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
         in_rest_ = out_rest_ = wakefulness::awake;
@@ -1079,12 +1183,13 @@ void session::finish() noexcept {
         origin_->host->on_lingered(*this);
     }
     zap_.reset();
-    if (dialer_) {
-        dialer_->stop();
+    if (dialing_) {
+        dialing_->dialer->stop();
     }
     timer_.stop();
     linger_timer_.stop();
     stop_heartbeat();
+    abandon_shortcut();
     if (stream_) {
         stream_->close();
         stream_.reset();

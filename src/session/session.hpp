@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "pipe/close_request.hpp"
+#include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
@@ -21,6 +22,7 @@
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
+#include "transport/tls_context.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,12 +35,13 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ handshake ──▶ traffic ──▶ closed
-///        ▲              │           │           ▲
-///        └──────────────┴───────────┘ lost      │   from every state
-///        └──────────────────────────────────────┘
+///   connecting ──▶ [tls] ──▶ handshake ──▶ traffic ──▶ closed
+///        ▲            │          │            │           ▲
+///        └────────────┴──────────┴────────────┘ lost      │   from every state
+///        └────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
+    tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
     handshake,  ///< Greetings and mechanism; no message may pass.
     traffic,    ///< Messages pass both ways.
     closed,     ///< Nothing is pending; only late events still hold the session.
@@ -90,6 +93,7 @@ struct session_origin {
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
     std::shared_ptr<connection_observer> observer; ///< Null: nobody.
     endpoint where;                                ///< As it was given.
+    transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -154,12 +158,15 @@ private:
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
+    void secure();
+    void start_handshake();
     void continue_handshake(std::span<const std::byte> octets);
     void ask_zap(wire::zap_request& request);
     void after_step(const result<void>& taken, std::span<const std::byte> rest);
     void enter_traffic(std::span<const std::byte> rest);
     bool make_pipe();
     void make_inbound();
+    void make_outbound();
     void adopt_terms(handshake& agreed);
     void adopt_raw_peer();
     void adopt_stream_peer();
@@ -185,6 +192,12 @@ private:
     bool skip_stale_subscriptions();
     bool rouse_outbound() noexcept;
     void wake_outbound() noexcept;
+    void open_shortcut() noexcept;
+    void close_shortcut() noexcept;
+    void abandon_shortcut() noexcept;
+    pipe::direct_writer* shortcut() const noexcept {
+        return end_ ? end_->whole().shortcut.get() : nullptr;
+    }
     void tire_outbound();
     void tire_inbound();
     void resume_inbound();
@@ -239,10 +252,16 @@ private:
     std::unique_ptr<handshake> handshake_;
     std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
-    transport::dialer_ptr dialer_;              ///< Null if the connection came in.
-    std::unique_ptr<runtime::backoff> backoff_; ///< Where there is a dialer.
-    runtime::one_shot timer_;                   ///< Handshake, connect timeout or next attempt.
-    runtime::one_shot linger_timer_;            ///< Runs once the socket is closed.
+    /// What it takes to connect, again and again.
+    struct dialing {
+        transport::dialer_ptr dialer;
+        runtime::backoff pauses;
+        pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
+        std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+    };
+    std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
+    runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.
+    runtime::one_shot linger_timer_;   ///< Runs once the socket is closed.
 
     std::vector<std::byte> prefix_; ///< To be written before the next frame.
     std::size_t prefix_sent_bytes_ = 0;
@@ -258,7 +277,8 @@ private:
         parting,   ///< All is written, and the peer was told; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
-    bool is_writable_ = true;           ///< No write has failed on this connection.
+    bool is_writable_ = true; ///< No write has failed on this connection.
+    bool shortcut_is_open_ = false;
     bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.

@@ -65,7 +65,7 @@ pipe::layout session::frames() const noexcept {
     if (!is_web(origin_->where.via)) {
         return pipe::layout::length;
     }
-    return dialer_ ? pipe::layout::masked_websocket : pipe::layout::websocket;
+    return dialing_ ? pipe::layout::masked_websocket : pipe::layout::websocket;
 }
 
 void session::adopt_stream_peer() {

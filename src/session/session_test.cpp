@@ -767,6 +767,41 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("session: tells of the newest of the connections that brought nothing") {
+        const auto opening_of = [](const std::string& name) {
+            return signature +
+                   wire_text("03 00 'NULL' 00*16 00*32 04 2e 05 'READY' "
+                             "0b 'Socket-Type' 00000006 'DEALER' "
+                             "08 'Identity' 00000005") +
+                   name;
+        };
+        session_harness one{session_options(socket_type::router)};
+        one.dial();
+        const auto visit = [&](const std::string& name, const std::string& sent) {
+            one.reach();
+            one.peer_sends(opening_of(name) + sent);
+            one.lose_connection();
+        };
+        bool wakes = false;
+        visit("anna1", "");
+        visit("berta", "");
+        visit("carla", on_wire("from carla"));
+        visit("doris", "");
+        visit("emily", "");
+        visit("frida", on_wire("from frida"));
+
+        CHECK(one.announced()->routing_id == "carla");
+        CHECK(testing::take(one.end().in, wakes) == "from carla");
+        CHECK(one.announced()->routing_id == "frida");
+        visit("gerda", "");
+        visit("helga", "");
+        CHECK(testing::take(one.end().in, wakes) == "from frida");
+        CHECK(one.announced()->routing_id == "helga");
+        visit("ilona", "");
+        CHECK(one.announced()->routing_id == "ilona");
+        CHECK(!one.end().in.has_frame());
+    }
+
     TEST_CASE("session: drops what a lost connection brought in part") {
         for (std::size_t bytes = 0; bytes < 400; ++bytes) {
             CAPTURE(bytes);

@@ -137,6 +137,7 @@ public:
     }
 
     void on_events(std::uint32_t happened) noexcept override {
+        is_reader_awake_ |= (happened & pipe::event::readable) != 0;
         try {
             owner_.on_peer_events(*this, happened);
         } catch (const std::bad_alloc&) {
@@ -214,11 +215,29 @@ public:
     }
 
     /// @return Whether the mark counts only after the heavy fence.
-    bool mark_reader_asleep() noexcept { return end_->in.mark_reader_asleep(); }
+    bool mark_reader_asleep() noexcept {
+        is_reader_awake_ = false;
+        return end_->in.mark_reader_asleep();
+    }
 
     /// After the fence: whether there is something after all. If so the peer is awake.
     bool look_again_to_read() noexcept {
-        return end_->in.missed_something() && end_->in.unmark_reader();
+        is_reader_awake_ = end_->in.missed_something() && end_->in.unmark_reader();
+        return is_reader_awake_;
+    }
+
+    /// Takes the mark back where nobody is left who could.
+    void keep_reader_awake() noexcept {
+        end_->in.unmark_reader();
+        is_reader_awake_ = true;
+    }
+
+    /// Takes what is known of the connection if that comes next, whether or not anybody receives.
+    void look_for_info() {
+        pipe::frame front;
+        if (is_reader_awake_) {
+            peek(front);
+        }
     }
 
     // Sending.
@@ -302,12 +321,12 @@ public:
 
 private:
     ZLINK_COLD void adopt(const pipe::frame& control) {
-        auto* const info = static_cast<pipe::peer_info*>(control.take_reference());
+        auto* const told = static_cast<pipe::peer_info*>(control.take_reference());
+        pipe::peer_info* const former = std::exchange(info_, told->take_newest());
         end_->pop(control);
-        if (info_ != nullptr) {
-            info_->drop();
+        if (former != nullptr) {
+            former->drop();
         }
-        info_ = info;
         owner_.on_peer_info(*this);
     }
 
@@ -369,6 +388,7 @@ private:
     std::size_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::peer_info* info_ = nullptr;
     bool closed_by_peer_ = false;
+    bool is_reader_awake_ = true; ///< Not marked asleep, as far as we have been told.
 };
 
 } // namespace zlink::socket

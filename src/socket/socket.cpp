@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/socket.hpp"
 
+#include "base/error_text.hpp"
 #include "base/patience.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
@@ -10,6 +11,7 @@
 #include <new>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace zlink::socket {
 
@@ -189,7 +191,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek_any(front)) {
             // It goes once everything that it sent was received.
-            about.end().in.unmark_reader();
+            about.keep_reader_awake();
             pattern_->on_closed(about);
             pattern_->on_readable(about);
         } else {
@@ -256,6 +258,7 @@ result<std::vector<socket::peer_state>> socket::peers() {
     std::vector<peer_state> found;
     found.reserve(peers_.size());
     for (const auto& each : peers_) {
+        each->look_for_info();
         const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
         found.push_back({.endpoint = endpoint_of(*each),
                          .routing_id = is_announced ? each->info()->routing_id : each->routing_id,
@@ -285,7 +288,7 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 /// @error protocol_not_supported  Raw octets do not travel there; or nothing does yet.
 result<void> socket::check_transport(const endpoint& where) const {
-    const bool is_passable = !is_encrypted(where.via) && !is_web(where.via) &&
+    const bool is_passable = !is_web(where.via) &&
                              !(options_.has_foreign_peers() && where.via == scheme::inproc);
     return is_passable ? result<void>{} : result<void>{errc::protocol_not_supported};
 }
@@ -296,6 +299,7 @@ void socket::note_endpoint(std::string_view text) {
 }
 
 result<void> socket::bind(std::string_view address) {
+    set_error_text({});
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
@@ -323,25 +327,43 @@ result<void> socket::bind(std::string_view address) {
     }
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}});
+        {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
     // Those that waited for the name are here by now.
     return process_mail();
 }
 
-std::shared_ptr<session::session_origin> socket::make_origin(const endpoint& where) {
+/// @error  As transport::tls_context::make().
+result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpoint& where,
+                                                                     endpoint_use use) {
     auto made = std::make_shared<session::session_origin>();
     made->host = &context_;
     made->socket = mailbox_;
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
     made->where = where;
+    if (is_encrypted(where.via)) {
+        auto tls = transport::tls_context::make(options_, where, use);
+        if (!tls) {
+            return tls.error();
+        }
+        made->tls = std::move(*tls);
+    }
     made->id = context_.next_origin_id();
     return made;
 }
 
 result<void> socket::bind_network(const endpoint& where, std::string_view address) {
     bindings_.reserve(bindings_.size() + 1); // So that nothing fails once the listener runs.
-    const auto origin = make_origin(where);
+    const auto tell_failed = [&](errc error) {
+        monitored_->on_connection_event(connection_event::bind_failed, static_cast<int>(error),
+                                        address.substr(address.find("://") + 3));
+        return error;
+    };
+    const auto made = make_origin(where, endpoint_use::listen);
+    if (!made) {
+        return tell_failed(made.error());
+    }
+    const std::shared_ptr<session::session_origin> origin = *made;
     const transport::listener::accept_handler accept = [origin, &owner = context_](int descriptor) {
         if (origin->observer->watches(connection_event::accepted)) {
             origin->observer->on_connection_event(
@@ -359,10 +381,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
-        monitored_->on_connection_event(connection_event::bind_failed,
-                                        static_cast<int>(opened.error()),
-                                        address.substr(address.find("://") + 3));
-        return opened.error();
+        return tell_failed(opened.error());
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
     options_.use_descriptor = -1; // It is the listener's now.
@@ -374,7 +393,8 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         ::close(opened->descriptor);
         throw;
     }
-    binding added{opened->endpoint_text, origin->id, where.via, true, listener, &thread, {}};
+    binding added{
+        opened->endpoint_text, origin->id, where.via, true, listener, &thread, {}, origin->tls};
     const auto start = [listener, accept] { listener->start(accept); };
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
@@ -386,6 +406,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
 }
 
 result<void> socket::connect(std::string_view address) {
+    set_error_text({});
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
@@ -414,7 +435,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined});
+        {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
     attach(joined->first, opener::us);
     context_.connect_inproc(where.path, joined);
     return {};
@@ -425,22 +446,26 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         return errc::invalid_argument;
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto origin = make_origin(where);
+    auto made = make_origin(where, endpoint_use::dial);
+    if (!made) {
+        return made.error();
+    }
+    std::shared_ptr<session::session_origin> origin = std::move(*made);
     origin->target = where.text();
     pipe::end_ptr sessions_end;
     if (!options_.has_pipe_per_connection()) {
-        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
-                                                 {.messages_max = queue_max(options_.recv_hwm)})};
-        made->first.conflate(options_.conflates_sent(), options_.conflates_received());
-        sessions_end = pipe::end_ptr(made->second);
-        made->first.origin_id = origin->id;
-        made->first.set_home(mailbox_, nullptr);
-        made->second.set_home(thread.mailbox(), nullptr);
-        made->second.works_in_batches();
-        attach(made->first, opener::us);
+        const pipe::pipe_ptr whole{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
+                                                  {.messages_max = queue_max(options_.recv_hwm)})};
+        whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
+        sessions_end = pipe::end_ptr(whole->second);
+        whole->first.origin_id = origin->id;
+        whole->first.set_home(mailbox_, nullptr);
+        whole->second.set_home(thread.mailbox(), nullptr);
+        whole->second.works_in_batches();
+        attach(whole->first, opener::us);
     }
     note_endpoint(address);
-    bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}});
+    bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
         session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
@@ -448,6 +473,34 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         context_.on_session_gone();
         bindings_.pop_back();
         throw;
+    }
+    return {};
+}
+
+result<void> socket::reload_certificates() {
+    set_error_text({});
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const auto has_none = [](const binding& each) { return !each.tls; };
+    if (std::all_of(bindings_.begin(), bindings_.end(), has_none)) {
+        return errc::no_such_endpoint;
+    }
+    std::vector<transport::tls_rules> read;
+    for (const binding& each : bindings_) {
+        if (each.tls) {
+            result<transport::tls_rules> rules = each.tls->read(options_);
+            if (!rules) {
+                return rules.error();
+            }
+            read.push_back(std::move(*rules));
+        }
+    }
+    auto next = read.begin();
+    for (const binding& each : bindings_) {
+        if (each.tls) {
+            each.tls->adopt(std::move(*next++));
+        }
     }
     return {};
 }

@@ -117,6 +117,13 @@ public:
     /// long as options().linger allows.
     void close() noexcept;
 
+    /// Reads the certificates, keys and authorities of all endpoints bound with TLS again, from
+    /// where the options say now. Peers that are connected stay; those that come meet what was
+    /// read.
+    /// @error no_such_endpoint  None is bound with TLS.
+    /// @error                   Else as transport::tls_context::make(). Nothing changed.
+    result<void> reload_certificates();
+
     /// What would not wait now.
     struct readiness {
         bool can_recv = false;
@@ -183,6 +190,7 @@ private:
         boost::intrusive_ptr<transport::listener> listener; ///< tcp and ipc, bound.
         runtime::io_thread* thread = nullptr;               ///< Where `listener` lives.
         pipe::pipe_ptr joined;                              ///< inproc, connected.
+        transport::tls_context_ptr tls;                     ///< Where TLS is, bound.
     };
 
     enum class opener : std::uint8_t { us, them };
@@ -193,7 +201,8 @@ private:
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
-    std::shared_ptr<session::session_origin> make_origin(const endpoint& where);
+    result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
+                                                                 endpoint_use use);
     void note_endpoint(std::string_view text);
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_network(const endpoint& where, std::string_view address);

@@ -50,7 +50,7 @@ inline std::string take(pipe::message_queue& queue, bool& wakes) {
                            ? "*"
                            : spelled(front.flags, {reinterpret_cast<const char*>(front.body),
                                                    static_cast<std::size_t>(front.body_bytes)});
-    if (front.reference != nullptr) {
+    if (front.reference != nullptr && *front.reference != nullptr) {
         front.take_reference()->drop();
     }
     wakes = queue.pop(front);

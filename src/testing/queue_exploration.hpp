@@ -15,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <span>
+#include <sys/uio.h>
 #include <vector>
 
 namespace zlink::testing {
@@ -59,6 +61,7 @@ struct script {
     bool reader_lends_credit = false;        ///< For each batch, before it writes.
     std::size_t write_bytes_max = SIZE_MAX;  ///< What the stream takes at once.
     std::size_t connection_bytes = SIZE_MAX; ///< When it is lost and replaced, once.
+    bool writer_writes_itself = false;       ///< Past a reader that sleeps.
 };
 
 /// A queue with a writer that follows a script and sleeps when it is out of credit. Who derives
@@ -113,6 +116,7 @@ public:
 
     std::uint64_t plain_state() const override {
         std::uint64_t hash = exploration::mix(pushed_count_, blocks_alive_);
+        hash = exploration::mix(hash, begun_bytes_);
         hash = mix_words(hash, &queue_, sizeof queue_);
         exploration::memory().for_each_address([&](std::uintptr_t address) {
             // What is not part of the scenario or of the queue is a chunk's.
@@ -150,6 +154,10 @@ protected:
     };
 
     virtual void read() = 0;
+
+    /// Does for the reader, which sleeps, what it would do with `parts`.
+    /// @return The octets written.
+    virtual std::size_t write_for_reader(std::span<const iovec>) { return 0; }
 
     static void wake(exploration::signal& sleeper) {
         exploration::require(!sleeper.give(), "a sleeper is woken twice");
@@ -207,6 +215,7 @@ protected:
     std::vector<expected_frame> expected_;
     std::uint64_t blocks_alive_ = 0;
     std::uint64_t taken_message_count_ = 0; ///< Kept by the reader, before it returns credit.
+    std::size_t begun_bytes_ = 0; ///< Written for the reader, of a message that is left to it.
 
 private:
     /// Where queues are made; what pads them must not differ between executions.
@@ -322,9 +331,18 @@ private:
     }
 
     void wake_reader(bool owed) {
-        if (owed && play_.publisher_wakes) {
-            wake(reader_woken_);
+        if (!owed || !play_.publisher_wakes) {
+            return;
         }
+        if (play_.writer_writes_itself) {
+            const auto begun = queue_.write_past_reader(
+                [this](std::span<const iovec> parts) { return write_for_reader(parts); });
+            begun_bytes_ = begun.value_or(0);
+            if (!begun) {
+                return;
+            }
+        }
+        wake(reader_woken_);
     }
 
     std::deque<exploration::plain> memory_; ///< Of each frame's body.

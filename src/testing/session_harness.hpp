@@ -187,13 +187,24 @@ public:
     /// What the socket has got so far; "*" for the news of a peer.
     const std::vector<std::string>& arrived() {
         while (end_->in.has_frame()) {
-            bool wakes = false;
-            arrived_.push_back(take(end_->in, wakes));
-            if (wakes) {
-                end_->other().deliver(pipe::event::writable);
+            if (end_->in.front().control) {
+                announced();
+            } else {
+                take_next();
             }
         }
         return arrived_;
+    }
+
+    /// Whom the news tells of that the socket takes next.
+    pipe::peer_info_ptr announced() {
+        REQUIRE(end_->in.has_frame());
+        const pipe::frame front = end_->in.front();
+        REQUIRE(front.control);
+        auto* const told = static_cast<pipe::peer_info*>(front.take_reference());
+        const pipe::peer_info_ptr newest{told->take_newest(), false};
+        take_next();
+        return newest;
     }
 
     /// The whole socket goes, and nobody looks into its mailbox any more.
@@ -232,6 +243,14 @@ private:
             }
             told_ |= happened;
         });
+    }
+
+    void take_next() {
+        bool wakes = false;
+        arrived_.push_back(take(end_->in, wakes));
+        if (wakes) {
+            end_->other().deliver(pipe::event::writable);
+        }
     }
 
     int gone_count_ = 0;

@@ -103,6 +103,8 @@ public:
         writer_.reset();
     }
 
+    bool is_plain() const noexcept override { return true; }
+
     int descriptor() const noexcept override { return descriptor_; }
 
 private:

@@ -238,7 +238,7 @@ dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
                        std::shared_ptr<connection_observer> observer) {
     std::string text = target.text();
-    if (target.via != scheme::tcp || options->socks_proxy.empty()) {
+    if (!has_host(target.via) || options->socks_proxy.empty()) {
         return dialer_ptr{new descriptor_dialer(reactor, std::move(target), std::move(text),
                                                 std::move(options), std::move(observer))};
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/ref_counted.hpp"
+#include "pipe/property_list.hpp"
 
 #include <cstddef>
 #include <span>
@@ -42,11 +43,24 @@ class stream : public ref_counted<stream> {
 public:
     virtual ~stream() = default;
 
+    /// Agrees with the peer on what octets need to pass: nothing, but with TLS.
+    /// @return `moved` once that is done; `would_block` while it waits for the peer: try again when
+    ///         reading would not block.
+    virtual io_outcome try_open() noexcept { return {io_outcome::status::moved}; }
+
     /// Reads what is there into `room`, in order.
     virtual io_outcome try_read(std::span<const iovec> room) noexcept = 0;
 
     /// Writes what fits, in order.
     virtual io_outcome try_write(std::span<const iovec> octets) noexcept = 0;
+
+    /// Whether octets that try_write() took would be lost by close(). Then user.on_writable() is
+    /// called when they would not be any more.
+    virtual bool holds_unsent() const noexcept { return false; }
+
+    /// Tells what the two ends have agreed on. After try_open(), until close().
+    /// @throws std::bad_alloc
+    virtual void describe(pipe::property_list&) const {}
 
     /// Calls user.on_readable() when reading would not block. Does nothing while it waits already.
     virtual void wait_readable(stream_user& user) = 0;
@@ -60,6 +74,9 @@ public:
 
     /// Ends the connection. Octets that the kernel has taken are still sent.
     virtual void close() noexcept = 0;
+
+    /// Whether try_write() does nothing but write to descriptor().
+    virtual bool is_plain() const noexcept { return false; }
 
     /// The descriptor, or -1.
     virtual int descriptor() const noexcept = 0;

@@ -197,6 +197,23 @@ TEST_CASE("peers: where they are, over each transport") {
     }
 }
 
+TEST_CASE("peers: who they are, also to sockets that do not receive") {
+    for (const int type : {ZLINK_PUSH, ZLINK_DEALER}) {
+        CAPTURE(type);
+        const context owner;
+        api_test::socket bound{owner, type};
+        const std::string endpoint = bound.bind(transport::tcp);
+        api_test::socket connected{owner, type == ZLINK_PUSH ? ZLINK_PULL : ZLINK_DEALER};
+        connected.set(ZLINK_ROUTING_ID, "name").connect(endpoint);
+        wait_until(owner, [&] {
+            const auto found = peers(bound);
+            return found.size() == 1 && found[0].endpoint[0] != '\0';
+        });
+        CHECK(std::string_view{peers(bound)[0].endpoint}.starts_with("tcp://127.0.0.1:"));
+        CHECK(routing_id(peers(bound)[0]) == (type == ZLINK_PUSH ? "" : "name"));
+    }
+}
+
 TEST_CASE("peers: fills no more than there is room for, and refuses what it cannot use") {
     context owner;
     api_test::socket push{owner, ZLINK_PUSH};

@@ -4,6 +4,7 @@
 #include "fixture.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -14,6 +15,12 @@ namespace api_test {
 namespace {
 
 constexpr std::size_t greeting_bytes = 64;
+
+void limit_patience(int descriptor) {
+    const timeval longest{patience.count() / 1000, 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+}
 
 } // namespace
 
@@ -32,9 +39,12 @@ zmtp_peer::zmtp_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET
     address.sin_port =
         htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
     REQUIRE(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-    const timeval longest{patience.count() / 1000, 0};
-    ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
-    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+    limit_patience(descriptor_);
+}
+
+zmtp_peer::zmtp_peer(int descriptor) : descriptor_(descriptor) {
+    REQUIRE(::fcntl(descriptor_, F_SETFL, 0) == 0); // It waits.
+    limit_patience(descriptor_);
 }
 
 zmtp_peer::~zmtp_peer() {
@@ -73,7 +83,11 @@ bool zmtp_peer::send(std::string_view all) const {
 }
 
 bool zmtp_peer::send_frame(int flags, std::string_view body) const {
-    return send(octets({flags, static_cast<int>(body.size())}) + std::string{body});
+    const int size = static_cast<int>(body.size());
+    const std::string header = size <= 255
+                                   ? octets({flags, size})
+                                   : octets({flags | 2, 0, 0, 0, 0, 0, 0, size >> 8, size & 255});
+    return send(header + std::string{body});
 }
 
 std::string zmtp_peer::recv(std::size_t bytes) const {

@@ -17,6 +17,8 @@ public:
     /// Connects, and says nothing yet.
     /// @param endpoint  Where a socket is bound on this machine, over tcp.
     explicit zmtp_peer(const std::string& endpoint);
+    /// @param descriptor  Of a connection; taken over.
+    explicit zmtp_peer(int descriptor);
     zmtp_peer(const zmtp_peer&) = delete;
     zmtp_peer& operator=(const zmtp_peer&) = delete;
     ~zmtp_peer();
@@ -28,7 +30,7 @@ public:
 
     /// @return Whether the connection took everything; if not, the other side has ended it.
     bool send(std::string_view all) const;
-    /// Sends a frame of at most 255 octets.
+    /// Sends a frame of at most 65535 octets.
     bool send_frame(int flags, std::string_view body) const;
 
     /// The next `bytes` octets; the test ends if they do not come.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
 #include "other_process.hpp"
+#include "raw_peer.hpp"
 #include "trial.hpp"
 #include "watcher.hpp"
 #include "zmtp_peer.hpp"
@@ -132,6 +133,38 @@ TEST_SUITE("connections") {
         figures() << cycle_count << " cycles";
         wait_until(owner, [&] { return before->has_descriptors_back(); });
         before->check();
+    }
+
+    TEST_CASE("a server that ends every connection costs those no memory who do not receive") {
+        const int cycle_count = chosen(10'000, 2000, 400);
+        const int first_count = 200;
+        const other_process server{[&](const line& to_test) {
+            const context none;
+            raw_listener listener;
+            to_test.say(listener.endpoint());
+            const std::string about_itself =
+                octets({6}) + "X-Junk" + octets({0, 0, 16, 0}) + std::string(4096, 'x');
+            for (std::string word = to_test.hear(); !word.empty(); word = to_test.hear()) {
+                for (int index = std::atoi(word.c_str()); index > 0; --index) {
+                    zmtp_peer visitor{listener.accept(none)};
+                    visitor.shake_hands("ROUTER", about_itself);
+                }
+                to_test.say("done");
+            }
+        }};
+        const std::string endpoint = server.hear();
+        const context owner;
+        socket dealer{owner, ZLINK_DEALER};
+        dealer.set(ZLINK_RECONNECT_IVL, 1).connect(endpoint);
+        server.say(std::to_string(first_count));
+        CHECK(server.hear() == "done");
+        const footprint before;
+
+        server.say(std::to_string(cycle_count));
+        CHECK(server.hear() == "done");
+
+        figures() << cycle_count << " connections";
+        before.check();
     }
 
     TEST_CASE("peers that lose their server and come back at once are all served") {

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/tls_context.hpp"
+
+#include "base/error_text.hpp"
+#include "base/limits.hpp"
+#include "transport/tls_files.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <new>
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+#include <string_view>
+#include <utility>
+
+namespace zlink::transport {
+
+namespace {
+
+// Forward secrecy and authenticated encryption, the fastest first on processors that have AES.
+constexpr const char* default_ciphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+    "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr const char* default_ciphersuites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+constexpr const char* groups = "X25519:P-256:P-384";
+constexpr const char* signature_algorithms =
+    "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512:"
+    "RSA+SHA256:RSA+SHA384:RSA+SHA512";
+constexpr int security_level = 2; ///< 112 bits: RSA from 2048 bits up, nothing with SHA-1.
+constexpr std::size_t alpn_name_bytes_max = 255;
+
+errc refuse(std::string_view text) {
+    set_error_text(text);
+    return errc::invalid_argument;
+}
+
+/// Names, separated by commas, as the wire has them: each behind an octet with its length.
+/// @error invalid_argument  A name is empty or too long.
+result<std::string> encode_alpn(std::string_view names) {
+    std::string encoded;
+    while (!names.empty()) {
+        const std::size_t end = std::min(names.find(','), names.size());
+        const bool is_followed = end < names.size();
+        if (end == 0 || end > alpn_name_bytes_max || (is_followed && end + 1 == names.size())) {
+            return refuse("ZLINK_TLS_ALPN: a name is empty or above 255 octets");
+        }
+        encoded.push_back(static_cast<char>(end));
+        encoded.append(names.substr(0, end));
+        names.remove_prefix(end + (is_followed ? 1 : 0));
+    }
+    return encoded;
+}
+
+bool is_number(const std::string& host) noexcept {
+    in6_addr ignored;
+    return inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+           inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+}
+
+// What OpenSSL calls back.
+
+tls_context& owner_of(const SSL_CTX* rules) noexcept {
+    return *static_cast<tls_context*>(SSL_CTX_get_app_data(rules));
+}
+
+int on_new_session(SSL* connection, SSL_SESSION* session) noexcept {
+    owner_of(SSL_get_SSL_CTX(connection)).keep(tls_ptr<SSL_SESSION>(session));
+    return 1; // It is ours now.
+}
+
+/// The server's choice: the first of ours that the client offers, which is nothing it may go
+/// without (RFC 7301, 3.2).
+int choose_alpn(SSL* connection, const unsigned char** chosen, unsigned char* chosen_bytes,
+                const unsigned char* offered, unsigned offered_bytes, void*) noexcept {
+    const auto found = owner_of(SSL_get_SSL_CTX(connection))
+                           .choose_alpn({reinterpret_cast<const char*>(offered), offered_bytes});
+    if (found.empty()) {
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    *chosen = reinterpret_cast<const unsigned char*>(found.data());
+    *chosen_bytes = static_cast<unsigned char>(found.size());
+    return SSL_TLSEXT_ERR_OK;
+}
+
+int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
+                  EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* authenticator, int makes) noexcept {
+    ticket_keys& keys = owner_of(SSL_get_SSL_CTX(connection)).tickets();
+    const auto now = ticket_keys::clock::now();
+    ticket_key key;
+    auto how = ticket_keys::found::fresh;
+    if (makes != 0) {
+        if (!keys.current(now, key) || RAND_bytes(vector, EVP_MAX_IV_LENGTH) != 1) {
+            return -1;
+        }
+        std::copy(key.name.begin(), key.name.end(), name);
+    } else {
+        how = keys.find(
+            std::span<const unsigned char, ticket_key::name_bytes>(name, ticket_key::name_bytes),
+            now, key);
+        if (how == ticket_keys::found::none) {
+            return 0;
+        }
+    }
+    char digest[] = "SHA256";
+    const OSSL_PARAM rules[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.authenticator.raw(),
+                                          key.authenticator.bytes),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_END};
+    if (EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
+        EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher.raw(), vector, makes) !=
+            1) {
+        return -1;
+    }
+    return how == ticket_keys::found::fresh ? 1 : 2;
+}
+
+// What options decide.
+
+result<void> set_algorithms(SSL_CTX* rules, const socket_options& options) {
+    const std::string& ciphers = options.tls_ciphers;
+    if (SSL_CTX_set_cipher_list(rules, ciphers.empty() ? default_ciphers : ciphers.c_str()) != 1) {
+        return refuse("ZLINK_TLS_CIPHERS: " + take_tls_error());
+    }
+    const std::string& suites = options.tls_ciphersuites;
+    if (SSL_CTX_set_ciphersuites(rules, suites.empty() ? default_ciphersuites : suites.c_str()) !=
+        1) {
+        return refuse("ZLINK_TLS_CIPHERSUITES: " + take_tls_error());
+    }
+    SSL_CTX_set_security_level(rules, security_level);
+    if (SSL_CTX_set1_groups_list(rules, groups) != 1 ||
+        SSL_CTX_set1_sigalgs_list(rules, signature_algorithms) != 1 ||
+        SSL_CTX_set_min_proto_version(rules, options.tls_min_version == 13 ? TLS1_3_VERSION
+                                                                           : TLS1_2_VERSION) != 1) {
+        return refuse("OpenSSL: " + take_tls_error());
+    }
+    return {};
+}
+
+void set_behaviour(SSL_CTX* rules) noexcept {
+    SSL_CTX_set_options(rules, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    SSL_CTX_set_mode(rules, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+    SSL_CTX_set_read_ahead(rules, 1);
+    SSL_CTX_set_timeout(rules, static_cast<long>(limits::tls_session_life.count()));
+}
+
+/// Sessions are kept by whom they are for: tickets, so a server keeps none.
+void set_resumption(SSL_CTX* rules, bool is_wanted, endpoint_use use) noexcept {
+    SSL_CTX_set_session_cache_mode(rules, SSL_SESS_CACHE_OFF);
+    if (!is_wanted) {
+        SSL_CTX_set_options(rules, SSL_OP_NO_TICKET);
+        SSL_CTX_set_num_tickets(rules, 0);
+    } else if (use == endpoint_use::listen) {
+        SSL_CTX_set_num_tickets(rules, 1);
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(rules, &cipher_ticket);
+    } else {
+        SSL_CTX_set_session_cache_mode(rules, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_sess_set_new_cb(rules, &on_new_session);
+    }
+}
+
+result<void> set_server_side(SSL_CTX* rules, const socket_options& options) {
+    if (options.tls_certificate.empty()) {
+        return refuse("ZLINK_TLS_CERTIFICATE is not set: who listens needs a certificate");
+    }
+    // A session is resumed only where the rules are the same: those of one listener.
+    constexpr unsigned char anything[] = "zlink";
+    SSL_CTX_set_session_id_context(rules, anything, sizeof anything);
+    if (options.tls_client_certificates == tls_client_certificates::none) {
+        return {};
+    }
+    if (options.tls_ca.empty()) {
+        return refuse("ZLINK_TLS_CLIENT_CERTIFICATES: ZLINK_TLS_CA has to say from whom");
+    }
+    const bool is_required = options.tls_client_certificates == tls_client_certificates::required;
+    SSL_CTX_set_verify(rules, SSL_VERIFY_PEER | (is_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                       nullptr);
+    if (const result<void> loaded = load_authorities(rules, options); !loaded) {
+        return loaded;
+    }
+    return announce_authorities(rules, options);
+}
+
+result<void> set_client_side(SSL_CTX* rules, const socket_options& options) {
+    if (!options.tls_verify) {
+        return {};
+    }
+    SSL_CTX_set_verify(rules, SSL_VERIFY_PEER, nullptr);
+    return load_authorities(rules, options);
+}
+
+} // namespace
+
+result<tls_context_ptr> tls_context::make(const socket_options& options, const endpoint& where,
+                                          endpoint_use use) {
+    start_tls_library();
+    const tls_context_ptr made{new tls_context(where, use)};
+    result<tls_rules> rules = made->read(options);
+    if (!rules) {
+        return rules.error();
+    }
+    made->adopt(std::move(*rules));
+    return made;
+}
+
+result<tls_rules> tls_context::read(const socket_options& options) {
+    const bool listens = use_ == endpoint_use::listen;
+    tls_ptr<SSL_CTX> made{SSL_CTX_new(listens ? TLS_server_method() : TLS_client_method())};
+    if (!made) {
+        set_error_text("OpenSSL: " + take_tls_error());
+        return errc::no_memory;
+    }
+    SSL_CTX* const rules = made.get();
+    SSL_CTX_set_app_data(rules, this);
+    set_behaviour(rules);
+    set_resumption(rules, options.tls_session_resumption, use_);
+    for (const auto step :
+         {&set_algorithms, listens ? &set_server_side : &set_client_side, &load_identity}) {
+        if (const result<void> done = step(rules, options); !done) {
+            return done.error();
+        }
+    }
+    result<std::string> alpn = encode_alpn(options.tls_alpn);
+    if (!alpn) {
+        return alpn.error();
+    }
+    if (!listens) {
+        SSL_CTX_set_alpn_protos(rules, reinterpret_cast<const unsigned char*>(alpn->data()),
+                                static_cast<unsigned>(alpn->size()));
+    } else if (!alpn->empty()) {
+        SSL_CTX_set_alpn_select_cb(rules, &transport::choose_alpn, nullptr);
+    }
+    return tls_rules{std::move(made),
+                     options.tls_hostname.empty() ? where_.address.host : options.tls_hostname,
+                     std::move(*alpn)};
+}
+
+void tls_context::adopt(tls_rules read) noexcept {
+    const std::lock_guard lock{mutex_};
+    std::swap(rules_, read);
+    session_.reset();
+    tickets_.forget(); // Who is let in now may be others.
+}
+
+tls_ptr<SSL> tls_context::open() {
+    const std::lock_guard lock{mutex_};
+    tls_ptr<SSL> made{SSL_new(rules_.algorithms.get())};
+    if (!made) {
+        return made;
+    }
+    if (use_ == endpoint_use::listen) {
+        SSL_set_accept_state(made.get());
+        return made;
+    }
+    SSL_set_connect_state(made.get());
+    say_whom_we_mean(made.get());
+    if (session_) {
+        SSL_set_session(made.get(), session_.get());
+    }
+    return made;
+}
+
+void tls_context::say_whom_we_mean(SSL* connection) const noexcept {
+    const bool is_address = is_number(rules_.hostname);
+    if (!is_address) {
+        SSL_set_tlsext_host_name(connection, rules_.hostname.c_str());
+    }
+    X509_VERIFY_PARAM* const wanted = SSL_get0_param(connection);
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    const int is_set = is_address ? X509_VERIFY_PARAM_set1_ip_asc(wanted, rules_.hostname.c_str())
+                                  : X509_VERIFY_PARAM_set1_host(wanted, rules_.hostname.c_str(),
+                                                                rules_.hostname.size());
+    if (is_set != 1) {
+        // A name that no certificate can have: then none is the right one.
+        X509_VERIFY_PARAM_set1_host(wanted, "invalid.", 0);
+    }
+}
+
+void tls_context::keep(tls_ptr<SSL_SESSION> session) noexcept {
+    const std::lock_guard lock{mutex_};
+    session_ = std::move(session);
+}
+
+std::string_view tls_context::choose_alpn(std::string_view offered) noexcept {
+    const std::lock_guard lock{mutex_};
+    const auto each_name = [](std::string_view list, auto&& is_it) -> std::string_view {
+        while (!list.empty()) {
+            const auto name = list.substr(1, static_cast<unsigned char>(list[0]));
+            if (is_it(name)) {
+                return name;
+            }
+            list.remove_prefix(name.size() + 1);
+        }
+        return {};
+    };
+    std::string_view chosen;
+    each_name(rules_.alpn, [&](std::string_view ours) {
+        chosen = each_name(offered, [&](std::string_view theirs) { return theirs == ours; });
+        return !chosen.empty();
+    });
+    return chosen;
+}
+
+} // namespace zlink::transport

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/tls_files.hpp"
+
+#include "base/error_text.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace zlink::transport {
+
+namespace {
+
+errc refuse(errc error, std::string_view option, const std::string& path,
+            const std::string& reason) {
+    set_error_text(std::string(option) + " \"" + path + "\": " + reason);
+    return error;
+}
+
+/// What OpenSSL has found wrong with a file that can be read.
+errc refuse_content(std::string_view option, const std::string& path) {
+    const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
+    const std::string reason = take_tls_error();
+    return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, path, reason);
+}
+
+result<void> check_readable(std::string_view option, const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        const int error = errno;
+        return refuse(static_cast<errc>(error), option, path, std::strerror(error));
+    }
+    ::close(descriptor);
+    return {};
+}
+
+bool is_folder(const std::string& path) noexcept {
+    struct stat found;
+    return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/// What OpenSSL asks for the password of a key.
+struct password_request {
+    std::string_view password;
+    bool was_made = false;
+};
+
+int give_password(char* to, int room, int, void* asked) noexcept {
+    auto& request = *static_cast<password_request*>(asked);
+    request.was_made = true;
+    const auto bytes = static_cast<int>(request.password.size());
+    if (bytes == 0 || bytes > room) {
+        return -1;
+    }
+    std::memcpy(to, request.password.data(), request.password.size());
+    return bytes;
+}
+
+result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view password) {
+    if (const result<void> readable = check_readable("ZLINK_TLS_KEY", path); !readable) {
+        return readable;
+    }
+    password_request request{password};
+    SSL_CTX_set_default_passwd_cb(rules, &give_password);
+    SSL_CTX_set_default_passwd_cb_userdata(rules, &request);
+    const bool is_loaded = SSL_CTX_use_PrivateKey_file(rules, path.c_str(), SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(rules, nullptr);
+    SSL_CTX_set_default_passwd_cb(rules, nullptr);
+    const bool is_mismatch = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH;
+    if (!is_loaded && request.was_made && !is_mismatch) {
+        ERR_clear_error();
+        return refuse(errc::permission_denied, "ZLINK_TLS_KEY", path,
+                      password.empty() ? "it is encrypted and ZLINK_TLS_KEY_PASSWORD is not set"
+                                       : "ZLINK_TLS_KEY_PASSWORD does not open it");
+    }
+    if (!is_loaded || SSL_CTX_check_private_key(rules) != 1) {
+        return refuse_content("ZLINK_TLS_KEY", path);
+    }
+    return {};
+}
+
+} // namespace
+
+result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
+    const std::string& certificate = options.tls_certificate;
+    if (certificate.empty()) {
+        if (!options.tls_key.empty()) {
+            return refuse(errc::invalid_argument, "ZLINK_TLS_KEY", options.tls_key,
+                          "ZLINK_TLS_CERTIFICATE is not set");
+        }
+        return {};
+    }
+    if (const result<void> readable = check_readable("ZLINK_TLS_CERTIFICATE", certificate);
+        !readable) {
+        return readable;
+    }
+    if (SSL_CTX_use_certificate_chain_file(rules, certificate.c_str()) != 1) {
+        return refuse_content("ZLINK_TLS_CERTIFICATE", certificate);
+    }
+    return load_key(rules, options.tls_key.empty() ? certificate : options.tls_key,
+                    options.tls_key_password.text());
+}
+
+result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
+    const std::string& path = options.tls_ca;
+    if (path.empty()) {
+        SSL_CTX_set_default_verify_paths(rules);
+        ERR_clear_error(); // Without authorities no peer is the right one.
+        return {};
+    }
+    if (const result<void> readable = check_readable("ZLINK_TLS_CA", path); !readable) {
+        return readable;
+    }
+    const int loaded = is_folder(path) ? SSL_CTX_load_verify_dir(rules, path.c_str())
+                                       : SSL_CTX_load_verify_file(rules, path.c_str());
+    return loaded == 1 ? result<void>{} : refuse_content("ZLINK_TLS_CA", path);
+}
+
+result<void> announce_authorities(SSL_CTX* rules, const socket_options& options) {
+    const std::string& path = options.tls_ca;
+    STACK_OF(X509_NAME)* const names = sk_X509_NAME_new_null();
+    const int added = names == nullptr  ? 0
+                      : is_folder(path) ? SSL_add_dir_cert_subjects_to_stack(names, path.c_str())
+                                        : SSL_add_file_cert_subjects_to_stack(names, path.c_str());
+    SSL_CTX_set_client_CA_list(rules, names);
+    return added == 1 ? result<void>{} : refuse_content("ZLINK_TLS_CA", path);
+}
+
+} // namespace zlink::transport

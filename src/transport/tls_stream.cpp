@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/tls_stream.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <openssl/err.h>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace zlink::transport {
+
+namespace {
+
+using status = io_outcome::status;
+using limits::tls_record_bytes_max;
+
+/// What a record of AES-GCM or ChaCha20-Poly1305 has around its content.
+constexpr std::size_t record_overhead_bytes = 32;
+
+/// What is left of the parts of a gathered write.
+class unwritten {
+public:
+    explicit unwritten(std::span<const iovec> parts) noexcept : parts_(parts) {}
+
+    /// The octets of the next record. What lies in pieces is put together in `together`: a record
+    /// for each small message would cost more than its content.
+    std::span<const std::byte> next(std::span<std::byte, tls_record_bytes_max> together) noexcept {
+        skip_empty();
+        if (parts_.empty() || rest_of_first() >= together.size() || parts_.size() == 1) {
+            return parts_.empty() ? std::span<const std::byte>{}
+                                  : std::span{first(), std::min(rest_of_first(), together.size())};
+        }
+        std::size_t bytes = 0;
+        std::size_t skipped = taken_;
+        for (const iovec& part : parts_) {
+            const std::size_t some = std::min(part.iov_len - skipped, together.size() - bytes);
+            std::memcpy(together.data() + bytes,
+                        static_cast<const std::byte*>(part.iov_base) + skipped, some);
+            bytes += some;
+            skipped = 0;
+        }
+        return together.first(bytes);
+    }
+
+    void take(std::size_t bytes) noexcept {
+        while (bytes > 0) {
+            const std::size_t some = std::min(bytes, rest_of_first());
+            taken_ += some;
+            bytes -= some;
+            skip_empty();
+        }
+    }
+
+    std::size_t bytes() const noexcept {
+        std::size_t sum = 0;
+        for (const iovec& part : parts_) {
+            sum += part.iov_len;
+        }
+        return sum - taken_;
+    }
+
+private:
+    const std::byte* first() const noexcept {
+        return static_cast<const std::byte*>(parts_.front().iov_base) + taken_;
+    }
+    std::size_t rest_of_first() const noexcept { return parts_.front().iov_len - taken_; }
+    void skip_empty() noexcept {
+        while (!parts_.empty() && rest_of_first() == 0) {
+            parts_ = parts_.subspan(1);
+            taken_ = 0;
+        }
+    }
+
+    std::span<const iovec> parts_;
+    std::size_t taken_ = 0; ///< Of the first one.
+};
+
+class tls_stream final : public stream {
+public:
+    tls_stream(boost::asio::io_context& reactor, stream_ptr below, tls_context_ptr rules)
+        : reactor_(reactor), below_(std::move(below)), rules_(std::move(rules)),
+          relay_(new relay(*this)) {}
+    ~tls_stream() override { close(); }
+
+    bool open() noexcept;
+
+    io_outcome try_open() noexcept override;
+    io_outcome try_read(std::span<const iovec> room) noexcept override;
+    io_outcome try_write(std::span<const iovec> octets) noexcept override;
+    bool holds_unsent() const noexcept override { return sent_bytes_ < unsent_.size(); }
+    void describe(pipe::property_list& properties) const override;
+    void wait_readable(stream_user& user) override;
+    void wait_writable(stream_user& user) override;
+    void close() noexcept override;
+    int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }
+
+private:
+    /// Hands the readiness of the stream below on.
+    class relay final : public stream_user {
+    public:
+        explicit relay(tls_stream& its_owner) noexcept : owner(&its_owner) {}
+        void on_readable() noexcept override {
+            if (owner != nullptr) {
+                owner->on_readable_below();
+            }
+        }
+        void on_writable() noexcept override {
+            if (owner != nullptr) {
+                owner->on_writable_below();
+            }
+        }
+
+        tls_stream* owner; ///< Null once it is closed.
+    };
+
+    // What OpenSSL calls to move octets.
+    static const BIO_METHOD* bio_method() noexcept;
+    static tls_stream& of(BIO* bio) noexcept {
+        return *static_cast<tls_stream*>(BIO_get_data(bio));
+    }
+    static int bio_read(BIO* bio, char* to, int bytes) noexcept;
+    static int bio_write(BIO* bio, const char* from, int bytes) noexcept;
+    static long bio_control(BIO* bio, int what, long, void*) noexcept;
+
+    int fetch(BIO* bio, char* to, std::size_t bytes) noexcept;
+    int put(BIO* bio, const char* from, std::size_t bytes) noexcept;
+    void begin_call() noexcept;
+    io_outcome outcome_of(int returned) noexcept;
+    io_outcome fail(int error) noexcept;
+    void flush() noexcept;
+    void flush_later() noexcept;
+    void on_readable_below() noexcept;
+    void on_writable_below() noexcept;
+    void tell_reader() noexcept;
+    void tell_writer() noexcept;
+
+    boost::asio::io_context& reactor_;
+    stream_ptr below_;
+    tls_context_ptr rules_;
+    boost::intrusive_ptr<relay> relay_;
+    tls_ptr<SSL> ssl_;
+    boost::intrusive_ptr<stream_user> reader_; ///< Who waits to read.
+    boost::intrusive_ptr<stream_user> writer_; ///< Who waits to write.
+    std::vector<std::byte> unsent_;            ///< Encrypted.
+    std::size_t sent_bytes_ = 0;               ///< Of `unsent_`.
+    int error_ = 0;                            ///< Of the stream below, or ours.
+    std::optional<io_outcome> end_;            ///< What every further reading comes to.
+
+    /// What the last call found out of reading.
+    enum class supply : std::uint8_t {
+        more,      ///< There may be something decrypted, or received.
+        exhausted, ///< Nothing is left to decrypt, and nothing left to receive.
+        blocked,   ///< OpenSSL has to write before it goes on.
+    } supply_ = supply::exhausted;
+    bool is_established_ = false;
+    bool has_end_below_ = false; ///< The stream below has ended.
+};
+
+bool tls_stream::open() noexcept {
+    ssl_ = rules_->open();
+    BIO* const bio = ssl_ ? BIO_new(bio_method()) : nullptr;
+    if (bio == nullptr) {
+        ERR_clear_error();
+        return false;
+    }
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl_.get(), bio, bio);
+    return true;
+}
+
+// Below OpenSSL.
+
+const BIO_METHOD* tls_stream::bio_method() noexcept {
+    static const BIO_METHOD* const made = [] {
+        BIO_METHOD* const fresh =
+            BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "zlink stream");
+        if (fresh != nullptr) {
+            BIO_meth_set_read(fresh, &bio_read);
+            BIO_meth_set_write(fresh, &bio_write);
+            BIO_meth_set_ctrl(fresh, &bio_control);
+        }
+        return fresh;
+    }();
+    return made;
+}
+
+int tls_stream::bio_read(BIO* bio, char* to, int bytes) noexcept {
+    return of(bio).fetch(bio, to, static_cast<std::size_t>(bytes));
+}
+
+int tls_stream::bio_write(BIO* bio, const char* from, int bytes) noexcept {
+    return of(bio).put(bio, from, static_cast<std::size_t>(bytes));
+}
+
+long tls_stream::bio_control(BIO* bio, int what, long, void*) noexcept {
+    switch (what) {
+    case BIO_CTRL_FLUSH:
+        return 1; // flush() follows each call.
+    case BIO_CTRL_EOF:
+        return of(bio).has_end_below_ ? 1 : 0;
+    default:
+        return 0;
+    }
+}
+
+int tls_stream::fetch(BIO* bio, char* to, std::size_t bytes) noexcept {
+    BIO_clear_retry_flags(bio);
+    if (supply_ == supply::exhausted) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    const iovec room{to, bytes};
+    const io_outcome got = below_->try_read({&room, 1});
+    switch (got.what) {
+    case status::moved:
+        // What fills less than the room was all; who waits is told of more.
+        supply_ = got.bytes < bytes ? supply::exhausted : supply::more;
+        return static_cast<int>(got.bytes);
+    case status::would_block:
+        supply_ = supply::exhausted;
+        BIO_set_retry_read(bio);
+        return -1;
+    case status::ended:
+        has_end_below_ = true;
+        return 0;
+    case status::failed:
+        break;
+    }
+    error_ = got.error;
+    return -1;
+}
+
+int tls_stream::put(BIO* bio, const char* from, std::size_t bytes) noexcept {
+    BIO_clear_retry_flags(bio);
+    if (error_ != 0) {
+        return -1;
+    }
+    if (unsent_.size() - sent_bytes_ + bytes > limits::tls_unsent_bytes_max) {
+        BIO_set_retry_write(bio); // Only a peer that makes us answer and does not read comes here.
+        return -1;
+    }
+    try {
+        const auto* const octets = reinterpret_cast<const std::byte*>(from);
+        unsent_.insert(unsent_.end(), octets, octets + bytes);
+    } catch (const std::bad_alloc&) {
+        error_ = ENOMEM;
+        return -1;
+    }
+    return static_cast<int>(bytes);
+}
+
+/// Sends what was encrypted, as far as that is possible now.
+void tls_stream::flush() noexcept {
+    while (holds_unsent() && error_ == 0) {
+        const iovec part{unsent_.data() + sent_bytes_, unsent_.size() - sent_bytes_};
+        const io_outcome outcome = below_->try_write({&part, 1});
+        if (outcome.what == status::would_block) {
+            return flush_later();
+        }
+        if (outcome.what != status::moved) {
+            error_ = outcome.error != 0 ? outcome.error : EPIPE;
+        }
+        sent_bytes_ += outcome.bytes;
+    }
+    std::vector<std::byte>{}.swap(unsent_); // Most connections are idle.
+    sent_bytes_ = 0;
+}
+
+void tls_stream::flush_later() noexcept {
+    try {
+        below_->wait_writable(*relay_);
+    } catch (const std::bad_alloc&) {
+        error_ = ENOMEM;
+    }
+}
+
+// Moving.
+
+/// Before each call of OpenSSL that is looked at afterwards.
+void tls_stream::begin_call() noexcept {
+    ERR_clear_error();
+    supply_ = supply::more;
+}
+
+/// @param returned  By the call, which has not succeeded.
+io_outcome tls_stream::outcome_of(int returned) noexcept {
+    switch (SSL_get_error(ssl_.get(), returned)) {
+    case SSL_ERROR_WANT_READ:
+        return {status::would_block};
+    case SSL_ERROR_WANT_WRITE:
+        supply_ = supply::blocked;
+        return {status::would_block};
+    case SSL_ERROR_ZERO_RETURN:
+        return {status::ended};
+    default:
+        break;
+    }
+    if (error_ != 0) {
+        return fail(error_);
+    }
+    if (has_end_below_) {
+        ERR_clear_error();
+        return is_established_ ? fail(ECONNRESET) : io_outcome{status::ended};
+    }
+    return fail(take_connection_error(ssl_.get()));
+}
+
+io_outcome tls_stream::fail(int error) noexcept {
+    ERR_clear_error();
+    return {status::failed, 0, error};
+}
+
+io_outcome tls_stream::try_open() noexcept {
+    begin_call();
+    const int returned = SSL_do_handshake(ssl_.get());
+    if (returned != 1) {
+        const io_outcome outcome = outcome_of(returned);
+        flush(); // If only to tell the peer why not.
+        return outcome.what == status::would_block && error_ != 0 ? fail(error_) : outcome;
+    }
+    flush();
+    is_established_ = true;
+    // From now on, because a peer whose handshake stalls is to cost little.
+    SSL_set_default_read_buffer_len(ssl_.get(), limits::tls_read_bytes);
+    supply_ = supply::more;
+    return {status::moved, 1};
+}
+
+io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
+    if (end_) {
+        return *end_;
+    }
+    begin_call();
+    std::size_t bytes = 0;
+    for (const iovec& part : room) {
+        std::size_t filled = 0;
+        while (filled < part.iov_len) {
+            std::size_t got = 0;
+            const int returned =
+                SSL_read_ex(ssl_.get(), static_cast<std::byte*>(part.iov_base) + filled,
+                            part.iov_len - filled, &got);
+            filled += got;
+            bytes += got;
+            if (returned == 1) {
+                continue;
+            }
+            const io_outcome outcome = outcome_of(returned);
+            if (outcome.what != status::would_block) {
+                end_ = outcome;
+            }
+            flush();
+            if (bytes > 0) {
+                return {status::moved, bytes};
+            }
+            return outcome.what == status::would_block && error_ != 0 ? fail(error_) : outcome;
+        }
+    }
+    supply_ = supply::more;
+    flush();
+    return {status::moved, bytes};
+}
+
+io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
+    flush();
+    if (error_ != 0) {
+        return fail(error_);
+    }
+    if (holds_unsent()) {
+        return {status::would_block};
+    }
+    unwritten rest{octets};
+    try {
+        const std::size_t bytes_max = std::min(rest.bytes(), limits::tls_write_bytes_max);
+        unsent_.reserve(bytes_max + (bytes_max / tls_record_bytes_max + 1) * record_overhead_bytes);
+    } catch (const std::bad_alloc&) {
+        return fail(ENOMEM);
+    }
+    const supply before = supply_;
+    std::size_t bytes = 0;
+    io_outcome failure{status::would_block};
+    std::array<std::byte, tls_record_bytes_max> together;
+    for (auto next = rest.next(together); !next.empty() && bytes < limits::tls_write_bytes_max;
+         next = rest.next(together)) {
+        ERR_clear_error();
+        std::size_t put = 0;
+        const int returned = SSL_write_ex(ssl_.get(), next.data(), next.size(), &put);
+        if (returned != 1) {
+            failure = outcome_of(returned);
+            if (failure.what == status::would_block && bytes == 0) {
+                failure = fail(EPROTO); // Nothing stands in its way but a handshake in between.
+            }
+            break;
+        }
+        rest.take(put);
+        bytes += put;
+    }
+    supply_ = before;
+    flush();
+    return bytes > 0 ? io_outcome{status::moved, bytes} : failure;
+}
+
+// Waiting.
+
+void tls_stream::wait_readable(stream_user& user) {
+    if (reader_) {
+        return;
+    }
+    reader_.reset(&user);
+    if (supply_ == supply::blocked && holds_unsent()) {
+        return; // Told when that is sent.
+    }
+    if (supply_ == supply::exhausted && !end_ && error_ == 0) {
+        return below_->wait_readable(*relay_);
+    }
+    // The stream below does not know of what is here already.
+    boost::asio::post(reactor_,
+                      [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+}
+
+void tls_stream::wait_writable(stream_user& user) {
+    if (writer_) {
+        return;
+    }
+    writer_.reset(&user);
+    below_->wait_writable(*relay_);
+}
+
+void tls_stream::on_readable_below() noexcept {
+    const stream_ptr keep{this};
+    tell_reader();
+}
+
+void tls_stream::on_writable_below() noexcept {
+    const stream_ptr keep{this};
+    flush();
+    if (holds_unsent() && error_ == 0) {
+        return;
+    }
+    if (supply_ == supply::blocked || error_ != 0) {
+        tell_reader();
+    }
+    tell_writer();
+}
+
+void tls_stream::tell_reader() noexcept {
+    if (const auto told = std::exchange(reader_, nullptr)) {
+        told->on_readable();
+    }
+}
+
+void tls_stream::tell_writer() noexcept {
+    if (const auto told = std::exchange(writer_, nullptr)) {
+        told->on_writable();
+    }
+}
+
+void tls_stream::describe(pipe::property_list& properties) const {
+    properties.add("Tls-Version", SSL_get_version(ssl_.get()));
+    properties.add("Tls-Cipher", SSL_get_cipher_name(ssl_.get()));
+    properties.add("Tls-Resumed", SSL_session_reused(ssl_.get()) == 1 ? "1" : "0");
+    const unsigned char* alpn = nullptr;
+    unsigned alpn_bytes = 0;
+    SSL_get0_alpn_selected(ssl_.get(), &alpn, &alpn_bytes);
+    if (alpn_bytes != 0) {
+        properties.add("Tls-Alpn", {reinterpret_cast<const char*>(alpn), alpn_bytes});
+    }
+    const tls_ptr<X509> certificate{SSL_get1_peer_certificate(ssl_.get())};
+    if (certificate) {
+        properties.add("Tls-Subject", subject_of(certificate.get()));
+    }
+}
+
+void tls_stream::close() noexcept {
+    if (!below_) {
+        return;
+    }
+    relay_->owner = nullptr;
+    const bool is_whole = error_ == 0 && (!end_ || end_->what == status::ended);
+    if (is_established_ && is_whole) {
+        ERR_clear_error();
+        SSL_shutdown(ssl_.get());
+        flush();
+        // Its session may be resumed, though we do not wait for the peer's goodbye.
+        SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    }
+    ERR_clear_error();
+    ssl_.reset();
+    below_->close();
+    below_.reset();
+    reader_.reset();
+    writer_.reset();
+    std::vector<std::byte>{}.swap(unsent_);
+    sent_bytes_ = 0;
+}
+
+} // namespace
+
+stream_ptr make_tls_stream(boost::asio::io_context& reactor, stream_ptr below,
+                           tls_context_ptr rules) noexcept {
+    try {
+        boost::intrusive_ptr<tls_stream> made{
+            new tls_stream(reactor, std::move(below), std::move(rules))};
+        return made->open() ? stream_ptr(std::move(made)) : nullptr;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+} // namespace zlink::transport
