@@ -3,12 +3,14 @@
 
 #include "base/copy.hpp"
 #include "base/inline.hpp"
+#include "base/random_octets.hpp"
 #include "wire/length/frame.hpp"
 #include "wire/websocket/frame.hpp"
 #include "wire/zmtp/frame.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace zlink::pipe {
 
@@ -96,6 +98,32 @@ struct websocket_layout {
         return (flags & flag_text) != 0 ? wire::websocket::opcode::text
                                         : wire::websocket::opcode::binary;
     }
+};
+
+/// Frames that a client sends. Their bodies are masked while they are copied in, so there is none
+/// that is referenced but not copied.
+struct masked_websocket_layout {
+    static constexpr std::size_t header_bytes_max = wire::websocket::header_bytes_max;
+
+    static constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
+        return wire::websocket::masked_header_bytes(body_bytes);
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes, std::uint8_t flags,
+                                    const wire::websocket::mask_key& key) noexcept {
+        return wire::websocket::write_masked_header(out, websocket_layout::kind_of(flags),
+                                                    body_bytes, key);
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
+                                    std::uint8_t flags) noexcept {
+        return write_header(out, body_bytes, flags, random_octets());
+    }
+    /// @param out  Behind the header, which holds the key.
+    static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
+        wire::websocket::mask_key key;
+        std::memcpy(key.data(), out - key.size(), key.size());
+        wire::websocket::copy_masked(out, {body, body_bytes}, key);
+    }
+    static frame_head read(const std::byte* in) noexcept { return websocket_layout::read(in); }
 };
 
 } // namespace zlink::pipe

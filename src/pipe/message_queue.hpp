@@ -147,10 +147,12 @@ public:
     /// Appends a frame whose body is the first `body_bytes` octets of `body`.
     /// @param body  Takes over one reference, unless it throws.
     /// @throws std::bad_alloc  Nothing changed.
-    template<class Layout = zmtp_layout>
-    void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags) {
+    /// @param detail  What the layout needs besides to write a header.
+    template<class Layout = zmtp_layout, class... Detail>
+    void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags,
+                        const Detail&... detail) {
         std::byte header[Layout::header_bytes_max];
-        const std::size_t written = Layout::write_header(header, body_bytes, flags);
+        const std::size_t written = Layout::write_header(header, body_bytes, flags, detail...);
         rope_.append_external(header, written, body, body_bytes);
     }
 

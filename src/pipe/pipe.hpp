@@ -163,6 +163,9 @@ public:
     /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
     /// Set before the other end exists. (Here it takes no room.)
     bool wants_newest = false;
+
+    /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
+    layout frames = layout::zmtp;
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by
@@ -187,9 +190,6 @@ public:
     /// For what the first end sends; there is none where batches are worth more than a short way.
     /// Set by the second end, a session's, before the first one sends.
     std::unique_ptr<direct_writer> shortcut;
-
-    /// Of the frames in both queues. Set before the other end exists.
-    layout frames = layout::zmtp;
 
 private:
     message_queue to_second_;

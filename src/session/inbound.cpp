@@ -308,6 +308,30 @@ void inbound::remove(std::size_t offset, std::size_t bytes) noexcept {
     std::memmove(gap, gap + bytes, raw_bytes_ - offset);
 }
 
+void inbound::insert(std::span<const std::byte> header, pipe::block* body,
+                     std::uint64_t body_bytes) {
+    auto& rope = queue_.rope();
+    // The reader does not move past them before more is published than now.
+    const std::byte* const rest = rope.free_begin();
+    try {
+        if (body == nullptr) {
+            body = pipe::make_block(0);
+        }
+        rope.append_external(header.data(), header.size(), body, body_bytes);
+    } catch (...) {
+        if (body != nullptr) {
+            body->drop();
+        }
+        throw;
+    }
+    rope.mark();
+    if (raw_bytes_ != 0) {
+        std::memcpy(rope.reserve(raw_bytes_), rest, raw_bytes_);
+    }
+    wake_reader_ = queue_.finish_marked(1) || wake_reader_;
+    blocked_ = !queue_.has_credit();
+}
+
 result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_bytes) {
     frame_head head;
     head.header_bytes = static_cast<std::uint8_t>(header_bytes);

@@ -127,6 +127,11 @@ public:
     /// Takes `bytes` octets out of unscanned(), at `offset`. What is behind them moves up.
     void remove(std::size_t offset, std::size_t bytes) noexcept;
 
+    /// Publishes a message of one frame before unscanned().
+    /// @param body  Takes over one reference, also if it throws. May be null if there are no octets.
+    /// @throws std::bad_alloc
+    void insert(std::span<const std::byte> header, pipe::block* body, std::uint64_t body_bytes);
+
     /// Receives the payload of the frame that all of unscanned() is the beginning of into a block
     /// of its own.
     /// @error  As scanner::on_body().

@@ -433,7 +433,7 @@ bool session::make_pipe() {
     end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
-    made->frames = frames();
+    made->first.frames = frames();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
     make_outbound();

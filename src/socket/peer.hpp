@@ -124,7 +124,7 @@ public:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
-        : owner_(owner), end_(std::move(end)), frames_(end_->whole().frames),
+        : owner_(owner), end_(std::move(end)), frames_(end_->frames),
           referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min) {
         end_->set_owner(this);
     }

@@ -23,6 +23,25 @@ std::uint64_t wire_bytes_max(const peer& to, std::size_t body_bytes) noexcept {
                              : pipe::websocket_layout::header_bytes_max);
 }
 
+/// Sends a payload masked, so that also a large one, which others would be sent by reference, is
+/// copied: into a block of its own.
+void push_masked(peer& to, const outgoing& source) {
+    pipe::message_queue& out = to.end().out;
+    const std::uint8_t flags = source.is_text() ? pipe::flag_text : 0;
+    if (source.bytes() < limits::external_bytes_min) {
+        return out.push_copy<pipe::masked_websocket_layout>(source.data(), source.bytes(), flags);
+    }
+    pipe::block* const masked = pipe::make_block(source.bytes());
+    try {
+        const wire::websocket::mask_key key = random_octets();
+        wire::websocket::copy_masked(masked->data, {source.data(), source.bytes()}, key);
+        out.push_reference<pipe::masked_websocket_layout>(masked, source.bytes(), flags, key);
+    } catch (...) {
+        masked->drop();
+        throw;
+    }
+}
+
 } // namespace
 
 // News.
@@ -167,9 +186,11 @@ result<void> stream::send_payload(outgoing& source) {
         }
         target.push<pipe::length_layout>(source);
         break;
+    case pipe::layout::masked_websocket:
+        push_masked(target, source);
+        break;
     case pipe::layout::zmtp:
     case pipe::layout::websocket:
-    case pipe::layout::masked_websocket:
         target.push<pipe::websocket_layout>(source);
         break;
     }
@@ -188,10 +209,17 @@ bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
     if (!out.has_room(wire_bytes_max(target, bytes))) [[unlikely]] {
         return false;
     }
-    if (target.frames() == pipe::layout::length) {
+    switch (target.frames()) {
+    case pipe::layout::length:
         out.push_copy<pipe::length_layout>(body, bytes, 0);
-    } else {
+        break;
+    case pipe::layout::masked_websocket:
+        out.push_copy<pipe::masked_websocket_layout>(body, bytes, 0);
+        break;
+    case pipe::layout::zmtp:
+    case pipe::layout::websocket:
         out.push_copy<pipe::websocket_layout>(body, bytes, 0);
+        break;
     }
     target.finish_message();
     sending_ = nullptr;
