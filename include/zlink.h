@@ -217,6 +217,9 @@ typedef void(zlink_free_fn)(void* data, void* hint);
 #define ZLINK_SHARED 3
 /// Deprecated message property: the descriptor of the connection that the message came from.
 #define ZLINK_SRCFD 2
+/// Message property, of ZLINK_STREAM: 1 if a payload came as text over ws or wss, or is to go out
+/// as text there, so that it must be UTF-8; else 0. Any message may be marked.
+#define ZLINK_TEXT 1001
 
 /// Makes `msg` an empty message. Never fails.
 ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
@@ -287,14 +290,16 @@ ZLINK_EXPORT int zlink_msg_more(const zlink_msg_t* msg);
 
 /// Reads a property of `msg`, which must be initialised.
 ///
-/// @param property  ZLINK_MORE, ZLINK_SHARED or ZLINK_SRCFD.
+/// @param property  ZLINK_MORE, ZLINK_SHARED, ZLINK_SRCFD or ZLINK_TEXT.
 /// @return Its value.
 /// @error EINVAL    The property is unknown, or it is ZLINK_SRCFD and no connection is known.
 ZLINK_EXPORT int zlink_msg_get(const zlink_msg_t* msg, int property);
 
-/// Reserved: no property can be set.
+/// Sets a property of `msg`, which must be initialised.
 ///
-/// @error EINVAL  Always.
+/// @param property  ZLINK_TEXT.
+/// @param value     0 or 1.
+/// @error EINVAL    The property is another one, or the value.
 ZLINK_EXPORT int zlink_msg_set(zlink_msg_t* msg, int property, int value);
 
 /// Looks up what the peer that sent `msg` told of itself when it connected.
@@ -456,6 +461,15 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_STREAM_EVENTS                                                                        \
     1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
 
+/// Of endpoints with WebSocket, ws:// and wss://.
+#define ZLINK_WS_ORIGINS                                                                           \
+    1011 ///< Text, any length: pages that may connect to us, separated by commas:
+         ///< `https://example.org`, `*.example.org` for what is below it, `null`. A program that
+         ///< names no origin may always. Unset: all.
+#define ZLINK_WS_SUBPROTOCOLS                                                                      \
+    1012 ///< Text, any length: subprotocols to agree on, separated by commas, the preferred one
+         ///< first. A server takes the first that the client offers, or none.
+
 /// Of endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
 /// what is wrong with them makes that fail, and zlink_error_text says what it is.
 #define ZLINK_TLS_CERTIFICATE                                                                      \
@@ -514,6 +528,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// Flags of sending and receiving.
 #define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
 #define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
+
+/// A flag of zlink_send, for ZLINK_STREAM: over ws and wss the payload goes out as text, so it must
+/// be UTF-8. (For a zlink_msg_t there is the property ZLINK_TEXT.)
+#define ZLINK_SNDTEXT 256
 
 /// Security mechanisms, as ZLINK_MECHANISM reports them.
 #define ZLINK_NULL 0
@@ -824,7 +842,10 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// peer can send, is about the peer itself: `[routing id][event][text]`, where the event is one
 /// octet,
 ///
-/// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`;
+/// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`. Over
+/// ws
+///   and wss other lines follow, `Path: ` with the path and query that were asked for, and where
+///   there are any `Origin: ` and `Subprotocol: `. (They are also properties for zlink_msg_gets.);
 /// - 0: it has gone, and everything that it sent was received before. The text is a number as in
 ///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
 ///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
@@ -839,6 +860,11 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 ///
 /// While ZLINK_RCVHWM messages of a peer wait to be received, nothing is read from it.
 /// ZLINK_MAXMSGSIZE bounds the messages of peers; who sends a larger one is disconnected.
+///
+/// Over ws and wss a message that was received as text has the property ZLINK_TEXT, and keeps it
+/// when it is sent on; ZLINK_SNDTEXT sends text with zlink_send. A server that is bound to a path
+/// accepts requests for that path only. ZLINK_HEARTBEAT_IVL and ZLINK_HEARTBEAT_TIMEOUT are about
+/// WebSocket pings there.
 ///
 /// @threads The one whose turn it is to use the socket.
 

@@ -106,6 +106,10 @@ struct socket_options {
     bool stream_notify = true;
     bool stream_events = true;
 
+    // ws and wss: lists with commas.
+    std::string web_origins;      ///< Pages that may connect; empty: all.
+    std::string web_subprotocols; ///< The one that we like best first; empty: none.
+
     // Kept for getsockopt; the transports they belong to are not part of this library.
     int rate = 100;
     int recovery_interval = 10000;

@@ -314,14 +314,9 @@ void inbound::insert(std::span<const std::byte> header, pipe::block* body,
     // The reader does not move past them before more is published than now.
     const std::byte* const rest = rope.free_begin();
     try {
-        if (body == nullptr) {
-            body = pipe::make_block(0);
-        }
         rope.append_external(header.data(), header.size(), body, body_bytes);
     } catch (...) {
-        if (body != nullptr) {
-            body->drop();
-        }
+        body->drop();
         throw;
     }
     rope.mark();

@@ -128,7 +128,7 @@ public:
     void remove(std::size_t offset, std::size_t bytes) noexcept;
 
     /// Publishes a message of one frame before unscanned().
-    /// @param body  Takes over one reference, also if it throws. May be null if there are no octets.
+    /// @param body  Takes over one reference, also if it throws.
     /// @throws std::bad_alloc
     void insert(std::span<const std::byte> header, pipe::block* body, std::uint64_t body_bytes);
 

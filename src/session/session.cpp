@@ -10,8 +10,8 @@
 #include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
-#include "wire/length/frame.hpp"
 #include "transport/tls_stream.hpp"
+#include "wire/length/frame.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -29,9 +29,6 @@ using transport::io_outcome;
 namespace zmtp = wire::zmtp;
 
 namespace {
-
-/// Heartbeats and answers to them that a peer may leave unread before no more are sent.
-constexpr std::size_t prefix_bytes_max = 4096;
 
 std::uint64_t random_number() {
     static thread_local std::minstd_rand source{std::random_device{}()};
@@ -217,7 +214,7 @@ void session::start_stream(transport::stream_ptr connected) {
     }
     is_writable_ = true;
     timer_.stop();
-    const bool has_handshake = origin_->tls || !options().has_foreign_peers();
+    const bool has_handshake = origin_->tls || speaks_websocket() || !options().has_foreign_peers();
     if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
@@ -229,7 +226,7 @@ void session::start_stream(transport::stream_ptr connected) {
 }
 
 void session::on_handshake_deadline() noexcept {
-    if (state_ == session_state::tls || state_ == session_state::handshake) {
+    if (state_ != session_state::connecting && state_ < session_state::traffic) {
         lost(errc::again);
     }
 }
@@ -252,6 +249,9 @@ void session::secure() {
 }
 
 void session::start_handshake() {
+    if (speaks_websocket()) {
+        return start_upgrade();
+    }
     if (options().has_foreign_peers()) {
         return enter_traffic({});
     }
@@ -278,6 +278,9 @@ void session::read_handshake() {
 }
 
 void session::continue_handshake(std::span<const std::byte> octets) {
+    if (state_ == session_state::upgrade) {
+        return continue_upgrade(octets);
+    }
     const result<void> taken = handshake_->on_received(octets, prefix_);
     if (taken) {
         if (auto question = handshake_->take_question(); question) {
@@ -347,7 +350,9 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
-    if (options().heartbeat_interval > 0 && agreed && agreed->version() == zmtp::peer_version::v3) {
+    const bool has_heartbeats =
+        agreed ? agreed->version() == zmtp::peer_version::v3 : is_framed() && speaks_websocket();
+    if (options().heartbeat_interval > 0 && has_heartbeats) {
         start_heartbeat();
     }
     const result<void> greeted = inbound_->feed(first_frame(agreed.get()));
@@ -356,7 +361,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
                                       : inbound_->feed(rest);
     deliver_inbound();
     if (!fed) {
-        return lost(fed.error());
+        return break_off(fed.error());
     }
     write_some();
     if (state_ == session_state::traffic && stream_) {
@@ -445,8 +450,17 @@ void session::make_inbound() {
         conflation_ = std::make_unique<conflation>();
     }
     if (is_framed()) {
-        scanner_ = std::make_unique<length_scanner>(
-            std::min(body_bytes_max_of(options()), wire::length::body_bytes_limit));
+        const std::uint64_t body_bytes_max = body_bytes_max_of(options());
+        if (speaks_websocket()) {
+            using wire::websocket::sender;
+            scanner_ = std::make_unique<websocket_scanner>(
+                dialing_ ? sender::server : sender::client,
+                std::min(body_bytes_max, wire::websocket::payload_bytes_limit),
+                static_cast<websocket_sink&>(*this));
+        } else {
+            scanner_ = std::make_unique<length_scanner>(
+                std::min(body_bytes_max, wire::length::body_bytes_limit));
+        }
         inbound_.emplace(end_->out, static_cast<command_sink&>(*this), *scanner_);
         return;
     }
@@ -494,7 +508,7 @@ void session::on_readable() noexcept {
     guarded([this] {
         if (state_ == session_state::tls) {
             secure();
-        } else if (state_ == session_state::handshake) {
+        } else if (state_ == session_state::handshake || state_ == session_state::upgrade) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
             read_messages();
@@ -529,7 +543,7 @@ void session::read_messages() {
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         deliver_inbound();
         if (!taken) {
-            return lost(taken.error());
+            return break_off(taken.error());
         }
         if (outcome.bytes < offered && !inbound_->is_blocked()) {
             return stream_->wait_readable(*this);
@@ -604,6 +618,9 @@ void session::on_ping(const zmtp::ping_view& ping) {
 
 void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
     guarded([&] {
+        if (is_framed()) {
+            return send_control(wire::websocket::opcode::ping, {});
+        }
         std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
         send_command(std::span{ping}.first(zmtp::encode_ping(ping, ttl, {})));
     });
@@ -621,10 +638,10 @@ void session::on_silence() noexcept {
 /// @param body  At most 255 octets.
 void session::send_command(std::span<const std::byte> body) {
     if (translation_ && translation_->seals_commands()) {
-        if (translation_->command_bytes() < prefix_bytes_max) {
+        if (translation_->command_bytes() < limits::unread_answers_bytes_max) {
             translation_->append_command(body);
         }
-    } else if (prefix_.size() < prefix_bytes_max) {
+    } else if (prefix_.size() < limits::unread_answers_bytes_max) {
         prefix_.push_back(std::byte{zmtp::flag_command});
         prefix_.push_back(static_cast<std::byte>(body.size()));
         prefix_.insert(prefix_.end(), body.begin(), body.end());
@@ -643,8 +660,8 @@ void session::write_some() {
         return;
     }
     std::size_t turns = 0;
-    while (write_prefix() && state_ == session_state::traffic && write_translated() &&
-           write_rope()) {
+    while (write_prefix() && state_ == session_state::traffic && !is_done_writing() &&
+           write_translated() && write_rope()) {
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
             return;
@@ -933,7 +950,7 @@ void session::resume_inbound() {
     const result<void> scanned = scan_inbound();
     deliver_inbound();
     if (!scanned) {
-        return lost(scanned.error());
+        return break_off(scanned.error());
     }
     // Before waiting for readiness: what the kernel holds already tells nobody.
     read_messages();
@@ -976,6 +993,7 @@ void session::on_socket_closed() {
     phase_ = phase::closing;
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
+        go_away();
         return finish();
     }
     if (linger) {
@@ -1036,6 +1054,12 @@ void session::finish_if_drained() {
     }
     if (has_unsent() && !awaits_subscriptions_) {
         return;
+    }
+    if (phase_ == phase::closing && is_framed()) {
+        go_away();
+        if (!prefix_.empty()) {
+            return;
+        }
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);

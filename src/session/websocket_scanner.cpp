@@ -49,9 +49,8 @@ result<void> websocket_scanner::scan(inbound& from) {
         }
         std::byte header[header_bytes_max];
         const std::size_t header_bytes = write_header(header, assembly_bytes_);
-        from.insert({header, header_bytes}, assembly_, assembly_bytes_);
-        assembly_ = nullptr;
-        assembly_bytes_ = 0;
+        from.insert({header, header_bytes}, std::exchange(assembly_, nullptr),
+                    std::exchange(assembly_bytes_, 0));
     }
 }
 

@@ -28,8 +28,8 @@ protected:
 };
 
 /// Finds the messages of a STREAM on ws and wss, and unmasks them where they lie. Frames that are
-/// no messages are taken out. A message in one frame stays as it is; the fragments of others are put
-/// together in a block, which grows no faster than octets arrive.
+/// no messages are taken out. A message in one frame stays as it is; the fragments of others are
+/// put together in a block, which grows no faster than octets arrive.
 class websocket_scanner final : public scanner {
 public:
     /// @param message_bytes_max  Largest message accepted, in octets.
@@ -73,7 +73,7 @@ private:
         ends_message ///< The last fragment of a message that does not fit where it was.
     };
 
-    ZLINK_HOT bool take_plain(progress& at) const noexcept;
+    bool take_plain(progress& at) const noexcept;
     result<step> take_frame(progress& at);
     result<step> take_control(progress& at);
     result<step> take_message(progress& at);

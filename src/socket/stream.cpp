@@ -262,7 +262,8 @@ result<void> stream::recv_routing_id(incoming& target) {
 
 result<void> stream::recv_payload(incoming& target) {
     if (receiving_ == nullptr) {
-        target.take_copy(octets_of(0).data(), 0, false); // What was said to follow is no longer there.
+        target.take_copy(octets_of(0).data(), 0,
+                         false); // What was said to follow is no longer there.
         awaited_ = awaited::routing_id;
         return {};
     }
