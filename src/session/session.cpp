@@ -1138,11 +1138,17 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if ((state_ == session_state::tls && stream_) ||
+    if ((state_ == session_state::tls && stream_) || state_ == session_state::upgrade ||
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
+    const bool is_asked_for = farewell_ && farewell_->is_asked_for;
+    if (phase_ == phase::parting) {
+        timer_.stop();
+        phase_ = phase::open; // Of the next connection, if there is one.
+    }
     zap_.reset();
+    upgrade_.reset();
     abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
@@ -1167,7 +1173,7 @@ void session::lost(errc reason) noexcept {
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
-        phase_ == phase::parting ||
+        is_asked_for ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();

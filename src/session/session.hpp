@@ -62,6 +62,7 @@ struct lingering {
 struct farewell {
     std::uint16_t code; ///< As in a WebSocket close frame.
     std::string reason;
+    bool is_asked_for = false;      ///< By our application: who dialled does not come again.
     bool is_mutual = false;         ///< The peer has said so, too, or is not asked any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
 };

@@ -117,7 +117,7 @@ void session::take_leave_of_stream(errc reason) noexcept {
 /// The application wants no more of this peer, and all that was sent before is written.
 void session::part(const pipe::close_request& asked) {
     if (phase_ == phase::open) {
-        begin_parting({.code = asked.code, .reason = asked.reason});
+        begin_parting({.code = asked.code, .reason = asked.reason, .is_asked_for = true});
     }
 }
 
