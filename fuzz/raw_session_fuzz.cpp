@@ -9,7 +9,7 @@ using fuzz::require;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::script input{data, size};
     const std::size_t bytes_max = 1 + std::size_t{input.octet()} * 50;
-    socket_options options = testing::session_options(socket_type::stream);
+    socket_options options = testing::session_options(socket_type::raw_stream);
     options.raw = true;
     options.stream_notify = false;
     testing::session_harness session{options};

@@ -217,6 +217,9 @@ typedef void(zlink_free_fn)(void* data, void* hint);
 #define ZLINK_SHARED 3
 /// Deprecated message property: the descriptor of the connection that the message came from.
 #define ZLINK_SRCFD 2
+/// Message property, of ZLINK_STREAM: 1 if a payload came as text over ws or wss, or is to go out
+/// as text there, so that it must be UTF-8; else 0. Any message may be marked.
+#define ZLINK_TEXT 1001
 
 /// Makes `msg` an empty message. Never fails.
 ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
@@ -287,14 +290,16 @@ ZLINK_EXPORT int zlink_msg_more(const zlink_msg_t* msg);
 
 /// Reads a property of `msg`, which must be initialised.
 ///
-/// @param property  ZLINK_MORE, ZLINK_SHARED or ZLINK_SRCFD.
+/// @param property  ZLINK_MORE, ZLINK_SHARED, ZLINK_SRCFD or ZLINK_TEXT.
 /// @return Its value.
 /// @error EINVAL    The property is unknown, or it is ZLINK_SRCFD and no connection is known.
 ZLINK_EXPORT int zlink_msg_get(const zlink_msg_t* msg, int property);
 
-/// Reserved: no property can be set.
+/// Sets a property of `msg`, which must be initialised.
 ///
-/// @error EINVAL  Always.
+/// @param property  ZLINK_TEXT.
+/// @param value     0 or 1.
+/// @error EINVAL    The property is another one, or the value.
 ZLINK_EXPORT int zlink_msg_set(zlink_msg_t* msg, int property, int value);
 
 /// Looks up what the peer that sent `msg` told of itself when it connected.
@@ -307,18 +312,19 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// @name Socket types
 
-#define ZLINK_PAIR 0    ///< Exclusively one peer, both ways.
-#define ZLINK_PUB 1     ///< To every subscriber that asked for the topic; never waits, drops.
-#define ZLINK_SUB 2     ///< From publishers, what it subscribed to.
-#define ZLINK_REQ 3     ///< Sends a request, then receives its reply, in turn.
-#define ZLINK_REP 4     ///< Receives a request, then sends its reply, in turn.
-#define ZLINK_DEALER 5  ///< To peers in turn, from all fairly.
-#define ZLINK_ROUTER 6  ///< To the peer that the first frame names; from all, their name first.
-#define ZLINK_PULL 7    ///< From push sockets fairly.
-#define ZLINK_PUSH 8    ///< To pull sockets in turn.
-#define ZLINK_XPUB 9    ///< As PUB, and receives the subscriptions.
-#define ZLINK_XSUB 10   ///< As SUB, and subscribes by sending.
-#define ZLINK_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP.
+#define ZLINK_PAIR 0        ///< Exclusively one peer, both ways.
+#define ZLINK_PUB 1         ///< To every subscriber that asked for the topic; never waits, drops.
+#define ZLINK_SUB 2         ///< From publishers, what it subscribed to.
+#define ZLINK_REQ 3         ///< Sends a request, then receives its reply, in turn.
+#define ZLINK_REP 4         ///< Receives a request, then sends its reply, in turn.
+#define ZLINK_DEALER 5      ///< To peers in turn, from all fairly.
+#define ZLINK_ROUTER 6      ///< To the peer that the first frame names; from all, their name first.
+#define ZLINK_PULL 7        ///< From push sockets fairly.
+#define ZLINK_PUSH 8        ///< To pull sockets in turn.
+#define ZLINK_XPUB 9        ///< As PUB, and receives the subscriptions.
+#define ZLINK_XSUB 10       ///< As SUB, and subscribes by sending.
+#define ZLINK_RAW_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP (ZMQ_STREAM).
+#define ZLINK_STREAM 100 ///< Messages from and to peers that speak no ZMTP: browsers, game clients.
 
 /// Deprecated names.
 #define ZLINK_XREQ ZLINK_DEALER
@@ -389,10 +395,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_ROUTER_HANDOVER 56 ///< Write, ROUTER, flag: a new peer takes over a name in use. 0.
 #define ZLINK_TOS 57             ///< int: IP type of service. 0.
 #define ZLINK_CONNECT_ROUTING_ID                                                                   \
-    61                            ///< Write, ROUTER and STREAM, octets: our name for the peer that
-                                  ///< is connected to next.
-#define ZLINK_GSSAPI_SERVER 62    ///< Flag: be the GSSAPI server. 0.
-#define ZLINK_GSSAPI_PRINCIPAL 63 ///< Text: our principal.
+    61                         ///< Write, ROUTER and RAW_STREAM, octets: our name for the peer that
+                               ///< is connected to next.
+#define ZLINK_GSSAPI_SERVER 62 ///< Flag: be the GSSAPI server. 0.
+#define ZLINK_GSSAPI_PRINCIPAL 63         ///< Text: our principal.
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL 64 ///< Text: the server's principal.
 #define ZLINK_GSSAPI_PLAINTEXT 65         ///< Flag: authenticate without encryption. 0.
 #define ZLINK_HANDSHAKE_IVL 66            ///< int, ms: longest handshake. 0: no limit. 30000.
@@ -407,7 +413,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_XPUB_WELCOME_MSG                                                                     \
     72 ///< Write, XPUB and PUB, octets, any length: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
-    73                           ///< Write, STREAM, flag: an empty frame tells that a peer
+    73                           ///< Write, RAW_STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
 #define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver what does not match a subscription. 0.
 #define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP pings. 0: none.
@@ -451,6 +457,18 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1001 ///< Read, uint64_t, messages: dropped so far, where libzmq drops and says nothing: of a
          ///< publisher or ROUTER for a peer that is full, of a ROUTER or REP for one that is
          ///< unknown or gone, what waited for a peer that went, and what ZLINK_CONFLATE replaced.
+
+#define ZLINK_STREAM_EVENTS                                                                        \
+    1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
+
+/// Of endpoints with WebSocket, ws:// and wss://.
+#define ZLINK_WS_ORIGINS                                                                           \
+    1011 ///< Text, any length: pages that may connect to us, separated by commas:
+         ///< `https://example.org`, `*.example.org` for what is below it, `null`. A program that
+         ///< names no origin may always. Unset: all.
+#define ZLINK_WS_SUBPROTOCOLS                                                                      \
+    1012 ///< Text, any length: subprotocols to agree on, separated by commas, the preferred one
+         ///< first. A server takes the first that the client offers, or none.
 
 /// Of endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
 /// what is wrong with them makes that fail, and zlink_error_text says what it is.
@@ -511,6 +529,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
 #define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
 
+/// A flag of zlink_send, for ZLINK_STREAM: over ws and wss the payload goes out as text, so it must
+/// be UTF-8. (For a zlink_msg_t there is the property ZLINK_TEXT.)
+#define ZLINK_SNDTEXT 256
+
 /// Security mechanisms, as ZLINK_MECHANISM reports them.
 #define ZLINK_NULL 0
 #define ZLINK_PLAIN 1
@@ -528,7 +550,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// Opens a socket, not yet bound or connected.
 ///
-/// @param type  ZLINK_PAIR ... ZLINK_STREAM.
+/// @param type  ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM.
 /// @owns  The caller, who ends it with zlink_close before the context can end.
 /// @error EINVAL  The type is unknown.
 /// @error EFAULT  `context` is not a context.
@@ -756,7 +778,7 @@ typedef struct zlink_blocker_t {
 ///
 /// - `socket` is the open socket, to be compared only, since its owner may close it any time; NULL
 ///   for a connection of a closed one;
-/// - `type` is the socket's, ZLINK_PAIR ... ZLINK_STREAM;
+/// - `type` is the socket's, ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM;
 /// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; where the peer of a
 ///   connection is, or our own end if the peer's has no name, as with ipc;
 /// - `linger` is how long a connection may still take, in milliseconds; -1: without limit, and for
@@ -790,7 +812,8 @@ typedef struct zlink_peer_t {
 ///
 /// - `endpoint` is where it is: what was given to zlink_connect, its address and port if it
 ///   connected to us over tcp, where we are bound if it did so over ipc, empty over inproc;
-/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER or STREAM knows
+/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER, RAW_STREAM or
+/// STREAM knows
 ///   it; elsewhere what it announced itself as; 0 octets if there is none;
 /// - `messages` and `octets` are what waits to be sent to it, the octets with the framing: at most
 ///   the high-water mark (over inproc both sides'), and a batch that is being written;
@@ -806,6 +829,62 @@ typedef struct zlink_peer_t {
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity);
+
+/// @name Peers of a STREAM
+///
+/// A ZLINK_STREAM socket talks to programs that speak no ZMTP: over tcp and ipc each message is 4
+/// octets that say how many follow, big-endian, and as many octets; over ws and wss it is a
+/// WebSocket message. It is bound, connected, or both.
+///
+/// What is received is `[routing id][payload]`. The routing id is 4 octets, a number that no other
+/// peer of this socket has had before it (they count up from 1, and begin anew after 2^32), and
+/// stands for one connection: who comes again is another peer. A message of three frames, which no
+/// peer can send, is about the peer itself: `[routing id][event][text]`, where the event is one
+/// octet,
+///
+/// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`. Over
+/// ws
+///   and wss other lines follow, `Path: ` with the path and query that were asked for, and where
+///   there are any `Origin: ` and `Subprotocol: `. (They are also properties for zlink_msg_gets.);
+/// - 0: it has gone, and everything that it sent was received before. The text is a number as in
+///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
+///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
+///   zlink_stream_close.
+///
+/// ZLINK_STREAM_EVENTS turns these messages off.
+///
+/// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
+/// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of
+/// a message; if the payload is sent all the same, it is dropped. It waits, or fails with EAGAIN,
+/// while ZLINK_SNDHWM messages wait for this peer.
+///
+/// While ZLINK_RCVHWM messages of a peer wait to be received, nothing is read from it.
+/// ZLINK_MAXMSGSIZE bounds the messages of peers; who sends a larger one is disconnected.
+///
+/// Over ws and wss a message that was received as text has the property ZLINK_TEXT, and keeps it
+/// when it is sent on; ZLINK_SNDTEXT sends text with zlink_send. A server that is bound to a path
+/// accepts requests for that path only. ZLINK_HEARTBEAT_IVL and ZLINK_HEARTBEAT_TIMEOUT are about
+/// WebSocket pings there.
+///
+/// @threads The one whose turn it is to use the socket.
+
+/// Ends the connection to a peer of a STREAM. What was sent to it before goes out first; from now
+/// on it cannot be sent to. What it has sent can still be received, and then the event that it has
+/// gone.
+///
+/// @param routing_id  4 octets.
+/// @param code        Why: 1000 (normal), 1001 (going away), 1008 (policy), 1011 (internal error),
+///                    or another one that a WebSocket close frame may hold; 3000 to 4999 mean what
+///                    the application likes. Over tcp nobody but we learns of it.
+/// @param reason      Text, UTF-8, at most 123 octets. NULL: none.
+/// @error EHOSTUNREACH  There is no such peer, or no longer.
+/// @error EINVAL        The code may not be sent, or the reason is too long or no UTF-8.
+/// @error ENOTSUP       `socket` is no ZLINK_STREAM.
+/// @error ENOMEM        There is no memory to tell the I/O thread.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int code,
+                                    const char* reason);
 
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
+#include "api/socket_types.hpp"
 #include "api/symbols.hpp"
 #include "api/text.hpp"
 
@@ -114,7 +115,7 @@ result<int> option_value(const context_options& options, int option) {
 zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {
     zlink_blocker_t made{};
     made.socket = from.open_socket;
-    made.type = static_cast<int>(from.type);
+    made.type = zlink::api::type_for_c(from.type);
     made.linger = from.linger_rest ? static_cast<int>(from.linger_rest->count()) : -1;
     made.messages = from.unsent.message_count;
     made.octets = from.unsent.bytes;

@@ -102,6 +102,8 @@ extern "C" int zlink_msg_get(const zlink_msg_t* msg, int property) {
         return asked.more() ? 1 : 0;
     case ZLINK_SHARED:
         return asked.is_shared() ? 1 : 0;
+    case ZLINK_TEXT:
+        return asked.is_text() ? 1 : 0;
     case ZLINK_SRCFD:
         if (asked.peer() != nullptr && asked.peer()->descriptor >= 0) {
             return asked.peer()->descriptor;
@@ -115,9 +117,13 @@ extern "C" int zlink_msg_get(const zlink_msg_t* msg, int property) {
 }
 ZLINK_ALSO_ZMQ(msg_get)
 
-extern "C" int zlink_msg_set(zlink_msg_t*, int, int) {
-    errno = EINVAL;
-    return -1;
+extern "C" int zlink_msg_set(zlink_msg_t* msg, int property, int value) {
+    if (property != ZLINK_TEXT || (value != 0 && value != 1)) {
+        errno = EINVAL;
+        return -1;
+    }
+    message_from(msg).mark_text(value != 0);
+    return 0;
 }
 ZLINK_ALSO_ZMQ(msg_set)
 

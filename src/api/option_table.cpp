@@ -2,6 +2,7 @@
 #include "api/option_table.hpp"
 
 #include "api/security_options.hpp"
+#include "api/socket_types.hpp"
 #include "base/endpoint.hpp"
 #include "base/limits.hpp"
 #include "base/network.hpp"
@@ -109,11 +110,16 @@ constexpr std::array table{
     entry{ZLINK_ROUTER_HANDOVER, &options::router_handover, access::write_only, routers},
     entry{ZLINK_TOS, &options::type_of_service, access::read_write, any_type, 0},
     entry{ZLINK_CONNECT_ROUTING_ID, &options::connect_routing_id, access::write_only,
-          only({socket_type::rep, socket_type::router, socket_type::stream}), 1, 255},
+          only({socket_type::rep, socket_type::router, socket_type::raw_stream}), 1, 255},
     entry{ZLINK_ROUTER_RAW, &options::raw, access::write_only,
           only({socket_type::router, socket_type::rep})},
     entry{ZLINK_STREAM_NOTIFY, &options::stream_notify, access::write_only,
+          only({socket_type::raw_stream})},
+    entry{ZLINK_STREAM_EVENTS, &options::stream_events, access::read_write,
           only({socket_type::stream})},
+    entry{ZLINK_WS_ORIGINS, &options::web_origins, access::read_write, any_type, 0, 65535, true},
+    entry{ZLINK_WS_SUBPROTOCOLS, &options::web_subprotocols, access::read_write, any_type, 0, 4095,
+          true},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
     entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
@@ -270,7 +276,7 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
         return now ? give_number(*now, value, size) : result<void>{now.error()};
     }
     case ZLINK_TYPE:
-        return give_number(static_cast<int>(source.options().type), value, size);
+        return give_number(type_for_c(source.options().type), value, size);
     case ZLINK_LAST_ENDPOINT:
         return give_text(source.last_endpoint(), true, value, size);
     case ZLINK_DROPPED:

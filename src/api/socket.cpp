@@ -2,6 +2,7 @@
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "api/option_table.hpp"
+#include "api/socket_types.hpp"
 #include "api/symbols.hpp"
 #include "api/text.hpp"
 
@@ -46,10 +47,11 @@ zlink_peer_t describe(const zlink::socket::socket::peer_state& from) noexcept {
 extern "C" void* zlink_socket(void* context, int type) {
     return at_boundary([&]() -> result<void*> {
         return zlink::api::at_context(context, [&](auto& owner) -> result<void*> {
-            if (type < ZLINK_PAIR || type > ZLINK_STREAM) {
+            const auto known = zlink::api::type_from_c(type);
+            if (!known) {
                 return errc::invalid_argument;
             }
-            const auto opened = owner.open_socket(static_cast<zlink::socket_type>(type));
+            const auto opened = owner.open_socket(*known);
             return opened ? result<void*>{*opened} : opened.error();
         });
     });

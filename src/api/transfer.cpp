@@ -50,6 +50,9 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
             return zlink::api::fault_of_socket(socket);
         }
         outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
+        if ((flags & ZLINK_SNDTEXT) != 0) {
+            frame.mark_text();
+        }
         return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
     });
     return failed != 0 ? -1 : size_for_c(size);
@@ -91,7 +94,7 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);
-    if (target != nullptr && (flags & ZLINK_SNDMORE) == 0 &&
+    if (target != nullptr && (flags & (ZLINK_SNDMORE | ZLINK_SNDTEXT)) == 0 &&
         target->send_at_once(static_cast<const std::byte*>(data), size)) [[likely]] {
         return static_cast<int>(size);
     }

@@ -67,6 +67,15 @@ constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
 /// size that libzmq gives them at most.
 constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 
+/// Heartbeats and answers to them that a peer may leave unread before no more are sent.
+constexpr std::size_t unread_answers_bytes_max = 4096;
+
+/// How long a peer that was told to go may take to go, and to read what was sent before.
+constexpr std::chrono::milliseconds parting_max{5000};
+
+/// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
+constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
+
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 

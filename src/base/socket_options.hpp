@@ -102,8 +102,13 @@ struct socket_options {
     bool router_handover = false;
     bool req_correlate = false;
     bool req_relaxed = false;
-    bool raw = false; ///< Peers speak no ZMTP: STREAM, and ROUTER if it wants to.
+    bool raw = false; ///< Peers send octets, not frames: RAW_STREAM, and ROUTER if it wants to.
     bool stream_notify = true;
+    bool stream_events = true;
+
+    // ws and wss: lists with commas.
+    std::string web_origins;      ///< Pages that may connect; empty: all.
+    std::string web_subprotocols; ///< The one that we like best first; empty: none.
 
     // Kept for getsockopt; the transports they belong to are not part of this library.
     int rate = 100;
@@ -152,6 +157,14 @@ struct socket_options {
         return conflate && (type == socket_type::pull || type == socket_type::sub ||
                             type == socket_type::dealer);
     }
+
+    /// Whether a pipe lasts as long as the connection that it leads to, also where we connect.
+    bool has_pipe_per_connection() const noexcept {
+        return immediate || type == socket_type::stream;
+    }
+
+    /// Whether its peers speak no ZMTP.
+    bool has_foreign_peers() const noexcept { return raw || type == socket_type::stream; }
 
     bool is_server_of(security_mechanism asked) const noexcept {
         return as_server && mechanism == asked;

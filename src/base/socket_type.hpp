@@ -21,7 +21,8 @@ enum class socket_type : int {
     push = 8,
     xpub = 9,
     xsub = 10,
-    stream = 11, ///< ZMQ_STREAM, raw octets: has a name but speaks no ZMTP.
+    raw_stream = 11, ///< ZMQ_STREAM, raw octets: has a name but speaks no ZMTP.
+    stream = 12,     ///< ZLINK_STREAM: messages of peers that speak no ZMTP. Not on the wire.
 };
 
 /// The names that the types have on the wire, by number.
@@ -71,6 +72,7 @@ constexpr bool may_talk(socket_type own, socket_type peer) noexcept {
         return peer == push;
     case push:
         return peer == pull;
+    case raw_stream:
     case stream:
         break;
     }

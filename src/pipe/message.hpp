@@ -32,7 +32,7 @@ public:
         kind_ = kind::inlined;
         inline_bytes_ = 0;
         more_ = false;
-        reserved_ = 0;
+        text_ = false;
         peer_ = nullptr;
     }
 
@@ -116,6 +116,10 @@ public:
     bool more() const noexcept { return more_; }
     void mark_more(bool more) noexcept { more_ = more; }
 
+    /// Whether it came, or is to go out, as text, where the wire tells that from other octets.
+    bool is_text() const noexcept { return text_; }
+    void mark_text(bool text = true) noexcept { text_ = text; }
+
     bool is_shared() const noexcept {
         return kind_ == kind::constant || (kind_ == kind::shared && shared_.payload->is_shared());
     }
@@ -144,7 +148,7 @@ private:
     kind kind_;
     std::uint8_t inline_bytes_;
     bool more_;
-    std::uint8_t reserved_;
+    bool text_;
 };
 
 static_assert(sizeof(message) == 64 && alignof(message) == 8);

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "base/prefetch.hpp"
 #include "pipe/block.hpp"
+#include "pipe/layout.hpp"
 #include "pipe/message_slot.hpp"
 #include "pipe/rope.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -27,7 +28,7 @@ struct frame {
     std::byte* body;
     std::uint64_t body_bytes;
     std::uint64_t wire_bytes; ///< Header and body.
-    std::uint8_t flags;       ///< wire::zmtp flags; 0 for a control object.
+    std::uint8_t flags;       ///< wire::zmtp flags, and flag_text; 0 for a control object.
     block** reference;        ///< Where the chunk keeps its reference to the body; null if inlined.
     bool control;             ///< Not a frame: `*reference` is an object from the other end.
 
@@ -51,8 +52,10 @@ struct queue_limits {
     std::uint64_t bytes_max = limits::pipe_bytes_max;
 };
 
-/// One direction of a pipe: a rope of ZMTP frames with credit, and the flags by which each side
-/// says that it sleeps.
+/// One direction of a pipe: a rope of frames with credit, and the flags by which each side says
+/// that it sleeps.
+///
+/// Frames are those of ZMTP, unless `Layout` says otherwise in each call.
 ///
 /// The writer may have messages_max messages or bytes_max octets under way. The reader returns
 /// credit when it has used up what it saw published, or half of messages_max.
@@ -128,11 +131,12 @@ public:
 
     /// Appends a frame by copying its body.
     /// @throws std::bad_alloc  Nothing changed.
+    template<class Layout = zmtp_layout>
     ZLINK_HOT void push_copy(const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
-        const std::size_t wire_bytes = wire::zmtp::header_bytes(body_bytes) + body_bytes;
+        const std::size_t wire_bytes = Layout::header_bytes(body_bytes) + body_bytes;
         std::byte* const out = rope_.reserve(wire_bytes);
-        const std::size_t header = wire::zmtp::write_header(out, body_bytes, flags);
-        copy_octets(out + header, body, body_bytes);
+        const std::size_t header = Layout::write_header(out, body_bytes, flags);
+        Layout::write_body(out + header, body, body_bytes);
         // The lines that the next message of this size takes.
         for (std::size_t ahead = 0; ahead < wire_bytes; ahead += limits::cache_line_bytes) {
             prefetch_to_write(out + wire_bytes + limits::write_prefetch_bytes + ahead);
@@ -143,9 +147,12 @@ public:
     /// Appends a frame whose body is the first `body_bytes` octets of `body`.
     /// @param body  Takes over one reference, unless it throws.
     /// @throws std::bad_alloc  Nothing changed.
-    void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags) {
-        std::byte header[wire::zmtp::header_bytes_max];
-        const std::size_t written = wire::zmtp::write_header(header, body_bytes, flags);
+    /// @param detail  What the layout needs besides to write a header.
+    template<class Layout = zmtp_layout, class... Detail>
+    void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags,
+                        const Detail&... detail) {
+        std::byte header[Layout::header_bytes_max];
+        const std::size_t written = Layout::write_header(header, body_bytes, flags, detail...);
         rope_.append_external(header, written, body, body_bytes);
     }
 
@@ -182,6 +189,12 @@ public:
         prefetch_to_write(out + limits::write_prefetch_bytes);
         rope_.commit(wire_bytes);
         return true;
+    }
+
+    /// Whether a message may begin whose frame takes `wire_bytes`, and there is room for it without
+    /// more memory.
+    bool has_room(std::size_t wire_bytes) noexcept {
+        return has_credit() && rope_.free_bytes() >= wire_bytes;
     }
 
     /// Ends the message whose frames were pushed and shows it to the reader.
@@ -273,14 +286,16 @@ public:
     }
 
     /// The frame at the front. Needs has_frame().
+    template<class Layout = zmtp_layout>
     frame front() noexcept {
         frame found;
-        front(found);
+        front<Layout>(found);
         return found;
     }
 
     /// The same into `found`, member by member: a frame that is copied as a whole right after its
     /// members were stored waits for the stores.
+    template<class Layout = zmtp_layout>
     ZLINK_HOT void front(frame& found) noexcept {
         if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
             rope_type::settle(place_);
@@ -294,7 +309,7 @@ public:
                                                    : frame{nullptr, 0, 1, 0, &at.payload, true};
             return;
         }
-        const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(begin);
+        const auto head = Layout::read(begin);
         const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
         found.body_bytes = head.body_bytes;
         found.wire_bytes = wire_bytes;

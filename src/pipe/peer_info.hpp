@@ -18,6 +18,10 @@ namespace zlink::pipe {
 inline constexpr std::string_view user_id_property = "User-Id";
 inline constexpr std::string_view peer_address_property = "Peer-Address";
 
+// Of peers of a STREAM: what the application receives when one has come, and when it has gone.
+inline constexpr std::string_view detail_property = "Detail";
+inline constexpr std::string_view reason_property = "Reason";
+
 /// What is known of a connection once its handshake is done. It travels through the inbound rope
 /// ahead of the connection's first message, and messages that are received share it.
 ///

@@ -163,6 +163,9 @@ public:
     /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
     /// Set before the other end exists. (Here it takes no room.)
     bool wants_newest = false;
+
+    /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
+    layout frames = layout::zmtp;
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by

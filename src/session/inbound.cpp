@@ -46,6 +46,9 @@ result<void> inbound::received(std::size_t bytes) {
     const std::size_t direct = std::min(bytes, offered_bytes_);
     if (pending_.body != nullptr) {
         pending_.filled += direct;
+        if (const result<void> looked = look_at_pending(pending_.filled - direct); !looked) {
+            return looked.error();
+        }
         finish_pending_if_whole();
     } else {
         raw_bytes_ += direct;
@@ -60,7 +63,9 @@ result<void> inbound::feed(std::span<const std::byte> octets) {
     auto& rope = queue_.rope();
     while (!octets.empty()) {
         if (pending_.body != nullptr) {
-            fill_pending(octets);
+            if (const result<void> filled = fill_pending(octets); !filled) {
+                return filled.error();
+            }
             continue;
         }
         const std::size_t room_needed = raw_bytes_ + octets.size();
@@ -75,6 +80,9 @@ result<void> inbound::feed(std::span<const std::byte> octets) {
 }
 
 result<void> inbound::scan() {
+    if (scanner_ != nullptr) {
+        return scanner_->scan(*this);
+    }
     auto& rope = queue_.rope();
     std::byte* const begin = rope.free_begin();
     std::size_t position = 0; // Behind the last frame that was found.
@@ -191,7 +199,14 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
 
-void inbound::fill_pending(std::span<const std::byte>& octets) {
+/// Shows a scanner what was added to the payload from `begin` on.
+result<void> inbound::look_at_pending(std::size_t begin) noexcept {
+    return scanner_ == nullptr
+               ? result<void>{}
+               : scanner_->on_body({pending_.body->data + begin, pending_.filled - begin});
+}
+
+result<void> inbound::fill_pending(std::span<const std::byte>& octets) {
     grow_pending();
     const std::uint64_t room =
         std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
@@ -199,7 +214,11 @@ void inbound::fill_pending(std::span<const std::byte>& octets) {
     std::memcpy(pending_.body->data + pending_.filled, octets.data(), taken);
     pending_.filled += taken;
     octets = octets.subspan(taken);
+    if (const result<void> looked = look_at_pending(pending_.filled - taken); !looked) {
+        return looked.error();
+    }
     finish_pending_if_whole();
+    return {};
 }
 
 void inbound::grow_pending() {
@@ -217,13 +236,19 @@ void inbound::finish_pending_if_whole() {
     if (pending_.filled != pending_.body_bytes) {
         return;
     }
-    std::byte header[wire::zmtp::header_bytes_max];
-    const std::size_t header_bytes = wire::zmtp::write_header(
-        header, pending_.body_bytes, pending_.more ? wire::zmtp::flag_more : 0);
+    std::byte header[pipe::websocket_layout::header_bytes_max]; // The largest of all layouts.
+    const std::size_t header_bytes = write_pending_header(header);
     queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
     pending_.body = nullptr;
     proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
     finish_external(pending_.more);
+}
+
+std::size_t inbound::write_pending_header(std::byte* out) noexcept {
+    return scanner_ != nullptr
+               ? scanner_->write_header(out, pending_.body_bytes)
+               : wire::zmtp::write_header(out, pending_.body_bytes,
+                                          pending_.more ? wire::zmtp::flag_more : 0);
 }
 
 /// A frame with a block was appended.
@@ -265,6 +290,50 @@ result<void> inbound::append(pipe::block* payload, std::uint64_t payload_bytes, 
     }
     finish_external(more);
     return check_unfinished();
+}
+
+void inbound::publish(std::size_t bytes, std::uint64_t count) noexcept {
+    if (count != 0) {
+        queue_.rope().commit(bytes);
+        queue_.rope().mark();
+        wake_reader_ = queue_.finish_marked(count) || wake_reader_;
+        raw_bytes_ -= bytes;
+    }
+    blocked_ = !queue_.has_credit();
+}
+
+void inbound::remove(std::size_t offset, std::size_t bytes) noexcept {
+    std::byte* const gap = queue_.rope().free_begin() + offset;
+    raw_bytes_ -= bytes;
+    std::memmove(gap, gap + bytes, raw_bytes_ - offset);
+}
+
+void inbound::insert(std::span<const std::byte> header, pipe::block* body,
+                     std::uint64_t body_bytes) {
+    auto& rope = queue_.rope();
+    // The reader does not move past them before more is published than now.
+    const std::byte* const rest = rope.free_begin();
+    try {
+        rope.append_external(header.data(), header.size(), body, body_bytes);
+    } catch (...) {
+        body->drop();
+        throw;
+    }
+    rope.mark();
+    if (raw_bytes_ != 0) {
+        std::memcpy(rope.reserve(raw_bytes_), rest, raw_bytes_);
+    }
+    wake_reader_ = queue_.finish_marked(1) || wake_reader_;
+    blocked_ = !queue_.has_credit();
+}
+
+result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_bytes) {
+    frame_head head;
+    head.header_bytes = static_cast<std::uint8_t>(header_bytes);
+    head.body_bytes = body_bytes;
+    begin_pending(head, queue_.rope().free_begin(), raw_bytes_);
+    raw_bytes_ = 0;
+    return look_at_pending(0);
 }
 
 void inbound::reset() noexcept {

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "pipe/message_queue.hpp"
+#include "session/scanner.hpp"
 #include "wire/zmtp/frame.hpp"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ protected:
 /// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
 /// block of its own, which grows no faster than octets arrive. (Invariants 1 and 2 of rope.hpp.)
 ///
+/// Frames are those of ZMTP, unless a scanner finds others.
+///
 /// @threads The session's.
 class inbound {
 public:
@@ -53,6 +56,11 @@ public:
           short_frame_bytes_max_(
               wire::zmtp::header_bytes_min +
               std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max)) {}
+    /// @param frames  Finds the frames. Outlives this.
+    inbound(pipe::message_queue& queue, command_sink& commands, scanner& frames) noexcept
+        : inbound(queue, 0, commands) {
+        scanner_ = &frames;
+    }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
     ~inbound() { drop_pending(); }
@@ -107,8 +115,34 @@ public:
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
 
+    // For a scanner.
+
+    /// What was received and is not published.
+    std::span<std::byte> unscanned() noexcept { return {queue_.rope().free_begin(), raw_bytes_}; }
+    bool has_credit() noexcept { return queue_.has_credit(); }
+
+    /// Publishes the first `bytes` octets of unscanned(), which are `count` messages.
+    void publish(std::size_t bytes, std::uint64_t count) noexcept;
+
+    /// Takes `bytes` octets out of unscanned(), at `offset`. What is behind them moves up.
+    void remove(std::size_t offset, std::size_t bytes) noexcept;
+
+    /// Publishes a message of one frame before unscanned().
+    /// @param body  Takes over one reference, also if it throws.
+    /// @throws std::bad_alloc
+    void insert(std::span<const std::byte> header, pipe::block* body, std::uint64_t body_bytes);
+
+    /// Receives the payload of the frame that all of unscanned() is the beginning of into a block
+    /// of its own.
+    /// @error  As scanner::on_body().
+    /// @throws std::bad_alloc
+    result<void> begin_body(std::size_t header_bytes, std::uint64_t body_bytes);
+
     /// Whether nothing is held but whole messages.
-    bool is_idle() const noexcept { return raw_bytes_ == 0 && pending_.body == nullptr; }
+    bool is_idle() const noexcept {
+        return raw_bytes_ == 0 && pending_.body == nullptr &&
+               (scanner_ == nullptr || scanner_->is_idle());
+    }
 
 private:
     /// A payload that is being received into its own block.
@@ -121,7 +155,9 @@ private:
 
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
-    void fill_pending(std::span<const std::byte>& octets);
+    result<void> fill_pending(std::span<const std::byte>& octets);
+    result<void> look_at_pending(std::size_t begin) noexcept;
+    std::size_t write_pending_header(std::byte* out) noexcept;
     void grow_pending();
     void finish_pending_if_whole();
     void finish_external(bool more) noexcept;
@@ -130,6 +166,7 @@ private:
 
     pipe::message_queue& queue_;
     command_sink& commands_;
+    scanner* scanner_ = nullptr; ///< Null: frames are ZMTP's.
     std::uint64_t body_bytes_max_;
     std::uint64_t unfinished_bytes_max_;
     std::uint64_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.

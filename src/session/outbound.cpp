@@ -56,6 +56,19 @@ bool outbound::advance(std::size_t bytes) noexcept {
 
 /// Looks at the headers of what was written, and counts whole messages.
 void outbound::walk() noexcept {
+    switch (frames_) {
+    case pipe::layout::zmtp:
+        return walk_as<pipe::zmtp_layout>();
+    case pipe::layout::length:
+        return walk_as<pipe::length_layout>();
+    case pipe::layout::websocket:
+    case pipe::layout::masked_websocket:
+        return walk_as<pipe::websocket_layout>();
+    }
+}
+
+template<class Layout>
+void outbound::walk_as() noexcept {
     while (walked_.position < sent_.position) {
         rope::settle(walked_);
         const std::uint64_t begin = walked_.offset;
@@ -70,9 +83,9 @@ void outbound::walk() noexcept {
         while (offset < end) {
             if (frame_rest_ == 0) {
                 // A header is whole in its chunk even where only part of it was written.
-                const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(octets + offset);
-                frame_rest_ = head.frame_bytes();
-                more_ = head.more();
+                const auto head = Layout::read(octets + offset);
+                frame_rest_ = head.header_bytes + head.body_bytes;
+                more_ = (head.flags & wire::zmtp::flag_more) != 0;
             }
             const std::uint64_t step = std::min(frame_rest_, end - offset);
             offset += step;

@@ -21,8 +21,10 @@ namespace zlink::session {
 /// @threads The session's.
 class outbound {
 public:
-    explicit outbound(pipe::message_queue& queue) noexcept
-        : queue_(queue), sent_(queue.rope().front()), walked_(sent_), boundary_(sent_) {}
+    /// @param frames  How they lie in the queue. If not as ZMTP's, visit_frames() must not be used.
+    explicit outbound(pipe::message_queue& queue, pipe::layout frames = pipe::layout::zmtp) noexcept
+        : queue_(queue), sent_(queue.rope().front()), walked_(sent_), boundary_(sent_),
+          frames_(frames) {}
 
     /// Describes what is to be written next, up to the next control object. Not for the messages of
     /// a conflating queue, which visit_frames() gives.
@@ -92,6 +94,8 @@ private:
     using rope = pipe::message_queue::rope_type;
 
     void walk() noexcept;
+    template<class Layout>
+    void walk_as() noexcept;
     bool release() noexcept;
 
     pipe::message_queue& queue_;
@@ -104,6 +108,7 @@ private:
     std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
     bool gathered_all_ = false;            ///< gather() described all of goal_.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
+    pipe::layout frames_;
 };
 
 template<class Visitor>

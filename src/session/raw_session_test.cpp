@@ -25,7 +25,7 @@ namespace {
 using messages = std::vector<std::string>;
 
 socket_options raw_options(bool notifies = true) {
-    socket_options made = session_options(socket_type::stream);
+    socket_options made = session_options(socket_type::raw_stream);
     made.raw = true;
     made.stream_notify = notifies;
     return made;

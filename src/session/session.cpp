@@ -5,11 +5,13 @@
 #include "base/limits.hpp"
 #include "base/patience.hpp"
 #include "session/curve_input.hpp"
+#include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
 #include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/tls_stream.hpp"
+#include "wire/length/frame.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -27,9 +29,6 @@ using transport::io_outcome;
 namespace zmtp = wire::zmtp;
 
 namespace {
-
-/// Heartbeats and answers to them that a peer may leave unread before no more are sent.
-constexpr std::size_t prefix_bytes_max = 4096;
 
 std::uint64_t random_number() {
     static thread_local std::minstd_rand source{std::random_device{}()};
@@ -215,7 +214,7 @@ void session::start_stream(transport::stream_ptr connected) {
     }
     is_writable_ = true;
     timer_.stop();
-    const bool has_handshake = origin_->tls || !options().raw;
+    const bool has_handshake = origin_->tls || speaks_websocket() || !options().has_foreign_peers();
     if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
@@ -227,7 +226,7 @@ void session::start_stream(transport::stream_ptr connected) {
 }
 
 void session::on_handshake_deadline() noexcept {
-    if (state_ == session_state::tls || state_ == session_state::handshake) {
+    if (state_ != session_state::connecting && state_ < session_state::traffic) {
         lost(errc::again);
     }
 }
@@ -250,7 +249,10 @@ void session::secure() {
 }
 
 void session::start_handshake() {
-    if (options().raw) {
+    if (speaks_websocket()) {
+        return start_upgrade();
+    }
+    if (options().has_foreign_peers()) {
         return enter_traffic({});
     }
     handshake_ = std::make_unique<handshake>(options());
@@ -280,6 +282,9 @@ void session::read_handshake() {
 }
 
 void session::continue_handshake(std::span<const std::byte> octets) {
+    if (state_ == session_state::upgrade) {
+        return continue_upgrade(octets);
+    }
     const result<void> taken = handshake_->on_received(octets, prefix_);
     if (taken) {
         if (auto question = handshake_->take_question(); question) {
@@ -340,6 +345,8 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     const std::unique_ptr<handshake> agreed = std::move(handshake_); // None with a raw peer.
     if (agreed) {
         adopt_terms(*agreed);
+    } else if (is_framed()) {
+        adopt_stream_peer();
     } else {
         adopt_raw_peer();
     }
@@ -347,7 +354,9 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (is_reconnect) {
         end_->other().deliver(pipe::event::restarted);
     }
-    if (options().heartbeat_interval > 0 && agreed && agreed->version() == zmtp::peer_version::v3) {
+    const bool has_heartbeats =
+        agreed ? agreed->version() == zmtp::peer_version::v3 : is_framed() && speaks_websocket();
+    if (options().heartbeat_interval > 0 && has_heartbeats) {
         start_heartbeat();
     }
     const result<void> greeted = inbound_->feed(first_frame(agreed.get()));
@@ -356,7 +365,7 @@ void session::enter_traffic(std::span<const std::byte> rest) {
                                       : inbound_->feed(rest);
     deliver_inbound();
     if (!fed) {
-        return lost(fed.error());
+        return break_off(fed.error());
     }
     write_some();
     if (state_ == session_state::traffic && stream_) {
@@ -396,7 +405,8 @@ std::span<const std::byte> session::first_frame(const handshake* agreed) const n
     static constexpr std::array<std::byte, 2> empty_message{};
     static constexpr std::array subscription{std::byte{0}, std::byte{1}, std::byte{1}};
     if (agreed == nullptr) {
-        return options().stream_notify ? empty_message : std::span<const std::byte>{};
+        return options().raw && options().stream_notify ? empty_message
+                                                        : std::span<const std::byte>{};
     }
     return takes_subscriptions() && agreed->filters_by_itself() ? subscription
                                                                 : std::span<const std::byte>{};
@@ -404,7 +414,10 @@ std::span<const std::byte> session::first_frame(const handshake* agreed) const n
 
 /// Has the socket receive that a raw peer is gone, an empty message again. Of a peer that comes
 /// again and again it learns no more than it has room for.
-void session::take_leave_of_socket() noexcept {
+void session::take_leave_of_socket(errc reason) noexcept {
+    if (is_framed()) {
+        return take_leave_of_stream(reason);
+    }
     if (!options().raw || !options().stream_notify || phase_ != phase::open) {
         return;
     }
@@ -429,6 +442,7 @@ bool session::make_pipe() {
     end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
+    made->first.frames = frames();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
     make_outbound();
@@ -439,12 +453,27 @@ void session::make_inbound() {
     if (end_->out.conflates()) {
         conflation_ = std::make_unique<conflation>();
     }
+    if (is_framed()) {
+        const std::uint64_t body_bytes_max = body_bytes_max_of(options());
+        if (speaks_websocket()) {
+            using wire::websocket::sender;
+            scanner_ = std::make_unique<websocket_scanner>(
+                dialing_ ? sender::server : sender::client,
+                std::min(body_bytes_max, wire::websocket::payload_bytes_limit),
+                static_cast<websocket_sink&>(*this));
+        } else {
+            scanner_ = std::make_unique<length_scanner>(
+                std::min(body_bytes_max, wire::length::body_bytes_limit));
+        }
+        inbound_.emplace(end_->out, static_cast<command_sink&>(*this), *scanner_);
+        return;
+    }
     inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
                      static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
 }
 
 void session::make_outbound() {
-    outbound_.emplace(end_->in);
+    outbound_.emplace(end_->in, frames());
     // Their messages wait for each other, so there never is a batch.
     if (options().type == socket_type::req || options().type == socket_type::rep) {
         end_->whole().shortcut = std::make_unique<pipe::direct_writer>();
@@ -483,7 +512,7 @@ void session::on_readable() noexcept {
     guarded([this] {
         if (state_ == session_state::tls) {
             secure();
-        } else if (state_ == session_state::handshake) {
+        } else if (state_ == session_state::handshake || state_ == session_state::upgrade) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
             read_messages();
@@ -493,7 +522,7 @@ void session::on_readable() noexcept {
 
 void session::read_messages() {
     std::size_t turn_bytes = 0;
-    while (phase_ == phase::open && !inbound_->is_blocked()) {
+    while (!is_leaving() && !inbound_->is_blocked()) {
         if (turn_bytes >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
@@ -518,13 +547,13 @@ void session::read_messages() {
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         deliver_inbound();
         if (!taken) {
-            return lost(taken.error());
+            return break_off(taken.error());
         }
         if (outcome.bytes < offered && !inbound_->is_blocked()) {
             return stream_->wait_readable(*this);
         }
     }
-    if (phase_ == phase::open) {
+    if (!is_leaving()) {
         tire_inbound();
     }
 }
@@ -593,13 +622,16 @@ void session::on_ping(const zmtp::ping_view& ping) {
 
 void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
     guarded([&] {
+        if (is_framed()) {
+            return send_control(wire::websocket::opcode::ping, {});
+        }
         std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
         send_command(std::span{ping}.first(zmtp::encode_ping(ping, ttl, {})));
     });
 }
 
 bool session::is_listening() const noexcept {
-    return phase_ == phase::open && !inbound_->is_blocked();
+    return !is_leaving() && !inbound_->is_blocked();
 }
 
 void session::on_silence() noexcept {
@@ -610,10 +642,10 @@ void session::on_silence() noexcept {
 /// @param body  At most 255 octets.
 void session::send_command(std::span<const std::byte> body) {
     if (translation_ && translation_->seals_commands()) {
-        if (translation_->command_bytes() < prefix_bytes_max) {
+        if (translation_->command_bytes() < limits::unread_answers_bytes_max) {
             translation_->append_command(body);
         }
-    } else if (prefix_.size() < prefix_bytes_max) {
+    } else if (prefix_.size() < limits::unread_answers_bytes_max) {
         prefix_.push_back(std::byte{zmtp::flag_command});
         prefix_.push_back(static_cast<std::byte>(body.size()));
         prefix_.insert(prefix_.end(), body.begin(), body.end());
@@ -632,8 +664,8 @@ void session::write_some() {
         return;
     }
     std::size_t turns = 0;
-    while (write_prefix() && state_ == session_state::traffic && write_translated() &&
-           write_rope()) {
+    while (write_prefix() && state_ == session_state::traffic && !is_done_writing() &&
+           write_translated() && write_rope()) {
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
             return;
@@ -784,6 +816,9 @@ bool session::skip_stale_subscriptions() {
     if (mark == nullptr) {
         return false;
     }
+    if (is_framed()) {
+        part(static_cast<const pipe::close_request&>(*mark));
+    }
     mark->drop();
     awaits_subscriptions_ = false;
     return true;
@@ -919,7 +954,7 @@ void session::resume_inbound() {
     const result<void> scanned = scan_inbound();
     deliver_inbound();
     if (!scanned) {
-        return lost(scanned.error());
+        return break_off(scanned.error());
     }
     // Before waiting for readiness: what the kernel holds already tells nobody.
     read_messages();
@@ -962,6 +997,7 @@ void session::on_socket_closed() {
     phase_ = phase::closing;
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
+        go_away();
         return finish();
     }
     if (linger) {
@@ -1014,7 +1050,7 @@ bool session::has_unsent() const noexcept {
 }
 
 void session::finish_if_drained() {
-    if (phase_ == phase::open) {
+    if (phase_ == phase::open || phase_ == phase::parting) {
         return;
     }
     if (out_rest_ == wakefulness::asleep) {
@@ -1022,6 +1058,12 @@ void session::finish_if_drained() {
     }
     if (has_unsent() && !awaits_subscriptions_) {
         return;
+    }
+    if (phase_ == phase::closing && is_framed()) {
+        go_away();
+        if (!prefix_.empty()) {
+            return;
+        }
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);
@@ -1100,11 +1142,17 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if ((state_ == session_state::tls && stream_) ||
+    if ((state_ == session_state::tls && stream_) || state_ == session_state::upgrade ||
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
+    const bool is_asked_for = farewell_ && farewell_->is_asked_for;
+    if (phase_ == phase::parting) {
+        timer_.stop();
+        phase_ = phase::open; // Of the next connection, if there is one.
+    }
     zap_.reset();
+    upgrade_.reset();
     abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
@@ -1115,7 +1163,7 @@ void session::lost(errc reason) noexcept {
     stop_heartbeat();
     drop_prefix();
     if (state_ == session_state::traffic) {
-        take_leave_of_socket();
+        take_leave_of_socket(reason);
     }
     if (translation_) {
         if (const std::uint64_t done = translation_->abandon();
@@ -1129,11 +1177,12 @@ void session::lost(errc reason) noexcept {
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
+        is_asked_for ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();
     }
-    if (end_ && phase_ == phase::open && options().immediate) {
+    if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
         end_.reset();
         dialing_->announced.reset();
         inbound_.reset();

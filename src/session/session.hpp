@@ -5,6 +5,7 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "pipe/close_request.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/backoff.hpp"
@@ -18,6 +19,8 @@
 #include "session/outbound.hpp"
 #include "session/raw_output.hpp"
 #include "session/translation.hpp"
+#include "session/web_handshake.hpp"
+#include "session/websocket_scanner.hpp"
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
@@ -34,14 +37,15 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ [tls] ──▶ handshake ──▶ traffic ──▶ closed
-///        ▲            │          │            │           ▲
-///        └────────────┴──────────┴────────────┘ lost      │   from every state
-///        └────────────────────────────────────────────────┘
+///   connecting ──▶ [tls] ──▶ handshake or upgrade ──▶ traffic ──▶ closed
+///        ▲            │          │                       │           ▲
+///        └────────────┴──────────┴───────────────────────┘ lost      │   from every state
+///        └───────────────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
     tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
     handshake,  ///< Greetings and mechanism; no message may pass.
+    upgrade,    ///< HTTP turns into WebSocket; no message may pass.
     traffic,    ///< Messages pass both ways.
     closed,     ///< Nothing is pending; only late events still hold the session.
 };
@@ -52,6 +56,15 @@ struct lingering {
     std::string endpoint; ///< Where the peer is.
     pipe::pipe_ptr whole; ///< The session's is the second end.
     pipe::deadline until; ///< Nothing: without limit.
+};
+
+/// Why a connection of a STREAM ends.
+struct farewell {
+    std::uint16_t code; ///< As in a WebSocket close frame.
+    std::string reason;
+    bool is_asked_for = false;      ///< By our application: who dialled does not come again.
+    bool is_mutual = false;         ///< The peer has said so, too, or is not asked any more.
+    bool has_ended_writing = false; ///< Nothing is written any more.
 };
 
 class session;
@@ -100,6 +113,7 @@ class session final : public transport::stream_user,
                       public runtime::tenant,
                       public pipe::event_sink,
                       private command_sink,
+                      private websocket_sink,
                       private heartbeat_user,
                       private zap_asker {
 public:
@@ -140,6 +154,8 @@ private:
     void on_silence() noexcept override;
     void on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept override;
     void on_zap_handler_gone() noexcept override;
+    void on_websocket_ping(std::span<const std::byte> payload) override;
+    void on_websocket_close(const wire::websocket::close_view& said) override;
 
     template<class Action>
     void guarded(Action&& action) noexcept;
@@ -162,9 +178,11 @@ private:
     void make_outbound();
     void adopt_terms(handshake& agreed);
     void adopt_raw_peer();
+    void adopt_stream_peer();
     void announce_peer(std::unique_ptr<pipe::peer_info> peer);
     std::span<const std::byte> first_frame(const handshake* agreed) const noexcept;
-    void take_leave_of_socket() noexcept;
+    void take_leave_of_socket(errc reason) noexcept;
+    void take_leave_of_stream(errc reason) noexcept;
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
@@ -195,6 +213,16 @@ private:
     enum class warmth : std::uint8_t;
     void keep_warm(warmth& direction);
     void on_dismissed();
+    void part(const pipe::close_request& asked);
+    void begin_parting(farewell said);
+    void send_close(std::uint16_t code, std::string_view reason);
+    void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
+    bool is_done_writing();
+    void go_away();
+    void break_off(errc reason);
+    void on_parting_deadline() noexcept;
+    void start_upgrade();
+    void continue_upgrade(std::span<const std::byte> octets);
     void on_socket_closed();
     std::string peer_endpoint() const;
     void tell_lingering() noexcept;
@@ -218,6 +246,14 @@ private:
     bool takes_subscriptions() const noexcept {
         return options().type == socket_type::pub || options().type == socket_type::xpub;
     }
+    /// Whether the peer is one of a STREAM.
+    bool is_framed() const noexcept { return options().type == socket_type::stream; }
+    bool speaks_websocket() const noexcept { return is_web(origin_->where.via); }
+    pipe::layout frames() const noexcept;
+    /// Whether the connection ends as soon as all is written.
+    bool is_leaving() const noexcept {
+        return phase_ == phase::dismissed || phase_ == phase::closing;
+    }
     bool has_unsent() const noexcept;
     const socket_options& options() const noexcept { return *origin_->options; }
 
@@ -226,10 +262,12 @@ private:
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
     std::unique_ptr<conflation> conflation_; ///< Between inbound_ and end_, if the socket wants it.
+    std::unique_ptr<scanner> scanner_;       ///< For inbound_, where frames are not ZMTP's.
     std::optional<inbound> inbound_;
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
     std::unique_ptr<handshake> handshake_;
+    std::unique_ptr<web_handshake> upgrade_;    ///< During it.
     std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     /// What it takes to connect, again and again.
@@ -248,11 +286,13 @@ private:
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
     std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
     std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
+    std::unique_ptr<farewell> farewell_;       ///< Of a STREAM, if one side said why it goes.
 
     session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t {
         open,
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
+        parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
     bool is_writable_ = true; ///< No write has failed on this connection.

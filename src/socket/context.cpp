@@ -80,7 +80,7 @@ result<socket*> context::open_socket(socket_type type) {
     chosen.ipv6 = options_.ipv6;
     const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
     chosen.linger = options_.blocky && !subscribes ? -1 : 0;
-    chosen.raw = chosen.router_mandatory = type == socket_type::stream;
+    chosen.raw = chosen.router_mandatory = type == socket_type::raw_stream;
     auto made = std::make_unique<socket>(*this, chosen);
     sockets_.push_back(made.get());
     socket_count_.store(sockets_.size(), std::memory_order_relaxed);

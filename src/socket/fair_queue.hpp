@@ -79,13 +79,19 @@ private:
 inline constexpr stream_pace::steps message_steps{
     limits::batch_messages_min, limits::batch_messages_per_look, limits::message_looks_max};
 
+/// How a fair_queue looks at the front of a peer whose frames are ZMTP's.
+struct zmtp_peek {
+    ZLINK_HOT static bool look(peer& at, pipe::frame& front) { return at.peek(front); }
+};
+
 /// Receives from all peers in turn, one message each.
 ///
 /// A peer that is found empty is put to rest: it is marked asleep at once, but the fence that makes
 /// the mark count is paid once for all of them, in settle().
 ///
 /// @threads The socket's.
-class fair_queue {
+template<class Peek>
+class basic_fair_queue {
 public:
     void attach(peer& added) { peers_.attach(added); }
 
@@ -106,7 +112,7 @@ public:
     /// nothing, we will be told when there is something.
     void look_at(peer& about) {
         pipe::frame front;
-        while (!about.peek(front)) {
+        while (!Peek::look(about, front)) {
             put_to_rest(about);
             if (!settle() || !peers_.is_active(about)) {
                 return;
@@ -120,7 +126,7 @@ public:
     ZLINK_HOT peer* next(pipe::frame& front) {
         if (receiving_ == nullptr && unsettled_.empty() && peers_.any_active()) [[likely]] {
             peer& candidate = peers_.current();
-            if (candidate.peek(front)) [[likely]] {
+            if (Peek::look(candidate, front)) [[likely]] {
                 return &candidate;
             }
         }
@@ -175,7 +181,7 @@ public:
             return; // It was found empty, and nothing has been heard of it since.
         }
         pipe::frame front;
-        while (about.peek(front)) {
+        while (Peek::look(about, front)) {
             about.drop(front);
         }
         if (receiving_ == &about) {
@@ -191,7 +197,7 @@ public:
 private:
     ZLINK_COLD peer* find_next(pipe::frame& front) {
         if (receiving_ != nullptr) {
-            receiving_->peek(front); // Messages are published whole.
+            Peek::look(*receiving_, front); // Messages are published whole.
             return receiving_;
         }
         if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) {
@@ -200,7 +206,7 @@ private:
         do {
             while (peers_.any_active()) {
                 peer& candidate = peers_.current();
-                if (candidate.peek(front)) {
+                if (Peek::look(candidate, front)) {
                     return &candidate;
                 }
                 if (!peers_.is_only_active() || !pace_.lets_others_run()) {
@@ -246,5 +252,7 @@ private:
     peer* receiving_ = nullptr;
     stream_pace pace_{message_steps};
 };
+
+using fair_queue = basic_fair_queue<zmtp_peek>;
 
 } // namespace zlink::socket

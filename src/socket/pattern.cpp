@@ -8,6 +8,7 @@
 #include "socket/rep.hpp"
 #include "socket/req.hpp"
 #include "socket/router.hpp"
+#include "socket/stream.hpp"
 #include "socket/xpub.hpp"
 #include "socket/xsub.hpp"
 
@@ -21,6 +22,10 @@ void pattern::on_restarted(peer&) {}
 
 result<void> pattern::change_subscription(std::span<const std::byte>, bool) {
     return errc::invalid_argument;
+}
+
+result<void> pattern::close_peer(std::span<const std::byte>, std::uint16_t, std::string_view) {
+    return errc::not_supported;
 }
 
 std::unique_ptr<pattern> make_pattern(const socket_options& options) {
@@ -40,8 +45,10 @@ std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     case socket_type::dealer:
         return std::make_unique<dealer>(options);
     case socket_type::router:
-    case socket_type::stream:
+    case socket_type::raw_stream:
         return std::make_unique<router>(options);
+    case socket_type::stream:
+        return std::make_unique<stream>(options);
     case socket_type::pull:
         return std::make_unique<pull>();
     case socket_type::push:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace zlink::socket {
 
@@ -71,6 +72,16 @@ public:
     /// Subscribes or unsubscribes; only SUB, and XPUB for a peer.
     /// @error invalid_argument  This pattern has no subscriptions, or not now.
     virtual result<void> change_subscription(std::span<const std::byte> topic, bool subscribe);
+
+    /// Ends the connection to a peer, behind what was sent to it; only STREAM.
+    /// @param code    As in a WebSocket close frame.
+    /// @param reason  UTF-8, as long as such a frame can hold.
+    /// @error not_supported     This pattern has no such peers.
+    /// @error invalid_argument  It is no routing id.
+    /// @error host_unreachable  No peer has it.
+    /// @throws std::bad_alloc
+    virtual result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                    std::string_view reason);
 };
 
 /// Makes the pattern of `options.type`, which looks at `options` as they change.

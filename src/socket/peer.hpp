@@ -15,6 +15,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace zlink::socket {
@@ -30,7 +31,7 @@ public:
         : data_(data), bytes_(bytes), more_(more) {}
     /// A view of `source`, which keeps what it holds.
     outgoing(pipe::message& source, bool more) noexcept
-        : data_(source.data()), bytes_(source.bytes()), more_(more), block_(source.payload()) {}
+        : data_(source.data()), bytes_(source.bytes()), more_(more), source_(&source) {}
     outgoing(const outgoing&) = delete;
     outgoing& operator=(const outgoing&) = delete;
     ~outgoing() {
@@ -49,12 +50,19 @@ public:
     bool more() const noexcept { return more_; }
     std::uint8_t flags() const noexcept { return more_ ? wire::zmtp::flag_more : 0; }
 
+    /// Whether the payload is text, for layouts that tell.
+    bool is_text() const noexcept { return is_text_ || (source_ != nullptr && source_->is_text()); }
+    void mark_text() noexcept { is_text_ = true; }
+
     /// Makes it the last frame of its message.
     void end_message() noexcept { more_ = false; }
 
     /// The payload as a block, with a reference for the caller.
     /// @throws std::bad_alloc
     pipe::block* share() {
+        if (block_ == nullptr && source_ != nullptr) {
+            block_ = source_->payload();
+        }
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
@@ -82,7 +90,9 @@ private:
     bool owns_block_ = false;
     bool is_kept_ = false;
     bool is_given_ = false;
+    bool is_text_ = false;
     pipe::block* block_ = nullptr;
+    const pipe::message* source_ = nullptr; ///< Of which this is a view, if of a message.
 };
 
 /// Where a frame goes that the application receives: a message, or a buffer.
@@ -132,7 +142,7 @@ public:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
-        : owner_(owner), end_(std::move(end)),
+        : owner_(owner), end_(std::move(end)), frames_(end_->frames),
           referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min) {
         end_->set_owner(this);
     }
@@ -156,15 +166,30 @@ public:
     // Receiving.
 
     /// Looks at the frame at the front, if there is one.
+    template<class Layout = pipe::zmtp_layout>
     ZLINK_HOT bool peek(pipe::frame& front) {
         while (end_->in.has_frame()) {
-            end_->in.front(front);
+            end_->in.front<Layout>(front);
             if (!front.control) [[likely]] {
                 return true;
             }
             adopt(front);
         }
         return false;
+    }
+
+    /// As peek(), in whichever layout the frames have.
+    bool peek_any(pipe::frame& front) {
+        switch (frames_) {
+        case pipe::layout::zmtp:
+            break;
+        case pipe::layout::length:
+            return peek<pipe::length_layout>(front);
+        case pipe::layout::websocket:
+        case pipe::layout::masked_websocket:
+            return peek<pipe::websocket_layout>(front);
+        }
+        return peek(front);
     }
 
     /// Gives the frame at the front to the application and removes it.
@@ -239,11 +264,12 @@ public:
 
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
+    template<class Layout = pipe::zmtp_layout>
     ZLINK_HOT void push(outgoing& source) {
         if (source.bytes() < referenced_bytes_min_) [[likely]] {
-            end_->out.push_copy(source.data(), source.bytes(), source.flags());
+            end_->out.push_copy<Layout>(source.data(), source.bytes(), flags_of<Layout>(source));
         } else {
-            push_shared(source);
+            push_shared<Layout>(source);
         }
     }
 
@@ -291,6 +317,7 @@ public:
     }
 
     pipe::pipe_end& end() noexcept { return *end_; }
+    pipe::layout frames() const noexcept { return frames_; }
 
     /// What is known of the connection; null before the first one.
     const pipe::peer_info* info() const noexcept { return info_; }
@@ -305,6 +332,7 @@ public:
     std::uint32_t send_index = nowhere;
     std::uint32_t owner_index = nowhere;
     std::uint64_t match_serial = 0;
+    std::uint32_t stream_id = 0; ///< Under which a STREAM knows it; 0: none.
 
     std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
@@ -337,6 +365,16 @@ private:
         attach_info(into);
     }
 
+    /// Only ZMTP's messages have several frames, and only others can be text.
+    template<class Layout>
+    ZLINK_HOT static std::uint8_t flags_of(const outgoing& source) noexcept {
+        if constexpr (std::is_same_v<Layout, pipe::zmtp_layout>) {
+            return source.flags();
+        } else {
+            return source.is_text() ? pipe::flag_text : 0;
+        }
+    }
+
     void attach_info(pipe::message& into) noexcept {
         if (info_ != nullptr) {
             info_->add_reference();
@@ -344,6 +382,7 @@ private:
         }
     }
 
+    template<class Layout>
     ZLINK_COLD void push_shared(outgoing& source) {
         if (end_->out.conflates() && source.more()) {
             return; // As in libzmq, only the last frame counts.
@@ -353,7 +392,7 @@ private:
             if (end_->out.conflates()) {
                 end_->out.push_newest(shared, source.bytes());
             } else {
-                end_->out.push_reference(shared, source.bytes(), source.flags());
+                end_->out.push_reference<Layout>(shared, source.bytes(), flags_of<Layout>(source));
             }
         } catch (...) {
             source.take_back(shared);
@@ -363,6 +402,7 @@ private:
 
     peer_owner& owner_;
     pipe::end_ptr end_;
+    pipe::layout frames_;
     std::size_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::peer_info* info_ = nullptr;
     bool closed_by_peer_ = false;

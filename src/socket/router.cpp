@@ -245,7 +245,7 @@ std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
 bool router::can_send() {
     // A ROUTER never waits to send, unless an unknown or full peer is to be an error. For a STREAM
     // it is one, but as in libzmq who asks is told that there is room.
-    if (is_sending_ || !options_.router_mandatory || options_.type == socket_type::stream) {
+    if (is_sending_ || !options_.router_mandatory || options_.type == socket_type::raw_stream) {
         return true;
     }
     for (peer* const each : peers_by_id_) {

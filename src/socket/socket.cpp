@@ -150,7 +150,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
     peer& added = *peers_.back();
     added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
     const bool names_peers =
-        options_.type == socket_type::router || options_.type == socket_type::stream;
+        options_.type == socket_type::router || options_.type == socket_type::raw_stream;
     const bool is_named = by == opener::us && names_peers && !options_.connect_routing_id.empty();
     if (is_named) {
         added.routing_id = std::exchange(options_.connect_routing_id, {});
@@ -162,7 +162,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
         peers_.pop_back();
         throw;
     }
-    if (options_.type == socket_type::stream && !is_named) {
+    if (options_.type == socket_type::raw_stream && !is_named) {
         // As in libzmq: who connects reads there under which name it reaches the peer.
         options_.routing_id = added.routing_id;
     }
@@ -189,7 +189,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         pipe::frame front;
-        if (pattern_->reads_after_close(about) && about.peek(front)) {
+        if (pattern_->reads_after_close(about) && about.peek_any(front)) {
             // It goes once everything that it sent was received.
             about.keep_reader_awake();
             pattern_->on_closed(about);
@@ -268,6 +268,14 @@ result<std::vector<socket::peer_state>> socket::peers() {
     return found;
 }
 
+result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                std::string_view reason) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    return pattern_->close_peer(routing_id, code, reason);
+}
+
 std::uint64_t socket::dropped_count() const noexcept {
     std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count();
     for (const auto& each : peers_) {
@@ -278,9 +286,10 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 // Endpoints.
 
-/// @error protocol_not_supported  Raw octets do not travel there; or nothing does yet.
+/// @error protocol_not_supported  The patterns of ZMTP do not travel there; or only they do.
 result<void> socket::check_transport(const endpoint& where) const {
-    const bool is_passable = !is_web(where.via) && !(options_.raw && where.via == scheme::inproc);
+    const bool is_passable = (!is_web(where.via) || options_.type == socket_type::stream) &&
+                             !(options_.has_foreign_peers() && where.via == scheme::inproc);
     return is_passable ? result<void>{} : result<void>{errc::protocol_not_supported};
 }
 
@@ -444,7 +453,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     std::shared_ptr<session::session_origin> origin = std::move(*made);
     origin->target = where.text();
     pipe::end_ptr sessions_end;
-    if (!options_.immediate) {
+    if (!options_.has_pipe_per_connection()) {
         const pipe::pipe_ptr whole{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
                                                   {.messages_max = queue_max(options_.recv_hwm)})};
         whole->first.conflate(options_.conflates_sent(), options_.conflates_received());

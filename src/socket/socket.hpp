@@ -108,6 +108,11 @@ public:
     result<void> start_monitor(std::string_view address, unsigned events);
     void stop_monitor() noexcept { monitored_->stop(); }
 
+    /// pattern::close_peer().
+    /// @error terminated
+    result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                            std::string_view reason);
+
     /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
     /// long as options().linger allows.
     void close() noexcept;

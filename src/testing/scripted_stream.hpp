@@ -71,6 +71,7 @@ public:
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
     bool is_closed() const noexcept { return is_closed_; }
+    bool has_ended_writing() const noexcept { return has_ended_writing_; }
 
     // The session.
 
@@ -131,6 +132,8 @@ public:
         }
     }
 
+    void end_writing() noexcept override { has_ended_writing_ = true; }
+
     void close() noexcept override {
         is_closed_ = true;
         reader_.user.reset();
@@ -187,6 +190,7 @@ private:
     std::size_t operation_count_ = 0;
     bool has_ended_ = false;
     bool is_closed_ = false;
+    bool has_ended_writing_ = false;
 };
 
 } // namespace zlink::testing

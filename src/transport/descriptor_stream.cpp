@@ -88,6 +88,8 @@ public:
         }
     }
 
+    void end_writing() noexcept override { ::shutdown(descriptor_, SHUT_WR); }
+
     void close() noexcept override {
         const int closed = std::exchange(descriptor_, -1);
         if (closed < 0) {

@@ -68,6 +68,10 @@ public:
     /// Calls user.on_writable() when writing would not block. Does nothing while it waits already.
     virtual void wait_writable(stream_user& user) = 0;
 
+    /// Tells the peer that no more octets will come, where the transport can tell that; what it
+    /// sends can still be read.
+    virtual void end_writing() noexcept {}
+
     /// Ends the connection. Octets that the kernel has taken are still sent.
     virtual void close() noexcept = 0;
 

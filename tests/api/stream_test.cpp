@@ -1,394 +1,374 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "raw_peer.hpp"
+#include "stream_fixture.hpp"
 
+#include <array>
 #include <cerrno>
+#include <memory>
+#include <vector>
 
 using namespace api_test;
+using namespace std::string_literals;
 
 namespace {
 
-constexpr std::size_t id_bytes = 5;
+constexpr std::array via_sockets{transport::tcp, transport::ipc};
 
-/// The name of the peer that has just come or gone.
-std::string recv_news(socket& by) {
-    const message news = by.recv();
-    REQUIRE(news.frames.size() == 2);
-    CHECK(news.frames[0].size() == id_bytes);
-    CHECK(news.frames[1].empty());
-    return news.frames[0];
-}
-
-/// What `id` sent, in messages of any size, up to `bytes` octets.
-std::string recv_all(socket& by, const std::string& id, std::size_t bytes) {
-    std::string all;
-    while (all.size() < bytes) {
-        const message part = by.recv();
-        REQUIRE(part.frames.size() == 2);
-        CHECK(part.frames[0] == id);
-        CHECK(part.frames[1].size() <= 8192);
-        all += part.frames[1];
-    }
-    return all;
-}
-
-void await_unreachable(const context& owner, socket& from, const std::string& id) {
-    wait_until(owner, [&] {
-        return from.send(id, ZLINK_SNDMORE) == EHOSTUNREACH || from.send("x") != ok;
-    });
-}
-
-std::string long_text(std::size_t bytes) {
-    std::string made(bytes, '\0');
-    for (std::size_t index = 0; index < bytes; ++index) {
-        made[index] = static_cast<char>(index * 7 + index / 251);
+std::vector<setting> settings() {
+    std::vector<setting> made;
+    for (const transport via : via_sockets) {
+        for (const int io_threads : every_io_threads) {
+            made.push_back({via, io_threads});
+        }
     }
     return made;
 }
 
-std::string octets_option(socket& of, int option) {
-    std::string value(255, '\0');
-    std::size_t bytes = value.size();
-    REQUIRE(zlink_getsockopt(of, option, value.data(), &bytes) == 0);
-    return value.substr(0, bytes);
+int close_peer(socket& at, const std::string& id, int code, const char* reason) {
+    return error_of(zlink_stream_close(at, id.data(), code, reason));
 }
 
 } // namespace
 
 TEST_SUITE("stream") {
 
-    TEST_CASE("stream: talks to a peer without ZMTP, and tells when it comes and goes") {
-        for (const setting& chosen : network_settings()) {
+    TEST_CASE("stream: exchanges messages with a peer of length frames, and tells of its coming "
+              "and going") {
+        for (const setting& chosen : settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket stream{owner, ZLINK_STREAM};
             CHECK(stream.get(ZLINK_TYPE) == ZLINK_STREAM);
             raw_peer peer{owner, stream.bind(chosen.via)};
-            const std::string id = recv_news(stream);
-            CHECK(id[0] == '\0');
-            CHECK(octets_option(stream, ZLINK_ROUTING_ID) == id);
 
-            peer.send("GET /");
-            CHECK(stream.recv() == message{id, "GET /"});
-            CHECK(stream.send(message{id, "200"}) == ok);
-            CHECK(peer.recv(3) == "200");
+            const news arrival = recv_news(stream);
+            CHECK(arrival.has_come);
+            CHECK(arrival.id == id_of(1));
+            CHECK(arrival.text.starts_with(chosen.via == transport::tcp ? "tcp://127.0.0.1:"
+                                                                        : "ipc://"));
+            peer.send(framed("hello") + framed("") + framed("world"));
+            CHECK(stream.recv() == message{arrival.id, "hello"});
+            CHECK(stream.recv() == message{arrival.id, ""});
+            CHECK(stream.recv() == message{arrival.id, "world"});
+            CHECK(stream.send(message{arrival.id, "answer"}) == ok);
+            CHECK(stream.send(message{arrival.id, ""}) == ok);
+            CHECK(peer.recv(10 + 4) == framed("answer") + framed(""));
 
-            peer.send("bye");
-            CHECK(stream.recv() == message{id, "bye"});
+            peer.send(framed("last") + "\0\0"s);
             peer.close();
-            CHECK(recv_news(stream) == id);
-            await_unreachable(owner, stream, id);
+            CHECK(stream.recv() == message{arrival.id, "last"});
+            CHECK(recv_departure(stream, arrival.id) == "1000 closed by the peer");
+            CHECK(stream.recv_error() == EAGAIN);
         }
     }
 
-    TEST_CASE("stream: passes on many octets as they are, in both directions") {
-        for (const setting& chosen : network_settings()) {
+    TEST_CASE("stream: messages of every size pass both ways, also in small pieces") {
+        for (const setting& chosen : settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket stream{owner, ZLINK_STREAM};
             raw_peer peer{owner, stream.bind(chosen.via)};
-            const std::string id = recv_news(stream);
-            const std::string sent = long_text(300'000);
-            peer.send(sent.substr(0, 100'000));
-            CHECK((recv_all(stream, id, 100'000) == sent.substr(0, 100'000)));
-            for (const std::size_t bytes : {1, 255, 256, 5000, 8191, 8192, 100'000}) {
+            const std::string id = recv_arrival(stream);
+            for (const std::size_t bytes :
+                 {1, 125, 126, 255, 256, 8191, 8192, 65'535, 65'536, 100'000, 1'000'000}) {
                 CAPTURE(bytes);
-                for (int count = 0; count < 20; ++count) {
-                    REQUIRE(stream.send(message{id, sent.substr(0, bytes)}) == ok);
-                }
-                for (int count = 0; count < 20; ++count) {
-                    REQUIRE((peer.recv(bytes) == sent.substr(0, bytes)));
-                }
+                const std::string text = long_text(bytes);
+                const std::string wire = framed(text);
+                peer.send(wire.substr(0, 3));
+                owner.let_io_happen();
+                peer.send(wire.substr(3, bytes / 2));
+                owner.let_io_happen();
+                peer.send(wire.substr(3 + bytes / 2) + framed("behind"));
+                CHECK(stream.recv() == message{id, text});
+                CHECK(stream.recv() == message{id, "behind"});
+                CHECK(stream.send(message{id, text}) == ok);
+                CHECK(stream.send(message{id, "behind"}) == ok);
+                CHECK(peer.recv(wire.size()) == wire);
+                CHECK(peer.recv(10) == framed("behind"));
             }
         }
     }
 
-    TEST_CASE("stream: an empty frame ends the connection, behind what was sent") {
-        for (const setting& chosen : network_settings()) {
+    TEST_CASE("stream: two of them talk, and each connection is another peer") {
+        for (const setting& chosen : settings()) {
             CAPTURE(chosen);
             context owner{chosen};
-            socket stream{owner, ZLINK_STREAM};
-            stream.set(ZLINK_LINGER, 0);
-            raw_peer peer{owner, stream.bind(chosen.via)};
-            const std::string id = recv_news(stream);
-            const std::string body = long_text(2'000'000);
-            REQUIRE(stream.send(message{id, body}) == ok);
-            REQUIRE(stream.send(message{id, ""}) == ok);
-
-            CHECK(stream.send(id, ZLINK_SNDMORE) == EHOSTUNREACH);
-            CHECK((peer.recv(body.size()) == body));
-            CHECK(peer.is_parted_from());
-            CHECK(stream.recv_error() == EAGAIN); // Who ends it is not told.
+            socket server{owner, ZLINK_STREAM};
+            socket client{owner, ZLINK_STREAM};
+            client.set(ZLINK_RECONNECT_IVL, 1);
+            client.connect(server.bind(chosen.via));
+            for (std::uint32_t round = 1; round <= 3; ++round) {
+                const std::string at_client = recv_arrival(client);
+                const std::string at_server = recv_arrival(server);
+                CHECK(at_client == id_of(round));
+                CHECK(at_server == id_of(round));
+                CHECK(client.send(message{at_client, "question"}) == ok);
+                CHECK(server.recv() == message{at_server, "question"});
+                CHECK(server.send(message{at_server, "answer"}) == ok);
+                CHECK(client.recv() == message{at_client, "answer"});
+                REQUIRE(close_peer(server, at_server, 1000, "enough") == ok);
+                CHECK(recv_departure(client, at_client) == "1000 closed by the peer");
+                CHECK(recv_departure(server, at_server) == "1000 enough");
+            }
         }
     }
 
-    TEST_CASE("stream: a connection that is to end, and whose peer takes nothing, ends with the "
-              "socket") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        for (int count = 0; count < 50; ++count) {
-            REQUIRE(stream.send(message{id, long_text(1'000'000)}) == ok);
-        }
-        REQUIRE(stream.send(message{id, ""}) == ok);
-        stream.close();
-        CHECK(time_of([&] { owner.end(); }) < patience);
-    }
-
-    TEST_CASE("stream: what a peer sent that was sent away is not received") {
-        context owner;
+    TEST_CASE("stream: a send to nobody is refused once, and takes nothing else with it") {
+        context owner{0};
         socket stream{owner, ZLINK_STREAM};
         const std::string endpoint = stream.bind(transport::tcp);
+        raw_peer gone{owner, endpoint};
+        const std::string old_id = recv_arrival(stream);
+        gone.close();
+        recv_departure(stream, old_id);
         raw_peer peer{owner, endpoint};
-        const std::string id = recv_news(stream);
-        peer.send("late");
-        CHECK(stream.poll(ZLINK_POLLIN) == ZLINK_POLLIN);
-        REQUIRE(stream.send(message{id, ""}) == ok);
-        CHECK(peer.is_parted_from());
+        const std::string id = recv_arrival(stream);
+        REQUIRE(id == id_of(2));
 
-        raw_peer other{owner, endpoint};
-        CHECK(recv_news(stream) != id);
+        CHECK(stream.send(old_id, ZLINK_SNDMORE) == EHOSTUNREACH);
+        // One program looks at that, and sends another message.
+        CHECK(stream.send(message{id, "one"}) == ok);
+        // Another one does not, and the payload looks like a routing id.
+        CHECK(stream.send(old_id, ZLINK_SNDMORE) == EHOSTUNREACH);
+        CHECK(stream.send(id) == ok);
+        CHECK(stream.send(message{id, "two"}) == ok);
+        CHECK(peer.recv(14) == framed("one") + framed("two"));
+        CHECK(stream.send(id_of(0), ZLINK_SNDMORE) == EHOSTUNREACH);
+        CHECK(stream.send(id_of(77), ZLINK_SNDMORE) == EHOSTUNREACH);
     }
 
-    TEST_CASE("stream: a peer that was sent away between its name and its octets is still heard") {
-        context owner;
+    TEST_CASE("stream: what is no routing id is refused") {
+        context owner{0};
         socket stream{owner, ZLINK_STREAM};
         raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        peer.send("last words");
-        CHECK(stream.recv_frame() == id);
-        REQUIRE(stream.send(message{id, ""}) == ok);
-        CHECK(peer.is_parted_from());
-        CHECK(stream.recv_frame() == "last words");
-        CHECK(stream.recv_error() == EAGAIN);
-    }
-
-    TEST_CASE("stream: a peer that was sent away and resets the connection is gone") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_LINGER, -1);
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        for (int count = 0; count < 50; ++count) {
-            REQUIRE(stream.send(message{id, long_text(1'000'000)}) == ok);
+        const std::string id = recv_arrival(stream);
+        for (const std::string& wrong : {""s, "123"s, "12345"s}) {
+            CHECK(stream.send(wrong, ZLINK_SNDMORE) == EINVAL);
+            CHECK(stream.send("payload") == ok); // The rest of that message.
         }
-        REQUIRE(stream.send(message{id, ""}) == ok);
-        peer.reset();
-        stream.close();
-        owner.end(); // Nobody is waited for.
+        CHECK(stream.send(id) == EINVAL);
+        CHECK(stream.send(id, ZLINK_SNDMORE) == ok);
+        CHECK(stream.send("too many", ZLINK_SNDMORE) == EINVAL);
+        CHECK(stream.send("x") == ok);
+        CHECK(peer.recv(5) == framed("x"));
+        CHECK(stream.try_connect("inproc://a") == EPROTONOSUPPORT);
+        CHECK(stream.try_bind("inproc://a") == EPROTONOSUPPORT);
     }
 
-    TEST_CASE("stream: sends nothing to a peer that does not exist") {
-        context owner;
+    TEST_CASE("stream: a peer that leaves while a message for it is sent takes only that along") {
+        context owner{0};
         socket stream{owner, ZLINK_STREAM};
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        CHECK(stream.send("nobody", ZLINK_SNDMORE) == EHOSTUNREACH);
-        CHECK(stream.send(message{id, "x"}) == ok);
-        CHECK(peer.recv(1) == "x");
-        CHECK(stream.events() == ZLINK_POLLOUT);
+        const std::string endpoint = stream.bind(transport::tcp);
+        raw_peer first{owner, endpoint};
+        const std::string first_id = recv_arrival(stream);
+        raw_peer second{owner, endpoint};
+        const std::string second_id = recv_arrival(stream);
+
+        CHECK(stream.send(first_id, ZLINK_SNDMORE) == ok);
+        first.close();
+        recv_departure(stream, first_id);
+        CHECK(stream.send("lost") == ok);
+        CHECK(stream.send(message{second_id, "kept"}) == ok);
+        CHECK(second.recv(8) == framed("kept"));
     }
 
-    TEST_CASE("stream: each frame behind a name is a message of its own, with MORE or without") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        for (const char* const each : {"a", "b"}) {
-            CHECK(stream.send(id, ZLINK_SNDMORE) == ok);
-            CHECK(stream.send(each, ZLINK_SNDMORE) == ok);
+    TEST_CASE("stream: without events there are messages only") {
+        for (const int io_threads : every_io_threads) {
+            context owner{io_threads};
+            socket stream{owner, ZLINK_STREAM};
+            CHECK(stream.get(ZLINK_STREAM_EVENTS) == 1);
+            stream.set(ZLINK_STREAM_EVENTS, 0);
+            const std::string endpoint = stream.bind(transport::tcp);
+            for (std::uint32_t round = 1; round <= 3; ++round) {
+                raw_peer peer{owner, endpoint};
+                peer.send(framed("hello"));
+                CHECK(stream.recv() == message{id_of(round), "hello"});
+            }
         }
-        CHECK(peer.recv(2) == "ab");
+        context owner{0};
+        socket pair{owner, ZLINK_PAIR};
+        const int off = 0;
+        CHECK(error_of(zlink_setsockopt(pair, ZLINK_STREAM_EVENTS, &off, sizeof off)) == EINVAL);
     }
 
-    TEST_CASE("stream: waits where a peer takes nothing, and goes on when it does") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_SNDHWM, 10).set(ZLINK_SNDTIMEO, moment);
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string id = recv_news(stream);
-        const std::string part = long_text(1'000'000);
-        const filled full = fill(stream, {id, part}, 0);
-        CHECK(full.error == EAGAIN);
-        REQUIRE(full.count >= 10);
-        CHECK((peer.recv(part.size()) == part));
-        stream.set(ZLINK_SNDTIMEO, patience);
-        for (int count = 1; count < full.count; ++count) {
-            peer.recv(part.size());
-        }
-        CHECK(stream.send(message{id, "end"}) == ok);
-        CHECK(peer.recv(3) == "end");
-    }
-
-    TEST_CASE("stream: reads no more of a peer than its application takes") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_RCVHWM, 2);
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        const std::string sent = long_text(1'000'000);
-        std::thread sending{[&] {
-            peer.send(sent);
-            peer.close();
-        }};
-        const std::string id = recv_news(stream);
-        CHECK((recv_all(stream, id, sent.size()) == sent));
-        CHECK(recv_news(stream) == id);
-        sending.join();
-    }
-
-    TEST_CASE("stream: does without news of peers") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_STREAM_NOTIFY, 0);
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        peer.send("hello");
-        const message first = stream.recv();
-        CHECK(first.frames.at(1) == "hello");
-        peer.close();
-        await_unreachable(owner, stream, first.frames[0]);
-        CHECK(stream.recv_error() == EAGAIN);
-    }
-
-    TEST_CASE("stream: messages tell where they came from") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        raw_peer peer{owner, stream.bind(transport::tcp)};
-        for (int count = 0; count < 2; ++count) {
-            frame part;
-            REQUIRE(zlink_msg_recv(part.get(), stream, 0) >= 0);
-            CHECK(std::string(zlink_msg_gets(part.get(), "Peer-Address")) == "127.0.0.1");
-            CHECK(zlink_msg_get(part.get(), ZLINK_SRCFD) >= 0);
+    TEST_CASE("stream: a message above the limit ends its peer alone") {
+        for (const std::uint32_t above : {11U, 0x7fff'ffffU, 0xffff'ffffU}) {
+            context owner{0};
+            socket stream{owner, ZLINK_STREAM};
+            const std::int64_t limit = 10;
+            REQUIRE(zlink_setsockopt(stream, ZLINK_MAXMSGSIZE, &limit, sizeof limit) == 0);
+            const std::string endpoint = stream.bind(transport::tcp);
+            raw_peer good{owner, endpoint};
+            const std::string good_id = recv_arrival(stream);
+            raw_peer bad{owner, endpoint};
+            const std::string bad_id = recv_arrival(stream);
+            good.send(framed("0123456789"));
+            CHECK(stream.recv() == message{good_id, "0123456789"});
+            bad.send(framed("ok") + id_of(above));
+            CHECK(stream.recv() == message{bad_id, "ok"});
+            CHECK(recv_departure(stream, bad_id) == "1009 message too large");
+            CHECK(bad.is_parted_from());
+            good.send(framed("still here"));
+            CHECK(stream.recv() == message{good_id, "still here"});
         }
     }
 
-    TEST_CASE("stream: reaches a server, under the name it was given or one to read") {
+    TEST_CASE("stream: of a peer that never reads no more waits than the high-water mark, and "
+              "nothing is lost") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
             context owner{io_threads};
             socket stream{owner, ZLINK_STREAM};
-            raw_listener server;
-            stream.set(ZLINK_CONNECT_ROUTING_ID, "server");
-            stream.connect(server.endpoint());
-            CHECK(octets_option(stream, ZLINK_ROUTING_ID).empty());
-            CHECK(stream.send(message{"server", "early"}) == ok);
-            raw_peer first{owner, server.accept(owner)};
-            CHECK(first.recv(5) == "early");
-            CHECK(stream.recv() == message{"server", ""});
+            stream.set(ZLINK_SNDHWM, 10).set(ZLINK_SNDBUF, 4096).set(ZLINK_SNDTIMEO, 20);
+            const std::string endpoint = stream.bind(transport::tcp);
+            raw_peer lazy{owner, endpoint};
+            const std::string id = recv_arrival(stream);
+            const std::string text = long_text(1000);
+            int count = 0;
+            while (stream.send(id, ZLINK_SNDMORE) == ok) {
+                REQUIRE(stream.send(text) == ok);
+                REQUIRE(++count < 100'000);
+            }
+            CHECK(zlink_errno() == EAGAIN);
+            CHECK(stream.send(id, ZLINK_SNDMORE | ZLINK_DONTWAIT) == EAGAIN);
 
-            stream.connect(server.endpoint());
-            const std::string id = octets_option(stream, ZLINK_ROUTING_ID);
-            CHECK(id.size() == id_bytes);
-            CHECK(stream.send(message{id, "hello"}) == ok);
-            raw_peer second{owner, server.accept(owner)};
-            CHECK(second.recv(5) == "hello");
-            CHECK(recv_news(stream) == id);
-            second.send("answer");
-            CHECK(stream.recv() == message{id, "answer"});
+            raw_peer other{owner, endpoint};
+            const std::string other_id = recv_arrival(stream);
+            CHECK(stream.send(message{other_id, "x"}) == ok);
+            CHECK(other.recv(5) == framed("x"));
+
+            for (int received = 0; received < count; ++received) {
+                REQUIRE(lazy.recv(1004) == framed(text));
+            }
+            stream.set(ZLINK_SNDTIMEO, patience);
+            CHECK(stream.send(message{id, "again"}) == ok);
+            CHECK(lazy.recv(9) == framed("again"));
         }
     }
 
-    TEST_CASE("stream: a name for the next connection is not for one that comes in") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        const std::string endpoint = stream.bind(transport::tcp);
-        raw_listener server;
-        stream.set(ZLINK_CONNECT_ROUTING_ID, "server");
-        raw_peer stranger{owner, endpoint};
-        recv_news(stream);
-        stream.connect(server.endpoint());
-        raw_peer accepted{owner, server.accept(owner)};
-        CHECK(stream.recv() == message{"server", ""});
-    }
-
-    TEST_CASE("stream: comes back to a server that went, and not to one that it sent away") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_RECONNECT_IVL, 1).set(ZLINK_CONNECT_ROUTING_ID, "server");
-        raw_listener server;
-        stream.connect(server.endpoint());
-        for (int count = 0; count < 3; ++count) {
-            raw_peer accepted{owner, server.accept(owner)};
-            CHECK(stream.recv() == message{"server", ""});
-            accepted.close();
-            CHECK(stream.recv() == message{"server", ""});
-        }
-        raw_peer last{owner, server.accept(owner)};
-        CHECK(stream.send(message{"server", "bye"}) == ok);
-        CHECK(stream.send(message{"server", ""}) == ok);
-        CHECK(last.recv(3) == "bye");
-        CHECK(last.is_parted_from());
-        CHECK(stream.send("server", ZLINK_SNDMORE) == EHOSTUNREACH);
-    }
-
-    TEST_CASE("stream: a server that was sent away before it was reached gets what was sent") {
-        for (const int io_threads : every_io_threads) {
-            context owner{io_threads};
-            socket stream{owner, ZLINK_STREAM};
-            stream.set(ZLINK_CONNECT_ROUTING_ID, "server");
-            raw_listener server;
-            stream.connect(server.endpoint());
-            CHECK(stream.send(message{"server", "all"}) == ok);
-            CHECK(stream.send(message{"server", ""}) == ok);
-            raw_peer accepted{owner, server.accept(owner)};
-            CHECK(accepted.recv(3) == "all");
-            CHECK(accepted.is_parted_from());
-        }
-    }
-
-    TEST_CASE("stream: news of a server that comes and goes waits for room") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        stream.set(ZLINK_RCVHWM, 3).set(ZLINK_RECONNECT_IVL, 1);
-        raw_listener server;
-        stream.connect(server.endpoint());
-        const std::string id = octets_option(stream, ZLINK_ROUTING_ID);
-        for (int count = 0; count < 2; ++count) {
-            raw_peer accepted{owner, server.accept(owner)};
-        }
-        // It has come, gone and come. That it went again is seen when there is room for it.
-        for (int count = 0; count < 3 + 1; ++count) {
-            CHECK(recv_news(stream) == id);
-        }
-        raw_peer last{owner, server.accept(owner)};
-        last.send("end");
-        CHECK(recv_news(stream) == id);
-        CHECK(stream.recv() == message{id, "end"});
-    }
-
-    TEST_CASE("stream: has no other transports and no other options") {
-        context owner;
-        socket stream{owner, ZLINK_STREAM};
-        CHECK(stream.try_bind("inproc://raw") == EPROTONOSUPPORT);
-        CHECK(stream.try_connect("inproc://raw") == EPROTONOSUPPORT);
-        const int on = 1;
-        for (const int option : {ZLINK_ROUTER_RAW, ZLINK_ROUTER_MANDATORY, ZLINK_ROUTER_HANDOVER,
-                                 ZLINK_PROBE_ROUTER}) {
-            CHECK(error_of(zlink_setsockopt(stream, option, &on, sizeof on)) == EINVAL);
-        }
-        socket dealer{owner, ZLINK_DEALER};
-        for (const int option : {ZLINK_ROUTER_RAW, ZLINK_STREAM_NOTIFY}) {
-            CHECK(error_of(zlink_setsockopt(dealer, option, &on, sizeof on)) == EINVAL);
-        }
-        CHECK(zlink_socket(owner, ZLINK_STREAM + 1) == nullptr);
-        CHECK(zlink_errno() == EINVAL);
-    }
-
-    TEST_CASE("router: with ZMQ_ROUTER_RAW its peers speak no ZMTP") {
-        for (const setting& chosen : network_settings()) {
+    TEST_CASE("stream: closes a peer behind what was sent to it") {
+        for (const setting& chosen : settings()) {
             CAPTURE(chosen);
             context owner{chosen};
-            socket router{owner, ZLINK_ROUTER};
-            router.set(ZLINK_ROUTER_RAW, 1);
-            raw_peer peer{owner, router.bind(chosen.via)};
-            const std::string id = recv_news(router);
-            peer.send("hello");
-            CHECK(router.recv() == message{id, "hello"});
-            CHECK(router.send(message{"nobody", "lost"}) == ok);
-            CHECK(router.send(message{id, "world"}) == ok);
-            CHECK(peer.recv(5) == "world");
-            CHECK(router.send(message{id, ""}) == ok);
+            socket stream{owner, ZLINK_STREAM};
+            raw_peer peer{owner, stream.bind(chosen.via)};
+            const std::string id = recv_arrival(stream);
+            const std::string text = long_text(300'000);
+            CHECK(stream.send(message{id, text}) == ok);
+            CHECK(stream.send(message{id, "bye"}) == ok);
+            CHECK(close_peer(stream, id, 4000, "go away") == ok);
+            CHECK(close_peer(stream, id, 4000, "go away") == EHOSTUNREACH);
+            CHECK(stream.send(id, ZLINK_SNDMORE) == EHOSTUNREACH);
+            peer.send(framed("late"));
+            CHECK(peer.recv(text.size() + 4) == framed(text));
+            CHECK(peer.recv(7) == framed("bye"));
             CHECK(peer.is_parted_from());
+            CHECK(stream.recv() == message{id, "late"});
+            peer.close();
+            CHECK(recv_departure(stream, id) == "4000 go away");
         }
+    }
+
+    TEST_CASE("stream: says what is wrong with a call that closes a peer") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        const std::string id = recv_arrival(stream);
+        for (const int code : {-1, 0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 66536}) {
+            CAPTURE(code);
+            CHECK(close_peer(stream, id, code, "") == EINVAL);
+        }
+        CHECK(close_peer(stream, id, 1000, std::string(124, 'x').c_str()) == EINVAL);
+        CHECK(close_peer(stream, id, 1000, "\xff") == EINVAL);
+        CHECK(error_of(zlink_stream_close(stream, nullptr, 1000, "")) == EINVAL);
+        CHECK(error_of(zlink_stream_close(nullptr, id.data(), 1000, "")) == ENOTSOCK);
+        CHECK(close_peer(stream, id_of(5), 1000, "") == EHOSTUNREACH);
+        socket router{owner, ZLINK_ROUTER};
+        CHECK(close_peer(router, id, 1000, "") == ENOTSUP);
+        CHECK(close_peer(stream, id, 1000, nullptr) == ok);
+        peer.close();
+        CHECK(recv_departure(stream, id) == "1000 ");
+    }
+
+    TEST_CASE("stream: a connection that is reset is told as such") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        const std::string id = recv_arrival(stream);
+        peer.send(framed("x"));
+        CHECK(stream.recv() == message{id, "x"});
+        peer.reset();
+        CHECK(recv_departure(stream, id) == "1006 Connection reset by peer");
+    }
+
+    TEST_CASE("stream: unbinding ends its peers") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        const std::string endpoint = stream.bind(transport::tcp);
+        raw_peer peer{owner, endpoint};
+        const std::string id = recv_arrival(stream);
+        CHECK(stream.unbind(endpoint) == ok);
+        CHECK(recv_departure(stream, id) == "1001 unbound");
+        CHECK(peer.is_parted_from());
+    }
+
+    TEST_CASE("stream: receives from all peers in turn") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        const std::string endpoint = stream.bind(transport::tcp);
+        std::vector<std::unique_ptr<raw_peer>> peers;
+        for (int count = 0; count < 3; ++count) {
+            peers.push_back(std::make_unique<raw_peer>(owner, endpoint));
+            recv_arrival(stream);
+        }
+        for (const auto& peer : peers) {
+            peer->send(framed("a") + framed("b"));
+        }
+        owner.let_io_happen();
+        std::string order;
+        for (int count = 0; count < 6; ++count) {
+            order += stream.recv().frames[1];
+        }
+        CHECK(order == "aaabbb");
+    }
+
+    TEST_CASE("stream: messages know their peer") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        recv_arrival(stream);
+        peer.send(framed("hello"));
+        stream.recv_frame();
+        frame received;
+        REQUIRE(zlink_msg_recv(received.get(), stream, 0) == 5);
+        CHECK(zlink_msg_gets(received.get(), "Peer-Address") == std::string_view{"127.0.0.1"});
+    }
+
+    TEST_CASE("stream: closing the socket sends what was sent") {
+        context owner{1};
+        socket stream{owner, ZLINK_STREAM};
+        stream.set(ZLINK_LINGER, patience);
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        const std::string id = recv_arrival(stream);
+        const std::string text = long_text(500'000);
+        CHECK(stream.send(message{id, text}) == ok);
+        stream.close();
+        CHECK(peer.recv(text.size() + 4) == framed(text));
+        CHECK(peer.is_parted_from());
+    }
+
+    TEST_CASE("stream: a great many peers come and go, and their memory is returned") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        const std::string endpoint = stream.bind(transport::tcp);
+        for (std::uint32_t number = 1; number <= 2000; ++number) {
+            raw_peer peer{owner, endpoint};
+            REQUIRE(recv_arrival(stream) == id_of(number));
+            peer.send(framed("x"));
+            REQUIRE(stream.recv() == message{id_of(number), "x"});
+            peer.close();
+            REQUIRE(recv_departure(stream, id_of(number)) == "1000 closed by the peer");
+        }
+        CHECK(zlink_socket_peers(stream, nullptr, 0) == 0);
     }
 
 } // TEST_SUITE

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MPL-2.0
+// What peers of a STREAM send has to come to the same however many octets are read at a time.
+//
+// Input: an octet, of which 1 and 2 choose the frames, 4 a limit of 300 octets on messages, and 8 a
+// queue of two messages; an octet for what is read at a time the second time; then what the peer
+// sends, 16 times over if 16 is set in the first octet.
+#include "fuzz.hpp"
+
+#include "testing/scanned_input.hpp"
+
+using namespace zlink;
+using fuzz::require;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) {
+        return 0;
+    }
+    const unsigned choice = data[0];
+    const std::size_t read_bytes_max = 1 + std::size_t{data[1]} * data[1];
+    const auto frames = (choice & 3) == 0   ? pipe::layout::length
+                        : (choice & 3) == 1 ? pipe::layout::masked_websocket
+                                            : pipe::layout::websocket;
+    const std::uint64_t message_bytes_max = (choice & 4) != 0 ? 300 : 0xffff'ffff;
+    const pipe::queue_limits allowed{.messages_max = (choice & 8) != 0 ? 2U : 1000U};
+    std::string sent;
+    for (int count = (choice & 16) != 0 ? 16 : 1; count > 0; --count) {
+        sent.append(reinterpret_cast<const char*>(data) + 2, size - 2);
+    }
+    testing::scanned_input at_once{frames, message_bytes_max, allowed};
+    testing::scanned_input in_pieces{frames, message_bytes_max, allowed};
+    const auto first = at_once.read(sent);
+    const auto second = in_pieces.read(sent, read_bytes_max);
+    require(at_once.arrived() == in_pieces.arrived());
+    require(at_once.pings() == in_pieces.pings());
+    require(static_cast<bool>(first) == static_cast<bool>(second));
+    require(first || first.error() == second.error());
+    for (const std::string& each : at_once.arrived()) {
+        require(each.starts_with("close:") || each.size() <= message_bytes_max + 2);
+    }
+    return 0;
+}

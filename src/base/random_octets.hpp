@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace zlink {
+
+/// Four octets that nobody can foresee, as WebSocket's masks have to be (RFC 6455, 5.3). Asks the
+/// system once for many.
+/// @threads Any.
+std::array<std::byte, 4> random_octets() noexcept;
+
+} // namespace zlink

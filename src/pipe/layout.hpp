@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/copy.hpp"
+#include "base/inline.hpp"
+#include "base/random_octets.hpp"
+#include "wire/length/frame.hpp"
+#include "wire/websocket/frame.hpp"
+#include "wire/zmtp/frame.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace zlink::pipe {
+
+/// How the frames of a pipe's queues lie: as on the wire that it leads to.
+enum class layout : std::uint8_t {
+    zmtp,
+    length,
+    websocket,        ///< What is received was unmasked; what is sent is not masked.
+    masked_websocket, ///< What is sent is masked: we are the client.
+};
+
+/// A flag of frames beside those of ZMTP, whose reserved bits it takes: the payload is text.
+inline constexpr std::uint8_t flag_text = 0x80;
+
+/// What the header of a frame says, in any layout.
+struct frame_head {
+    std::uint64_t body_bytes = 0;
+    std::uint8_t header_bytes = 0;
+    std::uint8_t flags = 0; ///< Of wire::zmtp, and flag_text.
+};
+
+// What a queue needs of a layout: how much a header takes, how a frame is written, and what a
+// header says that is known to be whole and right.
+
+struct zmtp_layout {
+    static constexpr std::size_t header_bytes_max = wire::zmtp::header_bytes_max;
+
+    static constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
+        return wire::zmtp::header_bytes(body_bytes);
+    }
+    ZLINK_HOT static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
+                                              std::uint8_t flags) noexcept {
+        return wire::zmtp::write_header(out, body_bytes, flags);
+    }
+    ZLINK_HOT static void write_body(std::byte* out, const std::byte* body,
+                                     std::size_t body_bytes) noexcept {
+        copy_octets(out, body, body_bytes);
+    }
+    ZLINK_HOT static wire::zmtp::frame_head read(const std::byte* in) noexcept {
+        return wire::zmtp::read_head_trusted(in);
+    }
+};
+
+struct length_layout {
+    static constexpr std::size_t header_bytes_max = wire::length::header_bytes;
+
+    static constexpr std::size_t header_bytes(std::uint64_t) noexcept {
+        return wire::length::header_bytes;
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
+                                    std::uint8_t) noexcept {
+        wire::length::write_header(out, body_bytes);
+        return wire::length::header_bytes;
+    }
+    static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
+        copy_octets(out, body, body_bytes);
+    }
+    static frame_head read(const std::byte* in) noexcept {
+        return {wire::length::read_head_trusted(in).body_bytes, wire::length::header_bytes, 0};
+    }
+};
+
+struct websocket_layout {
+    static constexpr std::size_t header_bytes_max = wire::websocket::header_bytes_max;
+
+    static constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
+        return wire::websocket::header_bytes(body_bytes);
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
+                                    std::uint8_t flags) noexcept {
+        return wire::websocket::write_header(out, kind_of(flags), body_bytes);
+    }
+    static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
+        copy_octets(out, body, body_bytes);
+    }
+    /// Of frames that are masked, too: the key counts as part of the header.
+    static frame_head read(const std::byte* in) noexcept {
+        const wire::websocket::frame_head head = wire::websocket::read_head_trusted(in);
+        const bool is_text = head.kind == wire::websocket::opcode::text;
+        return {head.payload_bytes, head.header_bytes,
+                static_cast<std::uint8_t>(is_text ? flag_text : 0)};
+    }
+
+    static constexpr wire::websocket::opcode kind_of(std::uint8_t flags) noexcept {
+        return (flags & flag_text) != 0 ? wire::websocket::opcode::text
+                                        : wire::websocket::opcode::binary;
+    }
+};
+
+/// Frames that a client sends. Their bodies are masked while they are copied in, so there is none
+/// that is referenced but not copied.
+struct masked_websocket_layout {
+    static constexpr std::size_t header_bytes_max = wire::websocket::header_bytes_max;
+
+    static constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
+        return wire::websocket::masked_header_bytes(body_bytes);
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes, std::uint8_t flags,
+                                    const wire::websocket::mask_key& key) noexcept {
+        return wire::websocket::write_masked_header(out, websocket_layout::kind_of(flags),
+                                                    body_bytes, key);
+    }
+    static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
+                                    std::uint8_t flags) noexcept {
+        return write_header(out, body_bytes, flags, random_octets());
+    }
+    /// @param out  Behind the header, which holds the key.
+    static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
+        wire::websocket::mask_key key;
+        std::memcpy(key.data(), out - key.size(), key.size());
+        wire::websocket::copy_masked(out, {body, body_bytes}, key);
+    }
+    static frame_head read(const std::byte* in) noexcept { return websocket_layout::read(in); }
+};
+
+} // namespace zlink::pipe

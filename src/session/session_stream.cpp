@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What a session does for a STREAM: its peers speak no ZMTP, and each connection has a pipe of its
+// own, which begins with what is known of the peer and ends with why it went.
+#include "session/session.hpp"
+
+#include "base/limits.hpp"
+#include "base/random_octets.hpp"
+#include "transport/address.hpp"
+#include "wire/websocket/close.hpp"
+#include "wire/websocket/frame.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace zlink::session {
+
+using wire::websocket::close_code;
+using wire::websocket::opcode;
+
+namespace {
+
+/// Why a connection ended of which neither side said why.
+close_code code_of(errc reason) noexcept {
+    switch (static_cast<int>(reason)) {
+    case 0:
+        return close_code::normal;
+    case EPROTO:
+        return close_code::protocol_error;
+    case EMSGSIZE:
+        return close_code::too_large;
+    case EILSEQ:
+        return close_code::invalid_payload;
+    case ENOMEM:
+        return close_code::internal_error;
+    default:
+        return close_code::abnormal;
+    }
+}
+
+std::string_view text_of(errc reason) noexcept {
+    switch (static_cast<int>(reason)) {
+    case 0:
+        return "closed by the peer";
+    case EPROTO:
+        return "protocol violation";
+    case EMSGSIZE:
+        return "message too large";
+    case EILSEQ:
+        return "text is no UTF-8";
+    default:
+        break;
+    }
+    const char* const known = ::strerrordesc_np(static_cast<int>(reason));
+    return known != nullptr ? known : "unknown error";
+}
+
+} // namespace
+
+/// How the frames of this session's pipe lie.
+pipe::layout session::frames() const noexcept {
+    if (!is_framed()) {
+        return pipe::layout::zmtp;
+    }
+    if (!is_web(origin_->where.via)) {
+        return pipe::layout::length;
+    }
+    return dialing_ ? pipe::layout::masked_websocket : pipe::layout::websocket;
+}
+
+void session::adopt_stream_peer() {
+    auto peer = std::make_unique<pipe::peer_info>();
+    std::string detail = transport::peer_endpoint_text(stream_->descriptor(), origin_->where);
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (!value.empty()) {
+            peer->properties.add(name, value);
+            detail.append("\n").append(name).append(": ").append(value);
+        }
+    };
+    if (upgrade_) {
+        add("Path", upgrade_->agreed().target);
+        add("Origin", upgrade_->agreed().origin);
+        add("Subprotocol", upgrade_->agreed().subprotocol);
+        upgrade_.reset();
+    }
+    peer->properties.add(pipe::detail_property, detail);
+    announce_peer(std::move(peer));
+}
+
+/// Tells the socket why the connection ended, behind all that was received. Without memory for that
+/// it learns only that it did.
+void session::take_leave_of_stream(errc reason) noexcept {
+    if (phase_ == phase::closing) {
+        return;
+    }
+    inbound_->reset();
+    try {
+        const std::string text = farewell_
+                                     ? std::to_string(farewell_->code) + " " + farewell_->reason
+                                     : std::to_string(static_cast<int>(code_of(reason))) + " " +
+                                           std::string(text_of(reason));
+        auto left = std::make_unique<pipe::peer_info>();
+        left->properties.add(pipe::reason_property, text);
+        end_->push_control(left.release());
+    } catch (const std::bad_alloc&) {
+    }
+    farewell_.reset();
+}
+
+// The end.
+
+/// The application wants no more of this peer, and all that was sent before is written.
+void session::part(const pipe::close_request& asked) {
+    if (phase_ == phase::open) {
+        begin_parting({.code = asked.code, .reason = asked.reason, .is_asked_for = true});
+    }
+}
+
+/// Tells the peer why the connection ends, as far as its transport can. Closed at once, the
+/// connection would be reset by what the peer sends meanwhile, and the peer might not read what we
+/// sent last.
+void session::begin_parting(farewell said) {
+    farewell_ = std::make_unique<farewell>(std::move(said));
+    phase_ = phase::parting;
+    start_timer(timer_, limits::parting_max, &session::on_parting_deadline);
+    if (speaks_websocket()) {
+        send_close(farewell_->code, farewell_->reason);
+    } else {
+        farewell_->is_mutual = true;
+    }
+}
+
+/// The peer broke its protocol, or a limit: it is told, and what else it sends is discarded.
+void session::break_off(errc reason) {
+    if (!is_framed() || !speaks_websocket() || phase_ != phase::open ||
+        state_ != session_state::traffic) {
+        return lost(reason);
+    }
+    begin_parting({.code = static_cast<std::uint16_t>(code_of(reason)),
+                   .reason = std::string(text_of(reason)),
+                   .is_mutual = true});
+    write_some();
+    if (state_ == session_state::traffic && stream_) {
+        read_messages();
+    }
+}
+
+/// Whether nothing more is written: the peer was told that the connection ends. Where it has said
+/// so, too, it also learns that nothing follows.
+bool session::is_done_writing() {
+    if (phase_ != phase::parting || !prefix_.empty()) {
+        return false;
+    }
+    if (farewell_->is_mutual && !std::exchange(farewell_->has_ended_writing, true)) {
+        stream_->end_writing();
+    }
+    return true;
+}
+
+void session::on_parting_deadline() noexcept {
+    if (state_ == session_state::traffic) {
+        lost(static_cast<errc>(ETIMEDOUT));
+    }
+}
+
+/// The socket has let go, and all that it sent is written, or dropped: says so to the peer, once.
+void session::go_away() {
+    if (state_ != session_state::traffic || !speaks_websocket() || farewell_ || !is_writable_) {
+        return;
+    }
+    farewell_ = std::make_unique<farewell>();
+    send_close(static_cast<std::uint16_t>(close_code::going_away), {});
+    write_prefix();
+}
+
+// WebSocket.
+
+void session::start_upgrade() {
+    using role = web_handshake::role;
+    advance(session_state::upgrade);
+    upgrade_ = std::make_unique<web_handshake>(dialing_ ? role::client : role::server,
+                                               origin_->where, options());
+    upgrade_->start(prefix_);
+    stream_->wait_readable(*this);
+    write_some();
+}
+
+void session::continue_upgrade(std::span<const std::byte> octets) {
+    const result<void> taken = upgrade_->on_received(octets, prefix_);
+    if (taken && upgrade_->is_complete()) {
+        return enter_traffic(octets);
+    }
+    write_some(); // After a failure: an answer that says why, as far as the kernel takes it.
+    if (!taken) {
+        stream_->end_writing();
+        return lost(taken.error());
+    }
+    if (state_ == session_state::upgrade) {
+        stream_->wait_readable(*this);
+    }
+}
+
+void session::on_websocket_ping(std::span<const std::byte> payload) {
+    if (phase_ == phase::open && prefix_.size() < limits::unread_answers_bytes_max) {
+        send_control(opcode::pong, payload);
+    }
+}
+
+void session::on_websocket_close(const wire::websocket::close_view& said) {
+    if (phase_ == phase::open) {
+        begin_parting({.code = static_cast<std::uint16_t>(said.code),
+                       .reason = std::string(said.reason),
+                       .is_mutual = true});
+    } else if (farewell_) {
+        farewell_->is_mutual = true;
+        thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    }
+}
+
+/// Sends a close frame: with the code of the peer's, if this is the answer to one.
+void session::send_close(std::uint16_t code, std::string_view reason) {
+    std::array<std::byte, wire::websocket::close_payload_bytes_max> payload;
+    const std::string_view said = farewell_->is_mutual ? std::string_view{} : reason;
+    const auto bytes = wire::websocket::encode_close(payload, static_cast<close_code>(code), said);
+    send_control(opcode::close, std::span{payload}.first(bytes ? *bytes : 0));
+}
+
+/// Sends a control frame before the next message.
+void session::send_control(opcode kind, std::span<const std::byte> payload) {
+    using namespace wire::websocket;
+    std::array<std::byte, header_bytes_max + control_payload_bytes_max> frame;
+    std::size_t bytes = 0;
+    if (dialing_) {
+        const mask_key key = random_octets();
+        bytes = write_masked_header(frame.data(), kind, payload.size(), key);
+        copy_masked(frame.data() + bytes, payload, key);
+    } else {
+        bytes = write_header(frame.data(), kind, payload.size());
+        std::copy(payload.begin(), payload.end(), frame.data() + bytes);
+    }
+    prefix_.insert(prefix_.end(), frame.data(), frame.data() + bytes + payload.size());
+    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+}
+
+} // namespace zlink::session

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/web_handshake.hpp"
+
+#include "base/limits.hpp"
+#include "wire/websocket/field_text.hpp"
+#include "wire/websocket/upgrade.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <cstdint>
+#include <openssl/evp.h>
+#include <sodium.h>
+#include <utility>
+
+namespace zlink::session {
+
+namespace http = boost::beast::http;
+namespace websocket = wire::websocket;
+
+namespace {
+
+constexpr std::string_view header_end = "\r\n\r\n";
+constexpr std::size_t key_octets = 16;
+constexpr std::size_t key_characters = 24;
+
+std::string base64(std::span<const std::uint8_t> octets) {
+    std::string text((octets.size() + 2) / 3 * 4 + 1, '\0');
+    text.resize(
+        static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(text.data()),
+                                                 octets.data(), static_cast<int>(octets.size()))));
+    return text;
+}
+
+/// What a server proves with that it has read `key` (RFC 6455, 4.2.2).
+std::string accept_of(std::string_view key) {
+    const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest;
+    unsigned bytes = 0;
+    EVP_Digest(text.data(), text.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
+    return base64({digest.data(), bytes});
+}
+
+/// Whether it is what 16 octets are in base64.
+bool is_key(std::string_view text) noexcept {
+    return text.size() == key_characters && text.ends_with("==") &&
+           std::all_of(text.begin(), text.end() - 2, [](char each) {
+               return websocket::is_letter_or_digit(each) || each == '+' || each == '/';
+           });
+}
+
+std::string_view view(boost::beast::string_view text) noexcept {
+    return {text.data(), text.size()};
+}
+
+/// The values of all fields of that name, with commas between them.
+template<class Fields>
+std::string values(const Fields& fields, http::field name) {
+    std::string joined;
+    const auto [first, last] = fields.equal_range(name);
+    for (auto each = first; each != last; ++each) {
+        joined += joined.empty() ? "" : ",";
+        joined += view(each->value());
+    }
+    return joined;
+}
+
+bool has_token(std::string_view list, std::string_view token) noexcept {
+    while (!list.empty()) {
+        if (websocket::is_same_text(websocket::take_element(list, ','), token)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+template<class Fields>
+bool is_upgrade(const Fields& fields) {
+    return has_token(values(fields, http::field::upgrade), "websocket") &&
+           has_token(values(fields, http::field::connection), "upgrade");
+}
+
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts;
+    while (!list.empty()) {
+        if (const std::string_view part = websocket::take_element(list, ','); !part.empty()) {
+            parts.emplace_back(part);
+        }
+    }
+    return parts;
+}
+
+void append(std::vector<std::byte>& out, std::string_view text) {
+    const auto octets = std::as_bytes(std::span{text});
+    out.insert(out.end(), octets.begin(), octets.end());
+}
+
+/// Answers with `status` and nothing more.
+errc refuse(std::vector<std::byte>& out, std::string_view status, errc why,
+            std::string_view fields = {}) {
+    append(out, "HTTP/1.1 ");
+    append(out, status);
+    append(out, "\r\nConnection: close\r\nContent-Length: 0\r\n");
+    append(out, fields);
+    append(out, "\r\n");
+    return why;
+}
+
+/// Reads a header that is whole.
+template<class Parser>
+bool parse(Parser& parser, std::string_view header) {
+    boost::beast::error_code failed;
+    parser.header_limit(limits::upgrade_bytes_max);
+    parser.put(boost::asio::buffer(header), failed);
+    return (!failed || failed == http::error::need_more) && parser.is_header_done();
+}
+
+} // namespace
+
+web_handshake::web_handshake(role own, const endpoint& where, const socket_options& options)
+    : role_(own), where_(where), options_(options) {}
+
+void web_handshake::start(std::vector<std::byte>& out) {
+    if (role_ == role::server) {
+        return;
+    }
+    std::array<std::uint8_t, key_octets> octets;
+    randombytes_buf(octets.data(), octets.size());
+    key_ = base64(octets);
+    const host_address& at = where_.address;
+    const bool is_v6 = at.host.find(':') != std::string::npos;
+    append(out, "GET " + where_.path + " HTTP/1.1\r\nHost: " +
+                    (is_v6 ? "[" + at.host + "]" : at.host) + ":" + std::to_string(at.port) +
+                    "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+                    key_ + "\r\n");
+    if (!options_.web_subprotocols.empty()) {
+        append(out, "Sec-WebSocket-Protocol: " + options_.web_subprotocols + "\r\n");
+    }
+    append(out, "\r\n");
+}
+
+result<void> web_handshake::on_received(std::span<const std::byte>& input,
+                                        std::vector<std::byte>& out) {
+    const std::size_t known = received_.size();
+    const std::size_t taken = std::min(input.size(), limits::upgrade_bytes_max - known);
+    received_.append(reinterpret_cast<const char*>(input.data()), taken);
+    const std::size_t search_from = known < header_end.size() ? 0 : known - header_end.size();
+    const std::size_t found = received_.find(header_end, search_from);
+    if (found == std::string::npos) {
+        input = input.subspan(taken);
+        if (received_.size() < limits::upgrade_bytes_max) {
+            return {};
+        }
+        return role_ == role::server
+                   ? refuse(out, "431 Request Header Fields Too Large", errc::message_too_large)
+                   : errc::message_too_large;
+    }
+    const std::size_t header_bytes = found + header_end.size();
+    received_.resize(header_bytes);
+    input = input.subspan(header_bytes - known);
+    return role_ == role::server ? answer(received_, out) : examine(received_);
+}
+
+/// Answers a client's request.
+result<void> web_handshake::answer(std::string_view header, std::vector<std::byte>& out) {
+    http::request_parser<http::empty_body> parser;
+    if (!parse(parser, header)) {
+        return refuse(out, "400 Bad Request", errc::protocol_violation);
+    }
+    const auto& request = parser.get();
+    if (!websocket::is_path(view(request.target()), where_.path)) {
+        return refuse(out, "404 Not Found", errc::protocol_violation);
+    }
+    const std::string version = values(request, http::field::sec_websocket_version);
+    if (!is_upgrade(request) || version != "13") {
+        return refuse(out, "426 Upgrade Required", errc::protocol_violation,
+                      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    }
+    const std::string key = values(request, http::field::sec_websocket_key);
+    const bool has_body = request.find(http::field::transfer_encoding) != request.end() ||
+                          parser.content_length().value_or(0) != 0;
+    if (request.method() != http::verb::get || request.version() < 11 || has_body ||
+        request.count(http::field::host) != 1 || !is_key(key)) {
+        return refuse(out, "400 Bad Request", errc::protocol_violation);
+    }
+    const std::string origin = values(request, http::field::origin);
+    if (!origin.empty() && !options_.web_origins.empty() &&
+        !websocket::is_origin_allowed(origin, split(options_.web_origins))) {
+        return refuse(out, "403 Forbidden", errc::permission_denied);
+    }
+    agreed_.target = view(request.target());
+    agreed_.origin = origin;
+    agreed_.subprotocol = websocket::preferred_subprotocol(
+        values(request, http::field::sec_websocket_protocol), split(options_.web_subprotocols));
+    append(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Accept: " +
+                    accept_of(key) + "\r\n");
+    if (!agreed_.subprotocol.empty()) {
+        append(out, "Sec-WebSocket-Protocol: " + agreed_.subprotocol + "\r\n");
+    }
+    append(out, "\r\n");
+    is_complete_ = true;
+    return {};
+}
+
+/// Looks at a server's answer.
+result<void> web_handshake::examine(std::string_view header) {
+    http::response_parser<http::empty_body> parser;
+    parser.skip(true);
+    if (!parse(parser, header)) {
+        return errc::protocol_violation;
+    }
+    const auto& response = parser.get();
+    if (response.result() != http::status::switching_protocols) {
+        return errc::permission_denied;
+    }
+    const std::string subprotocol = values(response, http::field::sec_websocket_protocol);
+    const std::vector<std::string> ours = split(options_.web_subprotocols);
+    const bool is_offered =
+        subprotocol.empty() || std::ranges::find(ours, subprotocol) != ours.end();
+    if (!is_upgrade(response) || !is_offered ||
+        values(response, http::field::sec_websocket_accept) != accept_of(key_) ||
+        response.find(http::field::sec_websocket_extensions) != response.end()) {
+        return errc::protocol_violation;
+    }
+    agreed_.target = where_.path;
+    agreed_.subprotocol = subprotocol;
+    is_complete_ = true;
+    return {};
+}
+
+} // namespace zlink::session

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/endpoint.hpp"
+#include "base/result.hpp"
+#include "base/socket_options.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zlink::session {
+
+/// The HTTP upgrade with which a connection over ws or wss begins (RFC 6455, 4), on either side.
+/// Does no I/O.
+///
+/// @threads One at a time.
+class web_handshake {
+public:
+    enum class role : bool { client, server };
+
+    /// @param where    The server's endpoint. Outlives this, as `options` do.
+    /// @param options  Which origins may connect, and which subprotocols there are.
+    web_handshake(role own, const endpoint& where, const socket_options& options);
+
+    /// Appends what is to be sent before anything is received: a client's request.
+    void start(std::vector<std::byte>& out);
+
+    /// Takes octets off the front of `input`. What remains after is_complete() are frames.
+    /// @param out  What is to be sent is appended: the answer, also to a request that is refused.
+    /// @error protocol_violation  It is no upgrade, or not one to what is here.
+    /// @error message_too_large   It has more octets than limits::upgrade_bytes_max.
+    /// @error permission_denied   The origin of the page may not connect, or the server refuses us.
+    /// @throws std::bad_alloc
+    result<void> on_received(std::span<const std::byte>& input, std::vector<std::byte>& out);
+
+    bool is_complete() const noexcept { return is_complete_; }
+
+    /// What was asked for and agreed on. After is_complete().
+    struct terms {
+        std::string target;      ///< The path with its query.
+        std::string origin;      ///< Empty: none was named.
+        std::string subprotocol; ///< Empty: none was agreed on.
+    };
+    const terms& agreed() const noexcept { return agreed_; }
+
+private:
+    result<void> answer(std::string_view request, std::vector<std::byte>& out);
+    result<void> examine(std::string_view response);
+
+    role role_;
+    const endpoint& where_;
+    const socket_options& options_;
+    std::string received_; ///< Of the header, which is not complete.
+    std::string key_;      ///< A client's.
+    terms agreed_;
+    bool is_complete_ = false;
+};
+
+} // namespace zlink::session

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/peer_table.hpp"
+
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+using zlink::socket::peer_table;
+
+namespace {
+
+struct someone {};
+
+} // namespace
+
+TEST_SUITE("socket") {
+
+    TEST_CASE("peer table: finds who was inserted, and nobody else") {
+        peer_table<someone> table;
+        CHECK(table.find(1) == nullptr);
+        std::vector<someone> peers(100);
+        for (std::uint32_t id = 1; id <= 100; ++id) {
+            table.insert(id, peers[id - 1]);
+        }
+        for (std::uint32_t id = 1; id <= 100; ++id) {
+            CHECK(table.find(id) == &peers[id - 1]);
+        }
+        CHECK(table.find(0) == nullptr);
+        CHECK(table.find(101) == nullptr);
+        CHECK(table.count() == 100);
+    }
+
+    TEST_CASE("peer table: is the same as a map, whatever comes and goes") {
+        std::minstd_rand random{7};
+        peer_table<someone> table;
+        std::map<std::uint32_t, someone*> model;
+        std::vector<someone> peers(1000);
+        for (int step = 0; step < 20'000; ++step) {
+            // Few numbers, so that they collide in every way; some of them far apart.
+            const std::uint32_t id =
+                static_cast<std::uint32_t>(1 + random() % 300 + (random() % 3) * 0x1000'0000);
+            if (const auto found = model.find(id); found != model.end()) {
+                table.erase(id);
+                model.erase(found);
+            } else {
+                someone& added = peers[random() % peers.size()];
+                table.insert(id, added);
+                model[id] = &added;
+            }
+            if (step % 97 == 0) {
+                for (const auto& [known, who] : model) {
+                    REQUIRE(table.find(known) == who);
+                }
+            }
+            REQUIRE(table.count() == model.size());
+            REQUIRE(table.find(id) == (model.contains(id) ? model[id] : nullptr));
+        }
+    }
+
+    TEST_CASE("peer table: takes little for few, also where one outlasts a great many") {
+        peer_table<someone> table;
+        someone lasting;
+        someone passing;
+        table.insert(1, lasting);
+        for (std::uint32_t id = 2; id < 100'000; ++id) {
+            table.insert(id, passing);
+            if (id > 1000) {
+                table.erase(id - 1000);
+            }
+        }
+        CHECK(table.slot_count() <= 4096);
+        for (std::uint32_t id = 100'000 - 1000; id < 100'000; ++id) {
+            table.erase(id);
+        }
+        CHECK(table.slot_count() == 8);
+        CHECK(table.find(1) == nullptr); // It went when 1001 came.
+    }
+
+} // TEST_SUITE

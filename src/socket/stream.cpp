@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/stream.hpp"
+
+#include "base/byte_order.hpp"
+#include "base/patience.hpp"
+#include "pipe/close_request.hpp"
+
+namespace zlink::socket {
+
+namespace {
+
+using octets_of_id = std::array<std::byte, 4>;
+
+octets_of_id octets_of(std::uint32_t id) noexcept {
+    octets_of_id octets;
+    store_big_endian(octets.data(), id);
+    return octets;
+}
+
+std::uint64_t wire_bytes_max(const peer& to, std::size_t body_bytes) noexcept {
+    return body_bytes + (to.frames() == pipe::layout::length
+                             ? pipe::length_layout::header_bytes_max
+                             : pipe::websocket_layout::header_bytes_max);
+}
+
+/// Sends a payload masked, so that also a large one, which others would be sent by reference, is
+/// copied: into a block of its own.
+void push_masked(peer& to, const outgoing& source) {
+    pipe::message_queue& out = to.end().out;
+    const std::uint8_t flags = source.is_text() ? pipe::flag_text : 0;
+    if (source.bytes() < limits::external_bytes_min) {
+        return out.push_copy<pipe::masked_websocket_layout>(source.data(), source.bytes(), flags);
+    }
+    pipe::block* const masked = pipe::make_block(source.bytes());
+    try {
+        const wire::websocket::mask_key key = random_octets();
+        wire::websocket::copy_masked(masked->data, {source.data(), source.bytes()}, key);
+        out.push_reference<pipe::masked_websocket_layout>(masked, source.bytes(), flags, key);
+    } catch (...) {
+        masked->drop();
+        throw;
+    }
+}
+
+} // namespace
+
+// News.
+
+stream::news_list::~news_list() {
+    while (!waiting_.empty()) {
+        pop();
+    }
+}
+
+/// @throws std::bad_alloc  Nothing changed.
+void stream::news_list::push(std::uint32_t id, bool has_come, const pipe::peer_info* info) {
+    auto* const held = const_cast<pipe::peer_info*>(info);
+    waiting_.push_back({id, has_come, held});
+    if (held != nullptr) {
+        held->add_reference();
+    }
+}
+
+void stream::news_list::pop() noexcept {
+    if (waiting_.front().info != nullptr) {
+        waiting_.front().info->drop();
+    }
+    waiting_.pop_front();
+}
+
+// Peers.
+
+std::uint32_t stream::make_id() noexcept {
+    while (next_id_ == 0 || peers_by_id_.find(next_id_) != nullptr) {
+        ++next_id_;
+    }
+    return next_id_++;
+}
+
+void stream::on_attached(peer& added) {
+    added.stream_id = make_id();
+    const octets_of_id id = octets_of(added.stream_id);
+    added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
+    queue_.attach(added);
+    peers_by_id_.insert(added.stream_id, added);
+    queue_.look_at(added);
+}
+
+void stream::on_detached(peer& removed) {
+    queue_.detach(removed);
+    forget(removed);
+    if (receiving_ == &removed) {
+        receiving_ = nullptr;
+    }
+    const bool has_come = removed.info() != nullptr;
+    if (options_.stream_events && has_come) {
+        patiently([&] { news_.push(removed.stream_id, false, removed.info()); });
+    }
+}
+
+/// Nothing can be sent there any more.
+void stream::forget(peer& gone) noexcept {
+    peers_by_id_.erase(gone.stream_id);
+    if (sending_ == &gone) {
+        sending_ = nullptr;
+        expected_ = expected::rest;
+        ++undeliverable_count_;
+    }
+}
+
+void stream::on_peer_info(peer& about) {
+    const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
+    if (options_.stream_events && !has_gone) {
+        news_.push(about.stream_id, true, about.info());
+    }
+}
+
+void stream::on_closed(peer& gone) {
+    forget(gone);
+}
+
+result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                std::string_view reason) {
+    if (routing_id.size() != id_bytes) {
+        return errc::invalid_argument;
+    }
+    peer* const found = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_id.data()));
+    if (found == nullptr) {
+        return errc::host_unreachable;
+    }
+    found->end().push_control(new pipe::close_request(code, reason));
+    forget(*found);
+    return {};
+}
+
+// Sending.
+
+result<void> stream::send(outgoing& source) {
+    if (expected_ == expected::payload) [[likely]] {
+        return send_payload(source);
+    }
+    if (expected_ == expected::rest && !source.more()) {
+        expected_ = expected::routing_id;
+        return {};
+    }
+    return choose(source);
+}
+
+/// Finds the peer that `routing_id` names.
+result<void> stream::choose(const outgoing& routing_id) {
+    if (!routing_id.more()) {
+        return errc::invalid_argument;
+    }
+    expected_ = expected::rest;
+    if (routing_id.bytes() != id_bytes) {
+        return errc::invalid_argument;
+    }
+    peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_id.data()));
+    if (target == nullptr) {
+        ++undeliverable_count_;
+        return errc::host_unreachable;
+    }
+    if (!target->has_credit()) [[unlikely]] {
+        if (target->mark_writer_asleep()) {
+            asymmetric_fence::heavy();
+        }
+        if (!target->look_again_to_write()) {
+            expected_ = expected::routing_id; // It will be sent again.
+            return errc::again;
+        }
+    }
+    sending_ = target;
+    expected_ = expected::payload;
+    return {};
+}
+
+result<void> stream::send_payload(outgoing& source) {
+    if (source.more()) {
+        return errc::invalid_argument;
+    }
+    peer& target = *sending_;
+    switch (target.frames()) {
+    case pipe::layout::length:
+        if (source.bytes() > wire::length::body_bytes_limit) {
+            return errc::message_too_large;
+        }
+        target.push<pipe::length_layout>(source);
+        break;
+    case pipe::layout::masked_websocket:
+        push_masked(target, source);
+        break;
+    case pipe::layout::zmtp:
+    case pipe::layout::websocket:
+        target.push<pipe::websocket_layout>(source);
+        break;
+    }
+    target.finish_message();
+    sending_ = nullptr;
+    expected_ = expected::routing_id;
+    return {};
+}
+
+bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+    if (expected_ != expected::payload || bytes >= limits::external_bytes_min) [[unlikely]] {
+        return false;
+    }
+    peer& target = *sending_;
+    pipe::message_queue& out = target.end().out;
+    if (!out.has_room(wire_bytes_max(target, bytes))) [[unlikely]] {
+        return false;
+    }
+    switch (target.frames()) {
+    case pipe::layout::length:
+        out.push_copy<pipe::length_layout>(body, bytes, 0);
+        break;
+    case pipe::layout::masked_websocket:
+        out.push_copy<pipe::masked_websocket_layout>(body, bytes, 0);
+        break;
+    case pipe::layout::zmtp:
+    case pipe::layout::websocket:
+        out.push_copy<pipe::websocket_layout>(body, bytes, 0);
+        break;
+    }
+    target.finish_message();
+    sending_ = nullptr;
+    expected_ = expected::routing_id;
+    return true;
+}
+
+// Receiving.
+
+result<void> stream::recv(incoming& target) {
+    switch (awaited_) {
+    case awaited::routing_id:
+        return recv_routing_id(target);
+    case awaited::payload:
+        return recv_payload(target);
+    case awaited::event:
+    case awaited::detail:
+        break;
+    }
+    return recv_news(target);
+}
+
+result<void> stream::recv_routing_id(incoming& target) {
+    pipe::frame front;
+    // A look at a peer may bring news of it, which come first.
+    peer* const from = news_.empty() ? queue_.next(front) : nullptr;
+    if (!news_.empty()) [[unlikely]] {
+        target.take_copy(octets_of(news_.front().id).data(), id_bytes, true);
+        awaited_ = awaited::event;
+        return {};
+    }
+    if (from == nullptr) {
+        return errc::again;
+    }
+    target.take_copy(octets_of(from->stream_id).data(), id_bytes, true);
+    receiving_ = from;
+    awaited_ = awaited::payload;
+    return {};
+}
+
+result<void> stream::recv_payload(incoming& target) {
+    if (receiving_ == nullptr) {
+        target.take_copy(octets_of(0).data(), 0,
+                         false); // What was said to follow is no longer there.
+        awaited_ = awaited::routing_id;
+        return {};
+    }
+    peer& from = *receiving_;
+    pipe::frame front;
+    stream_peek::look(from, front);
+    from.take(front, target);
+    if (target.into != nullptr && (front.flags & pipe::flag_text) != 0) {
+        target.into->mark_text();
+    }
+    queue_.took(from, false);
+    receiving_ = nullptr;
+    awaited_ = awaited::routing_id;
+    return {};
+}
+
+std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
+    if (awaited_ != awaited::payload || receiving_ == nullptr) {
+        return pipe::message_queue::nothing;
+    }
+    peer& from = *receiving_;
+    pipe::frame front;
+    stream_peek::look(from, front); // There is one: nothing is adopted.
+    if (front.reference != nullptr || front.body_bytes > capacity) {
+        return pipe::message_queue::nothing;
+    }
+    copy_octets(to, front.body, front.body_bytes);
+    from.end().pop(front);
+    queue_.took(from, false);
+    receiving_ = nullptr;
+    awaited_ = awaited::routing_id;
+    return front.body_bytes;
+}
+
+result<void> stream::recv_news(incoming& target) {
+    const news& about = news_.front();
+    if (awaited_ == awaited::event) {
+        const std::byte event{about.has_come};
+        target.take_copy(&event, 1, true);
+        awaited_ = awaited::detail;
+        return {};
+    }
+    const auto name = about.has_come ? pipe::detail_property : pipe::reason_property;
+    const std::string_view unknown = about.has_come ? "" : "1001 unbound";
+    const auto text = std::as_bytes(std::span{about.info->properties.find(name).value_or(unknown)});
+    target.take_copy(text.data(), text.size(), false);
+    if (target.into != nullptr) {
+        about.info->add_reference();
+        target.into->attach_peer(about.info);
+    }
+    news_.pop();
+    awaited_ = awaited::routing_id;
+    return {};
+}
+
+bool stream::can_recv() {
+    pipe::frame front;
+    return awaited_ != awaited::routing_id || !news_.empty() || queue_.next(front) != nullptr ||
+           !news_.empty();
+}
+
+} // namespace zlink::socket

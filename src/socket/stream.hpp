@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/fair_queue.hpp"
+#include "socket/pattern.hpp"
+#include "socket/peer_table.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace zlink::socket {
+
+/// How a STREAM looks at the front of a peer: its frames are those of the peer's transport.
+struct stream_peek {
+    ZLINK_HOT static bool look(peer& at, pipe::frame& front) {
+        return at.frames() == pipe::layout::length ? at.peek<pipe::length_layout>(front)
+                                                   : at.peek<pipe::websocket_layout>(front);
+    }
+};
+
+/// Messages from and to peers that speak no ZMTP, over tcp, tls, ws and wss: [routing id][payload],
+/// where the routing id is a number of ours in 4 octets, big-endian. That a peer has come or gone
+/// is received as a message of three frames: [routing id][1 or 0][what is known of it].
+///
+/// The news that a peer has gone comes behind all that it sent, and no routing id is used again
+/// before all others were.
+class stream final : public pattern {
+public:
+    explicit stream(const socket_options& options) noexcept : options_(options) {}
+
+    void on_attached(peer& added) override;
+    void on_detached(peer& removed) override;
+    void on_peer_info(peer& about) override;
+    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_writable(peer&) override {}
+    void on_closed(peer& gone) override;
+    bool reads_after_close(const peer&) const noexcept override { return true; }
+
+    result<void> send(outgoing& source) override;
+    result<void> recv(incoming& target) override;
+    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override;
+    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
+    bool can_send() override { return true; } // As with a ROUTER: it depends on the peer.
+    bool can_recv() override;
+    std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
+
+    result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                            std::string_view reason) override;
+
+private:
+    static constexpr std::size_t id_bytes = 4;
+
+    /// That a peer came or went.
+    struct news {
+        std::uint32_t id;
+        bool has_come;
+        pipe::peer_info* info; ///< One reference; null if nothing is known.
+    };
+
+    /// A reference to `info`, if that is what is to be received next.
+    class news_list {
+    public:
+        news_list() noexcept = default;
+        news_list(const news_list&) = delete;
+        news_list& operator=(const news_list&) = delete;
+        ~news_list();
+
+        bool empty() const noexcept { return waiting_.empty(); }
+        const news& front() const noexcept { return waiting_.front(); }
+        void push(std::uint32_t id, bool has_come, const pipe::peer_info* info);
+        void pop() noexcept;
+
+    private:
+        std::deque<news> waiting_;
+    };
+
+    /// Which frame is received next.
+    enum class awaited : std::uint8_t {
+        routing_id,
+        payload, ///< Of receiving_.
+        event,   ///< Of the news at the front.
+        detail,  ///< Likewise.
+    };
+
+    /// What a frame that is sent next is.
+    enum class expected : std::uint8_t {
+        routing_id,
+        payload, ///< For sending_.
+        rest,    ///< Of a message that was refused, or whose peer has gone: unless a routing id.
+    };
+
+    std::uint32_t make_id() noexcept;
+    void forget(peer& gone) noexcept;
+    result<void> choose(const outgoing& routing_id);
+    result<void> send_payload(outgoing& source);
+    result<void> recv_routing_id(incoming& target);
+    result<void> recv_payload(incoming& target);
+    result<void> recv_news(incoming& target);
+
+    const socket_options& options_;
+    basic_fair_queue<stream_peek> queue_;
+    peer_table<peer> peers_by_id_;
+    news_list news_;
+    std::uint64_t undeliverable_count_ = 0;
+    peer* receiving_ = nullptr; ///< Null if it went before its payload was received.
+    peer* sending_ = nullptr;
+    std::uint32_t next_id_ = 1;
+    awaited awaited_ = awaited::routing_id;
+    expected expected_ = expected::routing_id;
+};
+
+} // namespace zlink::socket

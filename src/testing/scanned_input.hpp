@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+#include "session/inbound.hpp"
+#include "session/length_scanner.hpp"
+#include "session/websocket_scanner.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zlink::testing {
+
+/// What a peer of a STREAM sends, read as a session does, and what becomes of it, in order:
+/// messages behind "b:" (binary) or "t:" (text), pings and their payloads behind "ping:", and
+/// "close:" with code and reason.
+class scanned_input final : session::command_sink, session::websocket_sink {
+public:
+    /// @param frames  length; websocket: of a client; masked_websocket: of a server.
+    scanned_input(pipe::layout frames, std::uint64_t message_bytes_max,
+                  const pipe::queue_limits& allowed)
+        : frames_(frames), queue_(allowed), scanner_(make(message_bytes_max)),
+          in_(queue_, *this, *scanner_), scratch_(limits::scratch_bytes) {}
+
+    /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
+    result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
+        while (!octets.empty()) {
+            iovec parts[2];
+            const std::size_t count = in_.prepare(scratch_, parts);
+            std::size_t bytes = 0;
+            for (std::size_t part = 0; part < count; ++part) {
+                const std::size_t taken =
+                    std::min({parts[part].iov_len, octets.size(), read_bytes_max - bytes});
+                std::memcpy(parts[part].iov_base, octets.data(), taken);
+                octets.remove_prefix(taken);
+                bytes += taken;
+            }
+            result<void> outcome = in_.received(bytes);
+            receive();
+            while (outcome && in_.is_blocked()) {
+                outcome = in_.scan();
+                receive();
+            }
+            if (!outcome) {
+                return outcome;
+            }
+        }
+        return {};
+    }
+
+    /// Everything but pings, whose place among the messages depends on how many come at once.
+    const std::vector<std::string>& arrived() const noexcept { return arrived_; }
+    const std::vector<std::string>& pings() const noexcept { return pings_; }
+    bool is_idle() const noexcept { return in_.is_idle(); }
+
+private:
+    std::unique_ptr<session::scanner> make(std::uint64_t message_bytes_max) {
+        using wire::websocket::sender;
+        if (frames_ == pipe::layout::length) {
+            return std::make_unique<session::length_scanner>(message_bytes_max);
+        }
+        return std::make_unique<session::websocket_scanner>(
+            frames_ == pipe::layout::websocket ? sender::client : sender::server, message_bytes_max,
+            static_cast<session::websocket_sink&>(*this));
+    }
+
+    void receive() {
+        while (queue_.has_frame()) {
+            const pipe::frame front = frames_ == pipe::layout::length
+                                          ? queue_.front<pipe::length_layout>()
+                                          : queue_.front<pipe::websocket_layout>();
+            const bool is_text = (front.flags & pipe::flag_text) != 0;
+            arrived_.emplace_back(is_text ? "t:" : "b:");
+            arrived_.back().append(reinterpret_cast<const char*>(front.body), front.body_bytes);
+            front.drop_reference();
+            static_cast<void>(queue_.pop(front));
+        }
+        if (!close_.empty()) {
+            arrived_.push_back(std::move(close_));
+            close_.clear();
+        }
+    }
+
+    verdict on_command(std::span<const std::byte>) noexcept override { std::abort(); }
+    void on_websocket_ping(std::span<const std::byte> payload) override {
+        pings_.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
+    }
+    void on_websocket_close(const wire::websocket::close_view& said) override {
+        close_ =
+            "close:" + std::to_string(static_cast<int>(said.code)) + " " + std::string(said.reason);
+    }
+
+    pipe::layout frames_;
+    pipe::message_queue queue_;
+    std::unique_ptr<session::scanner> scanner_;
+    session::inbound in_;
+    std::vector<std::byte> scratch_;
+    std::vector<std::string> arrived_;
+    std::vector<std::string> pings_;
+    std::string close_;
+};
+
+} // namespace zlink::testing

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "raw_peer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// What the tests of ZLINK_STREAM share.
+namespace api_test {
+
+/// A message as it lies on tcp.
+inline std::string framed(std::string_view body) {
+    std::string made;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        made += static_cast<char>((body.size() >> shift) & 0xff);
+    }
+    return made.append(body);
+}
+
+/// `bytes` octets that differ from place to place.
+inline std::string long_text(std::size_t bytes) {
+    std::string made(bytes, '\0');
+    for (std::size_t index = 0; index < bytes; ++index) {
+        made[index] = static_cast<char>(index * 7 + index / 251);
+    }
+    return made;
+}
+
+/// A routing id.
+inline std::string id_of(std::uint32_t number) {
+    std::string made;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        made += static_cast<char>((number >> shift) & 0xff);
+    }
+    return made;
+}
+
+/// That a peer has come, or has gone.
+struct news {
+    std::string id;
+    bool has_come;
+    std::string text;
+};
+
+/// The next message, which must be about a peer.
+inline news recv_news(socket& by) {
+    const message told = by.recv();
+    REQUIRE(told.frames.size() == 3);
+    REQUIRE(told.frames[0].size() == 4);
+    REQUIRE((told.frames[1] == std::string(1, '\0') || told.frames[1] == "\1"));
+    return {told.frames[0], told.frames[1] == "\1", told.frames[2]};
+}
+
+/// The routing id of the next peer, which must be what is received next.
+inline std::string recv_arrival(socket& by) {
+    const news told = recv_news(by);
+    REQUIRE(told.has_come);
+    return told.id;
+}
+
+/// Why `id` has gone, which must be what is received next.
+inline std::string recv_departure(socket& by, const std::string& id) {
+    const news told = recv_news(by);
+    REQUIRE(!told.has_come);
+    CHECK(told.id == id);
+    return told.text;
+}
+
+} // namespace api_test

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* Plays the client that a fuzzing server of Autobahn's cases expects: asks how many cases there
+ * are, and in each of them sends back what it receives.
+ *
+ *     websocket_echo_client ENDPOINT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlink.h>
+
+/* Sends messages back until the server closes.
+ * Returns the number that the first one says, or -1. */
+static int run(void* context, const char* endpoint, const char* path) {
+    char address[256];
+    int number = -1;
+    int never = -1;
+    int longest = 60000;
+    void* socket = zlink_socket(context, ZLINK_STREAM);
+    snprintf(address, sizeof address, "%s%s", endpoint, path);
+    zlink_setsockopt(socket, ZLINK_RECONNECT_IVL, &never, sizeof never);
+    zlink_setsockopt(socket, ZLINK_RCVTIMEO, &longest, sizeof longest);
+    if (zlink_connect(socket, address) != 0) {
+        fprintf(stderr, "%s: %s\n", address, zlink_strerror(zlink_errno()));
+        exit(EXIT_FAILURE);
+    }
+    for (;;) {
+        char id[4];
+        zlink_msg_t message;
+        zlink_msg_init(&message);
+        if (zlink_recv(socket, id, sizeof id, 0) < 0) {
+            fprintf(stderr, "%s: %s\n", address, zlink_strerror(zlink_errno()));
+            break;
+        }
+        zlink_msg_recv(&message, socket, 0);
+        if (zlink_msg_more(&message)) {
+            const int has_come = *(const char*)zlink_msg_data(&message);
+            zlink_msg_recv(&message, socket, 0);
+            zlink_msg_close(&message);
+            if (has_come) {
+                continue;
+            }
+            break;
+        }
+        if (number < 0) {
+            char text[16] = "";
+            const size_t bytes = zlink_msg_size(&message);
+            memcpy(text, zlink_msg_data(&message), bytes < sizeof text ? bytes : sizeof text - 1);
+            number = atoi(text);
+        }
+        if (zlink_send(socket, id, sizeof id, ZLINK_SNDMORE) == sizeof id) {
+            zlink_msg_send(&message, socket, 0);
+        }
+        zlink_msg_close(&message);
+    }
+    zlink_close(socket);
+    return number;
+}
+
+int main(int argc, char** argv) {
+    void* context = zlink_ctx_new();
+    int count;
+    int number;
+    if (argc != 2) {
+        return EXIT_FAILURE;
+    }
+    zlink_ctx_set(context, ZLINK_IO_THREADS, 0);
+    count = run(context, argv[1], "/getCaseCount");
+    for (number = 1; number <= count; ++number) {
+        char path[64];
+        snprintf(path, sizeof path, "/runCase?case=%d&agent=zlink", number);
+        run(context, argv[1], path);
+    }
+    run(context, argv[1], "/updateReports?agent=zlink");
+    zlink_ctx_term(context);
+    return count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
