@@ -51,7 +51,7 @@ void* open_server(void* context, const server_settings& settings) {
         set_number(socket, ZLINK_RCVBUF, settings.sockets.recv_buffer_bytes);
     }
     if (settings.is_secure()) {
-        set_text(socket, ZLINK_TLS_CERT, settings.certificate);
+        set_text(socket, ZLINK_TLS_CERTIFICATE, settings.certificate);
         set_text(socket, ZLINK_TLS_KEY, settings.key);
     }
     const std::string endpoint =
