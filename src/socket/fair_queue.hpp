@@ -175,6 +175,16 @@ public:
         pace_.count();
     }
 
+    /// Notes that a whole message was taken of the peer that next() gave, whose turn ends after
+    /// some more of them.
+    ZLINK_HOT void took_in_turn() noexcept {
+        pace_.count();
+        if (++turn_count_ >= limits::turn_messages_max) {
+            turn_count_ = 0;
+            peers_.advance();
+        }
+    }
+
     /// Drops what is known to have come from `about`, to the end of its last message.
     void drop_received(peer& about) {
         if (!peers_.is_active(about)) {
@@ -209,7 +219,8 @@ private:
                 if (Peek::look(candidate, front)) {
                     return &candidate;
                 }
-                if (!peers_.is_only_active() || !pace_.lets_others_run()) {
+                if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
+                    !pace_.lets_others_run()) {
                     put_to_rest(candidate);
                 }
             }
@@ -218,6 +229,7 @@ private:
     }
 
     void put_to_rest(peer& tired) {
+        turn_count_ = 0;
         peers_.deactivate(tired);
         if (tired.is_closed_by_peer()) {
             tired.report_drained();
@@ -248,6 +260,7 @@ private:
     active_peers<&peer::recv_index> peers_;
     std::vector<peer*> unsettled_;
     unsigned unsettled_count_ = 0;
+    unsigned turn_count_ = 0;  ///< Messages that were taken one after the other from one peer.
     bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* receiving_ = nullptr;
     stream_pace pace_{message_steps};

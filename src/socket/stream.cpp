@@ -274,7 +274,7 @@ result<void> stream::recv_payload(incoming& target) {
     if (target.into != nullptr && (front.flags & pipe::flag_text) != 0) {
         target.into->mark_text();
     }
-    queue_.took(from, false);
+    queue_.took_in_turn();
     receiving_ = nullptr;
     awaited_ = awaited::routing_id;
     return {};
@@ -292,7 +292,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     }
     copy_octets(to, front.body, front.body_bytes);
     from.end().pop(front);
-    queue_.took(from, false);
+    queue_.took_in_turn();
     receiving_ = nullptr;
     awaited_ = awaited::routing_id;
     return front.body_bytes;
