@@ -132,11 +132,12 @@ def make_certificates(folder):
     if (folder / "server.crt").exists():
         return
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    openssl("req", "-x509", *key, "-keyout", "authority.key", "-out", "authority.crt", "-subj", "/CN=authority", "-days", "30", folder=folder)
+    own = ["-keyout", "authority.key", "-out", "authority.crt", "-subj", "/CN=authority", "-days", "30"]
+    openssl("req", "-x509", *key, *own, "-addext", "keyUsage=critical,keyCertSign,cRLSign", folder=folder)
     openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost", folder=folder)
     (folder / "extensions").write_text(
         "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=critical,CA:FALSE\n"
-        "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n"
+        "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\nauthorityKeyIdentifier=keyid\n"
     )
     issue = ["x509", "-req", "-in", "server.csr", "-CA", "authority.crt", "-CAkey", "authority.key", "-CAcreateserial"]
     openssl(*issue, "-extfile", "extensions", "-out", "server.crt", "-days", "30", folder=folder)
