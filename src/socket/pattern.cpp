@@ -28,6 +28,10 @@ result<void> pattern::close_peer(std::span<const std::byte>, std::uint16_t, std:
     return errc::not_supported;
 }
 
+result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&) {
+    return errc::not_supported;
+}
+
 std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     switch (options.type) {
     case socket_type::pair:

@@ -276,6 +276,13 @@ result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint
     return pattern_->close_peer(routing_id, code, reason);
 }
 
+result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    return pattern_->send_many(routing_ids, source);
+}
+
 std::uint64_t socket::dropped_count() const noexcept {
     std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count();
     for (const auto& each : peers_) {

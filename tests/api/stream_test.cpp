@@ -331,6 +331,24 @@ TEST_SUITE("stream") {
         CHECK(order == "aaabbb");
     }
 
+    TEST_CASE("stream: each frame says whether another one follows") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        peer.send(framed("hello"));
+        char buffer[8];
+        for (const bool more : {true, true, false, true, false}) {
+            REQUIRE(zlink_recv(stream, buffer, sizeof buffer, 0) > 0);
+            CHECK(stream.more() == more);
+        }
+        peer.send(framed("a long one"));
+        REQUIRE(zlink_recv(stream, buffer, 3, 0) ==
+                4); // As with every socket, the rest is cut off.
+        CHECK(stream.more());
+        REQUIRE(zlink_recv(stream, buffer, 3, 0) == 10);
+        CHECK(!stream.more());
+    }
+
     TEST_CASE("stream: messages know their peer") {
         context owner{0};
         socket stream{owner, ZLINK_STREAM};

@@ -405,6 +405,53 @@ TEST_SUITE("stream over ws") {
         CHECK(recv_departure(server, id) == "1006 Connection timed out");
     }
 
+    TEST_CASE("stream over ws: one payload goes to many peers, whatever they speak") {
+        for (const std::size_t bytes : {0, 10, 1024, 100'000}) {
+            CAPTURE(bytes);
+            context owner{0};
+            upgraded both{owner};
+            raw_peer plain{owner, both.server.bind(transport::tcp)};
+            const std::string plain_id = recv_arrival(both.server);
+            const std::string payload = long_text(bytes);
+            const std::string ids = both.id + id_of(99) + plain_id;
+            frame sent{payload};
+            CHECK(zlink_stream_send_many(both.server, ids.data(), 3, sent.get(), 0) == 2);
+            CHECK(sent.text().empty());
+            frame text{payload};
+            CHECK(zlink_stream_send_many(both.server, ids.data(), 1, text.get(), ZLINK_SNDTEXT) ==
+                  1);
+            const std::string wire =
+                from_server(fin | binary, payload) + from_server(fin | 1, payload);
+            CHECK(both.client->recv(wire.size()) == wire);
+            CHECK(plain.recv(4 + bytes) == framed(payload));
+            frame to_nobody{payload};
+            CHECK(zlink_stream_send_many(both.server, nullptr, 0, to_nobody.get(), 0) == 0);
+        }
+    }
+
+    TEST_CASE("stream over ws: who has no room is left out when many are sent to") {
+        context owner{0};
+        upgraded both{owner};
+        both.server.set(ZLINK_SNDHWM, 3);
+        raw_peer lazy{owner, both.server.bind(transport::tcp)};
+        const std::string lazy_id = recv_arrival(both.server);
+        const std::string ids = lazy_id + both.id;
+        for (int count = 0; count < 5; ++count) {
+            frame sent{std::string_view{"x"}};
+            CHECK(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(), 0) ==
+                  (count < 3 ? 2 : 1));
+        }
+        frame sent{std::string_view{"x"}};
+        CHECK(error_of(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(),
+                                              ZLINK_SNDMORE)) == EINVAL);
+        CHECK(error_of(zlink_stream_send_many(both.server, nullptr, 2, sent.get(), 0)) == EINVAL);
+        CHECK(both.server.send(both.id, ZLINK_SNDMORE) == ok);
+        CHECK(error_of(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(), 0)) == EFSM);
+        CHECK(both.server.send("y") == ok);
+        socket other{owner, ZLINK_ROUTER};
+        CHECK(error_of(zlink_stream_send_many(other, ids.data(), 2, sent.get(), 0)) == ENOTSUP);
+    }
+
     TEST_CASE("stream over ws: only a STREAM goes there") {
         context owner{0};
         for (const int type : {ZLINK_PAIR, ZLINK_ROUTER, ZLINK_RAW_STREAM}) {
