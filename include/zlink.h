@@ -528,10 +528,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// Flags of sending and receiving.
 #define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
 #define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
-
-/// A flag of zlink_send, for ZLINK_STREAM: over ws and wss the payload goes out as text, so it must
-/// be UTF-8. (For a zlink_msg_t there is the property ZLINK_TEXT.)
-#define ZLINK_SNDTEXT 256
+#define ZLINK_SNDTEXT                                                                              \
+    256 ///< With zlink_send, STREAM: over ws and wss the payload goes out as text, so it must be
+        ///< UTF-8. (A zlink_msg_t has the property ZLINK_TEXT.)
 
 /// Security mechanisms, as ZLINK_MECHANISM reports them.
 #define ZLINK_NULL 0
