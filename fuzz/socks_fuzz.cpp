@@ -15,10 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     auto rest = std::as_bytes(std::span{data + 1, size - 1});
     const bool has_credentials = (data[0] & 1) != 0;
-    auto exchange = socks_exchange::make({.host = "host.example",
-                                          .port = 5555,
-                                          .username = has_credentials ? "joe" : "",
-                                          .password = has_credentials ? "secret" : ""});
+    auto exchange =
+        socks_exchange::make({.host = "host.example",
+                              .port = 5555,
+                              .username = has_credentials ? "joe" : "",
+                              .password = zlink::secret_text{has_credentials ? "secret" : ""}});
     require(static_cast<bool>(exchange));
     // Method, credentials, reply, address, and the length of a name before it.
     constexpr int answers_max = 5;

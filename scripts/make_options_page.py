@@ -153,7 +153,7 @@ def read_table():
 def read_defaults():
     """Types and initial values of the fields of socket_options."""
     found = {}
-    pattern = r"^    (int|bool|std::\w+) (\w+)(?: = ([^;]+))?;"
+    pattern = r"^    (int|bool|secret_text|std::\w+) (\w+)(?: = ([^;]+))?;"
     for kind, field, value in re.findall(pattern, FIELDS.read_text(), re.M):
         found[field] = (kind, {"true": "1", "false": "0"}.get(value, value))
     return found
@@ -223,10 +223,11 @@ def row_of(option, entry, defaults):
             raise Disagreement(f"{option.name}: {entry.sockets} in the table, {option.sockets} in the header")
         sockets = entry.sockets if entry.sockets != "any" else option.sockets
         kind, default = defaults[entry.field]
+        is_octets = kind in ("std::string", "secret_text")
         kinds = {"int": "int", "bool": "flag", "std::int64_t": "int64_t", "std::uint64_t": "uint64_t"}
-        if kind != "std::string" and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
+        if not is_octets and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
             raise Disagreement(f"{option.name}: {kind} in the code, {option.type} in the header")
-        if kind == "std::string" and entry.is_text != (option.type == "text"):
+        if is_octets and entry.is_text != (option.type == "text"):
             raise Disagreement(f"{option.name}: text and octets are mixed up")
         if default != option.default:
             raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
@@ -257,7 +258,7 @@ def make_page():
     groups = {each.name: each for each in api_header.read()[1]}
     table, elsewhere, defaults = read_table(), served_elsewhere(), read_defaults()
     macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
-    values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
+    values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
     # Options that only libzmq's draft API has a name for are named by constants of the table's own.
     missing = {name for name in table if name.isupper()} | elsewhere

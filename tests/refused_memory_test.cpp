@@ -112,7 +112,7 @@ void fail_each_allocation(int io_threads, const char* endpoint, int near_type, i
     constexpr long allocation_count_max = 3000;
     for (long count = 1; count < allocation_count_max; ++count) {
         CAPTURE(count);
-        ::alarm(20);
+        ::alarm(120);
         allocations_left = count;
         const int error = converse(io_threads, endpoint, near_type, far_type);
         const bool has_failed = allocations_left.exchange(0) <= 0;

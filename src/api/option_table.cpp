@@ -39,9 +39,9 @@ constexpr unsigned probers =
 
 enum class access : std::uint8_t { read_write, write_only };
 
-using field =
-    std::variant<int socket_options::*, bool socket_options::*, std::uint64_t socket_options::*,
-                 std::int64_t socket_options::*, std::string socket_options::*>;
+using field = std::variant<int socket_options::*, bool socket_options::*,
+                           std::uint64_t socket_options::*, std::int64_t socket_options::*,
+                           std::string socket_options::*, secret_text socket_options::*>;
 
 /// One option that is a field of socket_options.
 struct entry {
@@ -211,12 +211,14 @@ result<void> assign(const entry& at, std::int64_t& target, const void* value, st
     return {};
 }
 
-result<void> assign(const entry& at, std::string& target, const void* value, std::size_t size) {
+/// @param target  A std::string or secret_text.
+template<class Text>
+result<void> assign(const entry& at, Text& target, const void* value, std::size_t size) {
     if (static_cast<std::int64_t>(size) < at.least || static_cast<std::int64_t>(size) > at.most ||
         (value == nullptr && size != 0)) {
         return errc::invalid_argument;
     }
-    target.assign(static_cast<const char*>(value), size);
+    target.assign(std::string_view{static_cast<const char*>(value), size});
     return {};
 }
 
@@ -237,10 +239,18 @@ result<void> give_number(T number, void* value, std::size_t* size) noexcept {
     return give(std::as_bytes(std::span{&number, 1}), value, size);
 }
 
-result<void> give_text(const std::string& text, bool with_zero, void* value,
+result<void> give_text(std::string_view text, bool with_zero, void* value,
                        std::size_t* size) noexcept {
     const std::size_t bytes = text.size() + (with_zero ? 1 : 0);
-    return give(std::as_bytes(std::span{text.c_str(), bytes}), value, size);
+    if (*size < bytes) {
+        return errc::invalid_argument;
+    }
+    auto* const end = std::copy(text.begin(), text.end(), static_cast<char*>(value));
+    if (with_zero) {
+        *end = '\0';
+    }
+    *size = bytes;
+    return {};
 }
 
 result<int> events(socket::socket& asked) {
@@ -403,6 +413,8 @@ result<void> read_option(socket::socket& source, int option, void* value, std::s
             const auto& current = source.options().*member;
             if constexpr (std::is_same_v<decltype(current), const std::string&>) {
                 return give_text(current, at->is_text, value, size);
+            } else if constexpr (std::is_same_v<decltype(current), const secret_text&>) {
+                return give_text(current.text(), at->is_text, value, size);
             } else if constexpr (std::is_same_v<decltype(current), const bool&>) {
                 return give_number(int{current}, value, size);
             } else {

@@ -61,15 +61,18 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
 ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const std::size_t bytes = source.bytes();
+    outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (target == nullptr) [[unlikely]] {
             return zlink::api::fault_of_socket(socket);
         }
-        outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
         return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
     });
     if (failed != 0) {
         return -1;
+    }
+    if (frame.is_given()) {
+        source.release_payload();
     }
     source.close();
     source.init_empty();

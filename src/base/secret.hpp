@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,33 +36,44 @@ private:
     std::array<std::byte, Bytes> octets_{};
 };
 
+/// Wipes what it frees: for containers, which leave copies behind where they grow.
+template<class T>
+class wiping_allocator {
+public:
+    using value_type = T;
+
+    wiping_allocator() noexcept = default;
+    template<class Other>
+    wiping_allocator(const wiping_allocator<Other>&) noexcept {}
+
+    T* allocate(std::size_t count) { return std::allocator<T>{}.allocate(count); }
+    void deallocate(T* memory, std::size_t count) noexcept {
+        wipe(std::as_writable_bytes(std::span{memory, count}));
+        std::allocator<T>{}.deallocate(memory, count);
+    }
+
+    friend bool operator==(wiping_allocator, wiping_allocator) noexcept { return true; }
+};
+
+/// Octets that are wiped before their memory goes back.
+using secret_octets = std::vector<std::byte, wiping_allocator<std::byte>>;
+
 /// Text that is wiped before its memory goes back.
 class secret_text {
 public:
     secret_text() noexcept = default;
     /// @throws std::bad_alloc
-    secret_text(const secret_text&) = default;
-    secret_text& operator=(const secret_text& from) {
-        assign(from.text());
-        return *this;
-    }
-    ~secret_text() { clear(); }
+    explicit secret_text(std::string_view text) : characters_(text.begin(), text.end()) {}
 
     /// @throws std::bad_alloc  Nothing changed.
-    void assign(std::string_view text) {
-        std::vector<char> fresh(text.begin(), text.end());
-        characters_.swap(fresh);
-        wipe(std::as_writable_bytes(std::span{fresh}));
-    }
-    void clear() noexcept {
-        wipe(std::as_writable_bytes(std::span{characters_}));
-        characters_.clear();
-    }
+    void assign(std::string_view text) { secret_text{text}.characters_.swap(characters_); }
+    void clear() noexcept { secret_text{}.characters_.swap(characters_); }
 
     std::string_view text() const noexcept { return {characters_.data(), characters_.size()}; }
 
 private:
-    std::vector<char> characters_; ///< Never inside this object, as short strings are.
+    /// Not a string, which keeps short texts inside this object.
+    std::vector<char, wiping_allocator<char>> characters_;
 };
 
 } // namespace zlink

@@ -86,7 +86,7 @@ struct socket_options {
     // The way out.
     std::string socks_proxy;    ///< "host:port" of a SOCKS5 proxy; empty: none.
     std::string socks_username; ///< Empty: the proxy asks for none.
-    std::string socks_password;
+    secret_text socks_password;
 
     // Patterns.
     bool conflate = false;

@@ -72,6 +72,12 @@ public:
         shared_.bytes = bytes;
     }
 
+    /// Forgets the shared payload, whose reference somebody else has now.
+    void release_payload() noexcept {
+        kind_ = kind::inlined;
+        inline_bytes_ = 0;
+    }
+
     /// Lets go of the payload; the object holds nothing any more.
     void close() noexcept {
         if (kind_ == kind::shared) {

@@ -31,20 +31,6 @@ long_nonce make_long_nonce() noexcept {
     return made;
 }
 
-/// Octets one behind the other, wiped in the end.
-class secret_octets {
-public:
-    explicit secret_octets(std::size_t bytes) : octets_(bytes) {}
-    secret_octets(const secret_octets&) = delete;
-    secret_octets& operator=(const secret_octets&) = delete;
-    ~secret_octets() { wipe(octets_); }
-
-    std::span<std::byte> view() noexcept { return octets_; }
-
-private:
-    std::vector<std::byte> octets_;
-};
-
 std::vector<std::byte> joined(std::initializer_list<octet_view> parts) {
     std::vector<std::byte> whole;
     for (const octet_view& part : parts) {
@@ -199,19 +185,19 @@ result<void> curve_server_mechanism::on_initiate(octet_view data) {
         return about_.blame(protocol_fault::key_exchange);
     }
     key_ = *common;
-    secret_octets content{initiate->box.size() - curve_box_overhead_bytes};
+    secret_octets content(initiate->box.size() - curve_box_overhead_bytes);
     if (initiate->nonce <= received_nonce_ ||
-        !open(initiate->box, {initiate_purpose, initiate->nonce}, key_, content.view())) {
+        !open(initiate->box, {initiate_purpose, initiate->nonce}, key_, content)) {
         return about_.blame(protocol_fault::cryptographic);
     }
     received_nonce_ = initiate->nonce;
 
-    const octet_view client_key = content.view().first(curve_key_bytes);
-    const octet_view vouch = content.view().subspan(curve_key_bytes, curve_vouch_bytes);
+    const octet_view client_key = octet_view{content}.first(curve_key_bytes);
+    const octet_view vouch = octet_view{content}.subspan(curve_key_bytes, curve_vouch_bytes);
     if (!is_vouched_for(vouch, client_key, client_transient, own_transient)) {
         return about_.blame(protocol_fault::cryptographic);
     }
-    const octet_view metadata = content.view().subspan(curve_initiate_content_bytes_min);
+    const octet_view metadata = octet_view{content}.subspan(curve_initiate_content_bytes_min);
     if (const result<void> taken = about_.take_metadata(metadata); !taken) {
         return taken.error();
     }

@@ -2,6 +2,7 @@
 #include "session/curve_box.hpp"
 #include "testing/joined_sessions.hpp"
 #include "testing/queue_contents.hpp"
+#include "testing/tls_sides.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +34,15 @@ using messages = std::vector<message>;
 struct sides {
     socket_options dialing = testing::session_options(socket_type::pair);
     socket_options accepting = testing::session_options(socket_type::pair);
+    testing::tls_sides tls{}; ///< Null: nothing is encrypted.
 };
+
+sides of_tls() {
+    static const testing::tls_sides tls = testing::make_tls_sides();
+    sides made;
+    made.tls = tls;
+    return made;
+}
 
 sides of_plain(bool dialing_serves) {
     sides made;
@@ -61,7 +70,7 @@ sides of_curve(bool dialing_serves) {
 }
 
 std::vector<sides> every_mechanism() {
-    return {{}, of_plain(false), of_plain(true), of_curve(false), of_curve(true)};
+    return {{}, of_plain(false), of_plain(true), of_curve(false), of_curve(true), of_tls()};
 }
 
 /// What the dialling side says, and the other. All differ; the last travels by reference.
@@ -132,7 +141,8 @@ bool converse(const sides& options, const fault& wrong) {
     int blocks_alive = 0;
     bool has_erred = false;
     {
-        joined_sessions both{options.dialing, options.accepting};
+        joined_sessions both{options.dialing, options.accepting, options.tls.dialing,
+                             options.tls.accepting};
         stream_script scripts[2]{{.read_bytes_max = 2000, .write_bytes_max = 1500},
                                  {.read_bytes_max = 2000, .write_bytes_max = 1500}};
         scripts[wrong.on_accepting_side] = wrong.script;
@@ -221,6 +231,7 @@ TEST_SUITE("session") {
                 CAPTURE(static_cast<int>(options.dialing.mechanism));
                 CAPTURE(options.dialing.as_server);
                 CAPTURE(on_accepting_side);
+                CAPTURE(options.tls.dialing == nullptr);
                 for (const auto at : {&stream_script::blocks_at, &stream_script::trickles_at}) {
                     CHECK(for_each_operation(options, on_accepting_side, false, {}, at) > 20);
                 }
@@ -235,6 +246,7 @@ TEST_SUITE("session") {
                     CAPTURE(static_cast<int>(options.dialing.mechanism));
                     CAPTURE(options.dialing.as_server);
                     CAPTURE(on_accepting_side);
+                    CAPTURE(options.tls.dialing == nullptr);
                     CAPTURE(error);
                     CHECK(for_each_operation(options, on_accepting_side, true, {.failure = error},
                                              &stream_script::fails_at) > 20);

@@ -18,10 +18,6 @@ handshake::handshake(const socket_options& options)
     : about_(options),
       greeting_(mechanism_name(options.mechanism), options.routing_id.size(), options.type) {}
 
-handshake::~handshake() {
-    wipe(partial_); // There may be a password in it.
-}
-
 void handshake::start(std::vector<std::byte>& out) {
     flush_greeting(out);
 }
@@ -113,7 +109,7 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
         if (const result<void> done = on_command(body); !done) {
             return done.error();
         }
-        partial_.clear();
+        secret_octets{}.swap(partial_);
     }
     return {};
 }

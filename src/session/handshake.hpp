@@ -34,7 +34,6 @@ public:
     explicit handshake(const socket_options& options);
     handshake(const handshake&) = delete;
     handshake& operator=(const handshake&) = delete;
-    ~handshake();
 
     /// Takes octets off the front of `input`. What remains after is_complete() are messages.
     /// @error protocol_violation  The peer speaks no ZMTP, or breaks it.
@@ -107,9 +106,9 @@ private:
     wire::zmtp::greeting_exchange greeting_;
     std::unique_ptr<mechanism> mechanism_;                  ///< From the end of the greetings on.
     std::optional<wire::zmtp::identity_exchange> identity_; ///< With an older peer, likewise.
-    std::vector<std::byte> partial_; ///< Octets of a frame that is not complete.
-    bool needs_handler_ = false;     ///< For the question that was taken.
-    bool has_failed_ = false;        ///< One of the calls has.
+    secret_octets partial_;      ///< Octets of a frame that is not complete, perhaps a password.
+    bool needs_handler_ = false; ///< For the question that was taken.
+    bool has_failed_ = false;    ///< One of the calls has.
 };
 
 } // namespace zlink::session

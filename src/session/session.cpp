@@ -267,7 +267,11 @@ void session::read_handshake() {
     const io_outcome outcome = stream_->try_read({&room, 1});
     switch (outcome.what) {
     case io_outcome::status::moved:
-        return continue_handshake(scratch.first(outcome.bytes));
+        continue_handshake(scratch.first(outcome.bytes));
+        if (options().is_server_of(security_mechanism::plain)) {
+            wipe(scratch.first(outcome.bytes)); // There may be a password in it.
+        }
+        return;
     case io_outcome::status::would_block:
         return stream_->wait_readable(*this);
     case io_outcome::status::ended:

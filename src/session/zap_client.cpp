@@ -4,12 +4,33 @@
 #include "base/fence.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 namespace zlink::session {
+
+namespace {
+
+/// Appends a frame whose octets are wiped once the handler has let go of them.
+void push_secret(pipe::message_queue& out, std::string_view body, std::uint8_t flags) {
+    auto kept = std::make_unique<secret_text>(body);
+    pipe::block* const shared = pipe::wrap_block(
+        const_cast<char*>(kept->text().data()), body.size(),
+        [](void*, void* held) { delete static_cast<secret_text*>(held); }, kept.get());
+    kept.release();
+    try {
+        out.push_reference(shared, body.size(), flags);
+    } catch (...) {
+        shared->drop();
+        throw;
+    }
+}
+
+} // namespace
 
 zap_client::zap_client(pipe::end_ptr to_handler, zap_asker& asker) noexcept
     : end_(std::move(to_handler)), asker_(asker) {
@@ -18,11 +39,16 @@ zap_client::zap_client(pipe::end_ptr to_handler, zap_asker& asker) noexcept
 
 void zap_client::ask(const wire::zap_request& request) {
     const std::vector<std::string_view> frames = wire::encode_zap_request(request);
+    const std::size_t open_count = frames.size() - request.credentials.size();
     try {
         for (std::size_t index = 0; index < frames.size(); ++index) {
-            const bool is_last = index + 1 == frames.size();
-            end_->out.push_copy(reinterpret_cast<const std::byte*>(frames[index].data()),
-                                frames[index].size(), is_last ? 0 : wire::zmtp::flag_more);
+            const std::uint8_t flags = index + 1 == frames.size() ? 0 : wire::zmtp::flag_more;
+            if (index < open_count || frames[index].empty()) {
+                end_->out.push_copy(reinterpret_cast<const std::byte*>(frames[index].data()),
+                                    frames[index].size(), flags);
+            } else {
+                push_secret(end_->out, frames[index], flags);
+            }
         }
     } catch (const std::bad_alloc&) {
         end_->out.rollback();

@@ -39,6 +39,11 @@ public:
         }
     }
 
+    /// More than one pipe gets it. If that is not said, the first one may take what `source` holds.
+    void keep() noexcept { is_kept_ = true; }
+    /// Whether one has: `source` must let go of its block without dropping it.
+    bool is_given() const noexcept { return is_given_; }
+
     const std::byte* data() const noexcept { return data_; }
     std::size_t bytes() const noexcept { return bytes_; }
     bool more() const noexcept { return more_; }
@@ -51,7 +56,7 @@ public:
     /// Makes it the last frame of its message.
     void end_message() noexcept { more_ = false; }
 
-    /// The payload as a block, with one reference more.
+    /// The payload as a block, with a reference for the caller.
     /// @throws std::bad_alloc
     pipe::block* share() {
         if (block_ == nullptr && source_ != nullptr) {
@@ -62,8 +67,19 @@ public:
             owns_block_ = true;
             copy_octets(block_->data, data_, bytes_);
         }
-        block_->add_reference();
+        if (is_kept_ || owns_block_) {
+            block_->add_reference();
+        } else {
+            is_given_ = true;
+        }
         return block_;
+    }
+
+    /// Undoes share().
+    void take_back(pipe::block* shared) noexcept {
+        if (!std::exchange(is_given_, false)) {
+            shared->drop();
+        }
     }
 
 private:
@@ -71,6 +87,8 @@ private:
     std::size_t bytes_;
     bool more_;
     bool owns_block_ = false;
+    bool is_kept_ = false;
+    bool is_given_ = false;
     bool is_text_ = false;
     pipe::block* block_ = nullptr;
     const pipe::message* source_ = nullptr; ///< Of which this is a view, if of a message.
@@ -364,7 +382,7 @@ private:
                 end_->out.push_reference(shared, source.bytes(), source.flags());
             }
         } catch (...) {
-            shared->drop();
+            source.take_back(shared);
             throw;
         }
     }

@@ -41,6 +41,9 @@ void router::on_detached(peer& removed) {
         sending_ = nullptr;
         ++undeliverable_count_;
     }
+    if (last_chosen_ == &removed) {
+        last_chosen_ = nullptr;
+    }
     const auto found = peers_by_id_.find(std::string_view{removed.routing_id});
     if (found != peers_by_id_.end() && *found == &removed) {
         peers_by_id_.erase(found);
@@ -81,6 +84,7 @@ void router::identify(peer& added) {
             }
         }
         peers_by_id_.erase(found);
+        last_chosen_ = nullptr;
         if (!before.is_closed_by_peer()) {
             silence(before);
         }
@@ -93,6 +97,9 @@ void router::identify(peer& added) {
 /// in either direction is finished or dropped.
 void router::silence(peer& before) {
     before.routing_id.clear();
+    if (last_chosen_ == &before) {
+        last_chosen_ = nullptr;
+    }
     if (receiving_ != &before) {
         queue_.detach(before);
     }
@@ -134,6 +141,15 @@ result<void> router::send(outgoing& source) {
     return {};
 }
 
+bool router::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+    if (sending_ == nullptr || options_.raw || !sending_->push_at_once(body, bytes)) {
+        return false;
+    }
+    is_sending_ = false;
+    sending_ = nullptr;
+    return true;
+}
+
 void router::send_raw(outgoing& source) {
     source.end_message();
     if (sending_ == nullptr) {
@@ -160,15 +176,18 @@ result<void> router::choose(const outgoing& routing_id) {
         ++undeliverable_count_;
         return {}; // A message without content goes nowhere.
     }
-    const auto found = peers_by_id_.find(text_of(routing_id));
-    if (found == peers_by_id_.end() || (*found)->is_closed_by_peer()) {
+    if (last_chosen_ == nullptr || last_chosen_->routing_id != text_of(routing_id)) {
+        const auto found = peers_by_id_.find(text_of(routing_id));
+        last_chosen_ = found == peers_by_id_.end() ? nullptr : *found;
+    }
+    if (last_chosen_ == nullptr || last_chosen_->is_closed_by_peer()) {
         if (options_.router_mandatory) {
             return errc::host_unreachable;
         }
         ++undeliverable_count_;
         return {};
     }
-    peer& target = **found;
+    peer& target = *last_chosen_;
     if (!target.has_credit()) {
         if (options_.router_mandatory) {
             if (target.mark_writer_asleep()) {
@@ -209,6 +228,18 @@ result<void> router::recv(incoming& target) {
     queue_.took(*from, true);
     receiving_ = from;
     return {};
+}
+
+std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
+    if (receiving_ == nullptr || receiving_->routing_id.empty()) {
+        return pipe::message_queue::nothing;
+    }
+    const std::size_t bytes = receiving_->take_at_once(to, capacity);
+    if (bytes != pipe::message_queue::nothing) {
+        queue_.took(*receiving_, false);
+        receiving_ = nullptr;
+    }
+    return bytes;
 }
 
 bool router::can_send() {

@@ -30,6 +30,8 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
+    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override;
+    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     bool can_send() override;
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
@@ -72,9 +74,10 @@ private:
     std::unordered_set<peer*, id_hash, same_id> peers_by_id_;
     std::uint32_t next_id_;
     std::uint64_t undeliverable_count_ = 0;
-    peer* receiving_ = nullptr; ///< Its routing id was received, its message was not.
-    peer* sending_ = nullptr;   ///< Null inside a message: it is dropped.
-    bool is_sending_ = false;   ///< A routing id was sent, the end of the message was not.
+    peer* receiving_ = nullptr;   ///< Its routing id was received, its message was not.
+    peer* last_chosen_ = nullptr; ///< Whose routing id was sent last; null if it is not here.
+    peer* sending_ = nullptr;     ///< Null inside a message: it is dropped.
+    bool is_sending_ = false;     ///< A routing id was sent, the end of the message was not.
 };
 
 } // namespace zlink::socket

@@ -42,7 +42,7 @@ void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenc
     try {
         out.push_reference<Layout>(shared, source.bytes(), flags_of(source));
     } catch (...) {
-        shared->drop();
+        source.take_back(shared);
         throw;
     }
 }
@@ -236,6 +236,7 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
         return errc::message_too_large;
     }
     expected_ = expected::routing_id;
+    source.keep();
     std::size_t sent_count = 0;
     for (; routing_ids.size() >= id_bytes; routing_ids = routing_ids.subspan(id_bytes)) {
         peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_ids.data()));

@@ -214,6 +214,7 @@ result<void> xpub::send(outgoing& source) {
         }
     }
     is_sending_ = source.more();
+    source.keep();
     for (peer* const each : matched_) {
         each->push(source);
     }

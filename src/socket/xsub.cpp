@@ -101,6 +101,7 @@ result<void> xsub::send(outgoing& source) {
                      });
     }
     is_sending_ = source.more();
+    source.keep();
     for (peer* const each : upstream_) {
         each->push(source);
         if (!source.more()) {

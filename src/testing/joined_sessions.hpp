@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <string_view>
+#include <utility>
 
 namespace zlink::testing {
 
@@ -16,8 +17,11 @@ public:
     session_harness dialing;
     session_harness accepting;
 
-    joined_sessions(const socket_options& of_dialing, const socket_options& of_accepting)
-        : dialing(of_dialing), accepting(of_accepting) {
+    joined_sessions(const socket_options& of_dialing, const socket_options& of_accepting,
+                    transport::tls_context_ptr tls_of_dialing = {},
+                    transport::tls_context_ptr tls_of_accepting = {})
+        : dialing(of_dialing, std::move(tls_of_dialing)),
+          accepting(of_accepting, std::move(tls_of_accepting)) {
         dialing.ask_of(dialing_zap_);
         accepting.ask_of(accepting_zap_);
         dialing.dial();

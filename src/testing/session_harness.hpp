@@ -48,12 +48,15 @@ public:
 /// scripted_stream, and so is the time.
 class session_harness final : session::session_host {
 public:
-    explicit session_harness(const socket_options& options = session_options(socket_type::pair)) {
+    /// @param tls  Null: nothing is encrypted.
+    explicit session_harness(const socket_options& options = session_options(socket_type::pair),
+                             transport::tls_context_ptr tls = {}) {
         auto made = std::make_shared<session::session_origin>();
         made->host = this;
         made->socket = box_;
         made->options = std::make_shared<const socket_options>(options);
         made->observer = recorder_;
+        made->tls = std::move(tls);
         origin_ = std::move(made);
     }
 
@@ -188,7 +191,7 @@ public:
     const std::vector<std::string>& arrived() {
         while (end_->in.has_frame()) {
             if (end_->in.front().control) {
-                announced();
+                take_news();
             } else {
                 take_next();
             }
@@ -199,12 +202,8 @@ public:
     /// Whom the news tells of that the socket takes next.
     pipe::peer_info_ptr announced() {
         REQUIRE(end_->in.has_frame());
-        const pipe::frame front = end_->in.front();
-        REQUIRE(front.control);
-        auto* const told = static_cast<pipe::peer_info*>(front.take_reference());
-        const pipe::peer_info_ptr newest{told->take_newest(), false};
-        take_next();
-        return newest;
+        REQUIRE(end_->in.front().control);
+        return take_news();
     }
 
     /// The whole socket goes, and nobody looks into its mailbox any more.
@@ -243,6 +242,13 @@ private:
             }
             told_ |= happened;
         });
+    }
+
+    pipe::peer_info_ptr take_news() {
+        auto* const told = static_cast<pipe::peer_info*>(end_->in.front().take_reference());
+        const pipe::peer_info_ptr newest{told->take_newest(), false};
+        take_next();
+        return newest;
     }
 
     void take_next() {

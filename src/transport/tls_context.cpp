@@ -141,8 +141,11 @@ result<void> set_algorithms(SSL_CTX* rules, const socket_options& options) {
 }
 
 void set_behaviour(SSL_CTX* rules) noexcept {
+    // A peer's end without a goodbye is told by who reads below; OpenSSL would also have the
+    // session not resumed.
     SSL_CTX_set_options(rules, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
-                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
+                                   SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(rules, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
     SSL_CTX_set_read_ahead(rules, 1);

@@ -20,6 +20,7 @@ namespace {
 
 using status = io_outcome::status;
 using limits::tls_record_bytes_max;
+constexpr std::size_t write_bytes_max = limits::tls_write_bytes_max;
 
 /// What a record of AES-GCM or ChaCha20-Poly1305 has around its content.
 constexpr std::size_t record_overhead_bytes = 32;
@@ -82,6 +83,36 @@ private:
     std::size_t taken_ = 0; ///< Of the first one.
 };
 
+/// Where the records of one writing end, in what they contain and in what they are on the wire.
+class written_records {
+public:
+    void add(std::size_t content_bytes, std::size_t wire_end) noexcept {
+        ends_[count_] = {this->content_bytes() + content_bytes, wire_end};
+        ++count_;
+    }
+    bool is_full() const noexcept { return count_ == ends_.size(); }
+    std::size_t content_bytes() const noexcept {
+        return count_ == 0 ? 0 : ends_[count_ - 1].content;
+    }
+
+    /// What the records contain that lie whole within the first `wire_bytes` octets.
+    std::size_t content_within(std::size_t wire_bytes) const noexcept {
+        std::size_t found = 0;
+        for (std::size_t index = 0; index < count_ && ends_[index].wire <= wire_bytes; ++index) {
+            found = ends_[index].content;
+        }
+        return found;
+    }
+
+private:
+    struct end {
+        std::size_t content;
+        std::size_t wire;
+    };
+    std::array<end, write_bytes_max / tls_record_bytes_max + 1> ends_;
+    std::size_t count_ = 0;
+};
+
 class tls_stream final : public stream {
 public:
     tls_stream(boost::asio::io_context& reactor, stream_ptr below, tls_context_ptr rules)
@@ -134,7 +165,7 @@ private:
     void begin_call() noexcept;
     io_outcome outcome_of(int returned) noexcept;
     io_outcome fail(int error) noexcept;
-    void flush() noexcept;
+    std::size_t flush() noexcept;
     void flush_later() noexcept;
     void on_readable_below() noexcept;
     void on_writable_below() noexcept;
@@ -258,20 +289,24 @@ int tls_stream::put(BIO* bio, const char* from, std::size_t bytes) noexcept {
 }
 
 /// Sends what was encrypted, as far as that is possible now.
-void tls_stream::flush() noexcept {
+/// @return How much of it went.
+std::size_t tls_stream::flush() noexcept {
+    const std::size_t before = sent_bytes_;
     while (holds_unsent() && error_ == 0) {
         const iovec part{unsent_.data() + sent_bytes_, unsent_.size() - sent_bytes_};
         const io_outcome outcome = below_->try_write({&part, 1});
         if (outcome.what == status::would_block) {
-            return flush_later();
+            flush_later();
+            return sent_bytes_ - before;
         }
         if (outcome.what != status::moved) {
             error_ = outcome.error != 0 ? outcome.error : EPIPE;
         }
         sent_bytes_ += outcome.bytes;
     }
+    const std::size_t sent = std::exchange(sent_bytes_, 0) - before;
     std::vector<std::byte>{}.swap(unsent_); // Most connections are idle.
-    sent_bytes_ = 0;
+    return sent;
 }
 
 void tls_stream::flush_later() noexcept {
@@ -292,6 +327,9 @@ void tls_stream::begin_call() noexcept {
 
 /// @param returned  By the call, which has not succeeded.
 io_outcome tls_stream::outcome_of(int returned) noexcept {
+    if (has_end_below_) {
+        return is_established_ ? fail(ECONNRESET) : io_outcome{status::ended}; // No goodbye.
+    }
     switch (SSL_get_error(ssl_.get(), returned)) {
     case SSL_ERROR_WANT_READ:
         return {status::would_block};
@@ -305,10 +343,6 @@ io_outcome tls_stream::outcome_of(int returned) noexcept {
     }
     if (error_ != 0) {
         return fail(error_);
-    }
-    if (has_end_below_) {
-        ERR_clear_error();
-        return is_established_ ? fail(ECONNRESET) : io_outcome{status::ended};
     }
     return fail(take_connection_error(ssl_.get()));
 }
@@ -378,33 +412,39 @@ io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
     }
     unwritten rest{octets};
     try {
-        const std::size_t bytes_max = std::min(rest.bytes(), limits::tls_write_bytes_max);
+        const std::size_t bytes_max = std::min(rest.bytes(), write_bytes_max);
         unsent_.reserve(bytes_max + (bytes_max / tls_record_bytes_max + 1) * record_overhead_bytes);
     } catch (const std::bad_alloc&) {
         return fail(ENOMEM);
     }
     const supply before = supply_;
-    std::size_t bytes = 0;
+    written_records records;
     io_outcome failure{status::would_block};
     std::array<std::byte, tls_record_bytes_max> together;
-    for (auto next = rest.next(together); !next.empty() && bytes < limits::tls_write_bytes_max;
+    for (auto next = rest.next(together);
+         !next.empty() && !records.is_full() && records.content_bytes() < write_bytes_max;
          next = rest.next(together)) {
         ERR_clear_error();
         std::size_t put = 0;
         const int returned = SSL_write_ex(ssl_.get(), next.data(), next.size(), &put);
         if (returned != 1) {
             failure = outcome_of(returned);
-            if (failure.what == status::would_block && bytes == 0) {
+            if (failure.what == status::would_block && records.content_bytes() == 0) {
                 failure = fail(EPROTO); // Nothing stands in its way but a handshake in between.
             }
             break;
         }
         rest.take(put);
-        bytes += put;
+        records.add(put, unsent_.size());
     }
     supply_ = before;
-    flush();
-    return bytes > 0 ? io_outcome{status::moved, bytes} : failure;
+    const std::size_t sent = flush();
+    // A record that was cut off is nothing to the peer; what went before it is.
+    const std::size_t bytes = error_ == 0 ? records.content_bytes() : records.content_within(sent);
+    if (bytes > 0) {
+        return {status::moved, bytes};
+    }
+    return error_ != 0 ? fail(error_) : failure;
 }
 
 // Waiting.
@@ -483,12 +523,15 @@ void tls_stream::close() noexcept {
         return;
     }
     relay_->owner = nullptr;
-    const bool is_whole = error_ == 0 && (!end_ || end_->what == status::ended);
-    if (is_established_ && is_whole) {
-        ERR_clear_error();
-        SSL_shutdown(ssl_.get());
-        flush();
-        // Its session may be resumed, though we do not wait for the peer's goodbye.
+    const bool is_lost = error_ != 0 || has_end_below_;
+    const bool is_broken = !is_lost && end_ && end_->what == status::failed;
+    if (is_established_ && !is_broken) {
+        if (!is_lost) {
+            ERR_clear_error();
+            SSL_shutdown(ssl_.get());
+            flush();
+        }
+        // Its session may be resumed, though the peer has not said goodbye.
         SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
     ERR_clear_error();

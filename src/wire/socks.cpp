@@ -24,13 +24,13 @@ enum address_kind : unsigned { ipv4 = 1, name = 3, ipv6 = 4 };
 
 constexpr std::size_t port_bytes = 2;
 
-void append(std::vector<std::byte>& out, std::initializer_list<unsigned> octets) {
+void append(secret_octets& out, std::initializer_list<unsigned> octets) {
     for (const unsigned each : octets) {
         out.push_back(static_cast<std::byte>(each));
     }
 }
 
-void append_text(std::vector<std::byte>& out, std::string_view text) {
+void append_text(secret_octets& out, std::string_view text) {
     const auto octets = std::as_bytes(std::span{text});
     append(out, {static_cast<unsigned>(text.size())});
     out.insert(out.end(), octets.begin(), octets.end());
@@ -44,7 +44,7 @@ unsigned number(std::byte octet) noexcept {
 
 result<socks_exchange> socks_exchange::make(socks_request wanted) {
     if (wanted.host.empty() || wanted.host.size() > text_bytes_max ||
-        wanted.username.size() > text_bytes_max || wanted.password.size() > text_bytes_max) {
+        wanted.username.size() > text_bytes_max || wanted.password.text().size() > text_bytes_max) {
         return errc::invalid_argument;
     }
     return socks_exchange{std::move(wanted)};
@@ -64,7 +64,7 @@ void socks_exchange::expect(step next, std::size_t bytes) noexcept {
 }
 
 result<void> socks_exchange::on_received(std::span<const std::byte> octets) {
-    outgoing_.clear();
+    secret_octets{}.swap(outgoing_);
     switch (step_) {
     case step::greeting:
         if (number(octets[0]) != version) {
@@ -106,7 +106,7 @@ result<void> socks_exchange::on_method(std::uint8_t method) {
 void socks_exchange::send_credentials() {
     append(outgoing_, {credentials_version});
     append_text(outgoing_, wanted_.username);
-    append_text(outgoing_, wanted_.password);
+    append_text(outgoing_, wanted_.password.text());
     expect(step::credentials, 2);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "base/secret.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace zlink::wire {
 
@@ -18,7 +18,7 @@ struct socks_request {
     std::string host; ///< A name or an address; the proxy resolves names.
     std::uint16_t port = 0;
     std::string username; ///< Empty: no authentication is offered.
-    std::string password;
+    secret_text password;
 };
 
 /// The client's side of SOCKS5 (RFC 1928), with user name and password (RFC 1929). No I/O.
@@ -54,7 +54,7 @@ private:
     void expect(step next, std::size_t bytes) noexcept;
 
     socks_request wanted_;
-    std::vector<std::byte> outgoing_;
+    secret_octets outgoing_;
     step step_ = step::greeting;
     std::size_t wanted_bytes_ = 2;
 };

@@ -74,7 +74,8 @@ TEST_SUITE("socks") {
     }
 
     TEST_CASE("socks: tells user and password if the proxy asks for them") {
-        const socks_request wanted{.host = "h", .port = 1, .username = "me", .password = "secret"};
+        const socks_request wanted{
+            .host = "h", .port = 1, .username = "me", .password = secret_text{"secret"}};
         socks_exchange asked = begin(wanted);
         CHECK(sent(asked) == spelled("05 02 00 02"));
         answer(asked, "05 02");
@@ -117,10 +118,10 @@ TEST_SUITE("socks") {
 
     TEST_CASE("socks: refuses texts that its lengths cannot tell") {
         const std::string longest(255, 'x');
-        CHECK(static_cast<bool>(socks_exchange::make({longest, 1, longest, longest})));
+        CHECK(static_cast<bool>(socks_exchange::make({longest, 1, longest, secret_text{longest}})));
         CHECK(!socks_exchange::make({longest + "x", 1, {}, {}}));
         CHECK(!socks_exchange::make({"", 1, {}, {}}));
         CHECK(!socks_exchange::make({"h", 1, longest + "x", {}}));
-        CHECK(!socks_exchange::make({"h", 1, "me", longest + "x"}));
+        CHECK(!socks_exchange::make({"h", 1, "me", secret_text{longest + "x"}}));
     }
 }
