@@ -193,7 +193,7 @@ class Comparison:
         self.subjects = subjects
         self.baseline = subjects[0]
         self.binary = arguments.binary or runner.build_binary("pattern_bench")
-        self.raw_binary = None if arguments.no_raw else runner.build_binary("raw_limit")
+        self.raw_binary = None if arguments.no_raw else runner.build_binary("raw_limit", libraries=())
         self._raw = {}
         self.failures = []
 

@@ -112,6 +112,10 @@ class Side:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def _read(self):
         for line in self._process.stdout:
             try:
@@ -284,11 +288,13 @@ def run_raw(binary, transport, size, seconds, warmup, is_latency):
         side.close()
 
 
-def build_binary(name):
+def build_binary(
+    name, folder=BENCH_DIR, libraries=("-lzmq",), needs="libzmq3-dev or -DZLINK_BENCH_LIBZMQ"
+):
     """Builds one bench program with the system's compiler unless an up-to-date one exists."""
-    source = os.path.join(BENCH_DIR, name + ".cpp")
+    source = os.path.join(folder, name + ".cpp")
     target = os.path.join(BUILD_DIR, name)
-    sources = [entry.path for entry in os.scandir(BENCH_DIR) if entry.name.endswith((".hpp", ".cpp"))]
+    sources = [entry.path for entry in os.scandir(folder) if entry.name.endswith(".hpp")] + [source]
     changed = max(os.path.getmtime(path) for path in sources)
     if os.path.exists(target) and os.path.getmtime(target) > changed:
         return target
@@ -298,12 +304,10 @@ def build_binary(name):
     include_dir = os.path.join(PROJECT_DIR, "include")
     if os.path.exists(os.path.join(include_dir, "zmq.h")):
         command += ["-I", include_dir]
-    if name == "pattern_bench":
-        command += ["-lzmq"]
     print(f"building {name}", file=sys.stderr)
-    status = subprocess.run(command, check=False)
+    status = subprocess.run(command + list(libraries), check=False)
     if status.returncode != 0:
-        sys.exit(f"{name} did not build; libzmq3-dev or -DZLINK_BENCH_LIBZMQ is needed")
+        sys.exit(f"{name} did not build; {needs} is needed")
     return target
 
 

@@ -233,6 +233,7 @@ void session::send_close(std::uint16_t code, std::string_view reason) {
 /// Sends a control frame before the next message.
 void session::send_control(opcode kind, std::span<const std::byte> payload) {
     using namespace wire::websocket;
+    payload = payload.first(std::min(payload.size(), control_payload_bytes_max));
     std::array<std::byte, header_bytes_max + control_payload_bytes_max> frame;
     std::size_t bytes = 0;
     if (dialing_) {

@@ -36,7 +36,7 @@ failures failure(int error) {
 }
 
 socket_options raw_options() {
-    socket_options made = session_options(socket_type::stream);
+    socket_options made = session_options(socket_type::raw_stream);
     made.raw = true;
     return made;
 }

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// The load of the STREAM scenarios: one program for every server that is measured, on plain epoll
+// and OpenSSL. Prints one JSON line; ends with 0 when the run passed, with 1 when it did not.
+
+#include "load_worker.hpp"
+
+#include <barrier>
+#include <cstdio>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+namespace {
+
+using namespace stream_bench;
+
+constexpr double incomplete_ratio_max = 0.01;
+
+double own_cpu_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto in_seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return in_seconds(used.ru_utime) + in_seconds(used.ru_stime);
+}
+
+// User and system time of another process; in ticks of 10 ms, as the kernel tells it.
+double cpu_seconds_of(int process) {
+    const std::string path = "/proc/" + std::to_string(process) + "/stat";
+    std::FILE* const file = process > 0 ? std::fopen(path.c_str(), "r") : nullptr;
+    if (file == nullptr) {
+        return 0;
+    }
+    // The name of the program, in parentheses, may hold anything but a second closing one.
+    unsigned long user_ticks = 0;
+    unsigned long system_ticks = 0;
+    const int found =
+        std::fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                    &user_ticks, &system_ticks);
+    std::fclose(file);
+    const double ticks = found == 2 ? static_cast<double>(user_ticks + system_ticks) : 0;
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+class cpu_meter final : public window_observer {
+public:
+    explicit cpu_meter(int server_pid) : server_pid_{server_pid} {}
+
+    void on_window_open() override {
+        client_seconds = -own_cpu_seconds();
+        server_seconds = -cpu_seconds_of(server_pid_);
+    }
+    void on_window_closed() override {
+        client_seconds += own_cpu_seconds();
+        server_seconds += cpu_seconds_of(server_pid_);
+    }
+
+    double client_seconds = 0;
+    double server_seconds = 0;
+
+private:
+    int server_pid_;
+};
+
+SSL_CTX* make_tls_context() {
+    SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
+    if (context == nullptr) {
+        reject("SSL_CTX_new failed");
+    }
+    // Certificates are not verified: the servers make theirs for the run. Ten thousand connections
+    // give back their record buffers when idle.
+    SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, 64 * 1024);
+    return context;
+}
+
+bool has_passed(const load_settings& run, const load_counts& counts, double incomplete_ratio) {
+    const bool is_connected = counts.connect_success == run.ccu && counts.connection_lost == 0;
+    if (run.kind == scenario::connect_only) {
+        return is_connected;
+    }
+    return counts.connect_success == run.ccu && counts.received_measuring > 0 &&
+           incomplete_ratio <= incomplete_ratio_max && counts.drain_timeout == 0 &&
+           counts.gating_violation == 0;
+}
+
+double per_echo_us(double seconds, const load_counts& counts) {
+    return counts.window_echoes > 0 ? seconds * 1e6 / static_cast<double>(counts.window_echoes) : 0;
+}
+
+// Text within quotes; the names that are put here need no escaping.
+void print_text(const char* name, const std::string& value) {
+    std::printf(", \"%s\": \"%s\"", name, value.c_str());
+}
+
+template<class Number>
+void print_number(const char* name, Number value) {
+    std::printf(", \"%s\": %.12g", name, static_cast<double>(value));
+}
+
+bool report(const load_settings& run, const load_counts& counts, double connect_seconds,
+            const cpu_meter& cpu) {
+    const double lost =
+        static_cast<double>(counts.sent_measuring) - static_cast<double>(counts.received_measuring);
+    const double incomplete_ratio =
+        counts.sent_measuring > 0 ? lost / static_cast<double>(counts.sent_measuring) : 0;
+    const bool passed = has_passed(run, counts, incomplete_ratio);
+    const histogram& times =
+        run.kind == scenario::connect_only ? counts.connect_time : counts.latency;
+    std::printf("{\"event\": \"result\"");
+    print_text("scenario", run.scenario_name);
+    print_text("transport", run.transport);
+    print_text("server", run.server);
+    print_number("ccu", run.ccu);
+    print_number("inflight", run.inflight);
+    print_number("size", run.body_bytes);
+    print_number("connect_success", counts.connect_success);
+    print_number("connect_fail", counts.connect_fail);
+    print_number("connect_timeout", counts.connect_timeout);
+    print_number("sent", counts.sent_measuring);
+    print_number("recv", counts.received_measuring);
+    print_number("incomplete_ratio", incomplete_ratio);
+    print_number("throughput", counts.rate);
+    print_number("p50_us", static_cast<double>(times.percentile(0.50)) / 1e3);
+    print_number("p95_us", static_cast<double>(times.percentile(0.95)) / 1e3);
+    print_number("p99_us", static_cast<double>(times.percentile(0.99)) / 1e3);
+    print_number("drain_timeout", counts.drain_timeout);
+    print_number("gating_violation", counts.gating_violation);
+    std::printf(", \"pass\": %s", passed ? "true" : "false");
+    print_number("connect_retries", counts.connect_retries);
+    print_number("connect_seconds", connect_seconds);
+    print_number("connection_lost", counts.connection_lost);
+    print_number("outstanding", counts.outstanding);
+    print_number("sent_total", counts.sent_total);
+    print_number("recv_total", counts.received_total);
+    print_number("window_seconds", counts.window_seconds);
+    print_number("window_echoes", counts.window_echoes);
+    print_number("latency_samples", counts.latency.total());
+    print_number("client_cpu_us_per_echo", per_echo_us(cpu.client_seconds, counts));
+    print_number("server_cpu_us_per_echo", per_echo_us(cpu.server_seconds, counts));
+    print_number("client_cpu_share",
+                 counts.window_seconds > 0 ? cpu.client_seconds / counts.window_seconds : 0);
+    print_number("server_cpu_share",
+                 counts.window_seconds > 0 ? cpu.server_seconds / counts.window_seconds : 0);
+    std::printf("}\n");
+    return passed;
+}
+
+template<class Reader>
+bool run_load(const load_settings& run) {
+    SSL_CTX* const context = run.is_secure() ? make_tls_context() : nullptr;
+    const std::size_t worker_count = std::min<std::size_t>(run.worker_count, run.ccu);
+    cpu_meter cpu{run.server_pid};
+    std::vector<std::unique_ptr<load_worker<Reader>>> workers;
+    for (std::size_t index = 0; index < worker_count; ++index) {
+        const std::size_t share = run.ccu / worker_count + (index < run.ccu % worker_count ? 1 : 0);
+        workers.push_back(std::make_unique<load_worker<Reader>>(
+            run, context, share, run.connect_concurrency / worker_count,
+            index == 0 ? &cpu : nullptr));
+    }
+    const std::uint64_t start = now_ns();
+    std::uint64_t connected = start;
+    std::barrier all_connected{static_cast<std::ptrdiff_t>(worker_count),
+                               [&]() noexcept { connected = now_ns(); }};
+    std::vector<std::thread> threads;
+    for (auto& worker : workers) {
+        threads.emplace_back([&] {
+            worker->open();
+            all_connected.arrive_and_wait();
+            worker->run();
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    load_counts counts;
+    for (const auto& worker : workers) {
+        counts.merge(worker->counts());
+    }
+    const bool passed = report(run, counts, static_cast<double>(connected - start) * 1e-9, cpu);
+    workers.clear();
+    SSL_CTX_free(context);
+    return passed;
+}
+
+} // namespace
+
+int main(int argument_count, char** arguments) {
+    const load_settings run = decode_load_settings(argument_count, arguments);
+    const bool passed =
+        run.is_websocket() ? run_load<websocket_reader>(run) : run_load<length_reader>(run);
+    return passed ? 0 : 1;
+}

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MPL-2.0
+"""The echo servers, and one run of the load client against one of them."""
+
+import contextlib
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(FOLDER))
+
+import runner  # noqa: E402
+
+TRANSPORTS = ("tcp", "tls", "ws", "wss")
+LIBRARIES = ("-lssl", "-lcrypto")
+NEEDS = "libssl-dev and libboost1.81-dev"
+
+# A process ends itself when its run takes this much longer than it should.
+TIME_LIMIT_SLACK_SECONDS = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    name: str
+    program: str
+    transports: tuple
+    options: tuple = ()
+    caller_driven: bool = False  # --io-threads is 0, whatever was asked for.
+    is_variant: bool = False  # Runs only when it is named.
+
+    def io_threads(self, profile):
+        return 0 if self.caller_driven else profile["io_threads"]
+
+
+SERVERS = {
+    server.name: server
+    for server in (
+        Server("epoll", "epoll_echo", ("tcp", "ws")),
+        Server("asio", "asio_session_echo", ("tcp", "tls")),
+        Server(
+            "asio-per-message", "asio_session_echo", ("tcp", "tls"), ("--per-message", "1"),
+            is_variant=True,
+        ),
+        Server("beast", "beast_echo", ("ws", "wss")),
+        Server("beast-tuned", "beast_echo", ("ws", "wss"), ("--tuned", "1")),
+        Server("zlink", "zlink_echo", TRANSPORTS, caller_driven=True),
+        Server("zlink-io", "zlink_echo", TRANSPORTS),
+        Server(
+            "zlink-copy", "zlink_echo", TRANSPORTS, ("--copy", "1"), caller_driven=True,
+            is_variant=True,
+        ),
+    )
+}
+
+# The locked profile. What a load has of its own (ccu, inflight, size) is not in it.
+PROFILE = {
+    "warmup": 3.0,
+    "measure": 10.0,
+    "drain_timeout": 10.0,
+    "connect_concurrency": 256,
+    "connect_timeout": 10.0,
+    "retries": 3,
+    "retry_delay": 100,
+    "backlog": 32768,
+    "hwm": 1_000_000,
+    "sndbuf": 262144,
+    "rcvbuf": 262144,
+    "io_threads": 1,
+    "latency_sample_rate": 16,
+    "workers": 1,
+    "batch": 30,
+    "verify": 0,
+}
+CLIENT_KEYS = (
+    "warmup", "measure", "drain_timeout", "connect_concurrency", "connect_timeout", "retries",
+    "retry_delay", "sndbuf", "rcvbuf", "latency_sample_rate", "workers", "batch", "verify",
+)
+SERVER_KEYS = ("backlog", "hwm", "sndbuf", "rcvbuf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    scenario: str
+    transport: str
+    ccu: int
+    inflight: int
+    size: int
+    changes: tuple = ()  # What differs from the profile, as (name, value) pairs.
+
+    def profile(self, base):
+        return {**base, **dict(self.changes)}
+
+
+def options_of(values):
+    return [
+        word for name, value in values for word in ("--" + name.replace("_", "-"), str(value))
+    ]
+
+
+class Programs:
+    """Where the programs are. Those that are missing in `folder` are built, if there is none."""
+
+    def __init__(self, folder=None, library_dir=None):
+        self._folder = folder
+        self._library_dir = library_dir or runner.default_zlink_dir()
+        self._paths = {}
+
+    def path(self, program):
+        if program not in self._paths:
+            self._paths[program] = self._find(program)
+        return self._paths[program]
+
+    def paths(self):
+        """The programs that were looked up so far, by name."""
+        return dict(self._paths)
+
+    def environment(self):
+        variables = dict(os.environ)
+        variables["LD_LIBRARY_PATH"] = self._library_dir
+        return variables
+
+    def why_missing(self, program):
+        """Why a program cannot be had, or None."""
+        if self._folder:
+            path = os.path.join(self._folder, program)
+            return None if os.path.exists(path) else f"{path} is not there"
+        if program != "zlink_echo":
+            return None
+        header = os.path.join(runner.PROJECT_DIR, "include", "zlink.h")
+        with open(header, encoding="utf-8") as text:
+            if "ZLINK_STREAM_EVENTS" not in text.read():
+                return "zlink.h has no framed STREAM socket"
+        if not os.path.exists(os.path.join(self._library_dir, "libzlink.so")):
+            return f"there is no libzlink.so in {self._library_dir}"
+        return None
+
+    def _find(self, program):
+        if self._folder:
+            return os.path.join(self._folder, program)
+        libraries = LIBRARIES
+        if program == "zlink_echo":
+            libraries += (f"-L{self._library_dir}", "-lzlink")
+        return runner.build_binary(program, FOLDER, libraries, NEEDS)
+
+
+@contextlib.contextmanager
+def certificate():
+    """Options that name a certificate of 127.0.0.1 and its key, made for this run."""
+    with tempfile.TemporaryDirectory(prefix="zbench-") as folder:
+        files = [os.path.join(folder, name) for name in ("certificate.pem", "key.pem")]
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"]
+        command += ["-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", "/CN=127.0.0.1"]
+        command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+        command += ["-out", files[0], "-keyout", files[1]]
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            sys.exit(f"openssl made no certificate: {made.stderr.strip()}")
+        yield ["--certificate", files[0], "--key", files[1]]
+
+
+def pinned(processor):
+    return [] if processor is None else ["taskset", "-c", str(processor)]
+
+
+def seconds_max(load, profile):
+    seconds = profile["warmup"] + profile["measure"] + profile["drain_timeout"]
+    rounds = -(-load.ccu // profile["connect_concurrency"])
+    attempts = profile["retries"] + 1
+    # All attempts of all connections may time out only in theory; a few rounds of it may.
+    return seconds + min(rounds, 4) * attempts * profile["connect_timeout"]
+
+
+def run_once(programs, server, load, base_profile, certificate_options, pins=(None, None)):
+    """Starts the server, puts the load on it and returns the client's result line.
+
+    Raises RunFailed when a process fails or hangs; a run that misses the pass rule has `pass` False.
+    """
+    profile = load.profile(base_profile)
+    limit = int(seconds_max(load, profile) + TIME_LIMIT_SLACK_SECONDS)
+    port = runner.free_port()
+    shared = ["--transport", load.transport, "--port", str(port), "--limit", str(limit)]
+    command = pinned(pins[0]) + [programs.path(server.program)] + shared + list(server.options)
+    command += options_of((key, profile[key]) for key in SERVER_KEYS)
+    command += ["--io-threads", str(server.io_threads(profile))]
+    if load.transport in ("tls", "wss"):
+        command += certificate_options
+    client_command = pinned(pins[1]) + [programs.path("load_client")] + shared
+    client_command += ["--scenario", load.scenario, "--server", server.name]
+    client_command += options_of(
+        [("ccu", load.ccu), ("inflight", load.inflight), ("size", load.size)]
+        + [(key, profile[key]) for key in CLIENT_KEYS]
+    )
+    deadline = time.monotonic() + limit + runner.LIMIT_MARGIN_SECONDS
+    environment = programs.environment()
+    server_side = runner.Side(server.name, command, environment)
+    try:
+        server_side.wait_for("ready", deadline)
+        client_command += ["--server-pid", str(server_side.pid)]
+        client_side = runner.Side("load_client", client_command, environment)
+        try:
+            return client_side.wait_for("result", deadline)
+        except runner.RunFailed as failure:
+            told = server_side.stderr_tail()
+            raise runner.RunFailed(f"{failure}; {server.name}: {told}") from None
+        finally:
+            client_side.close()
+    finally:
+        server_side.close()

@@ -1,0 +1,164 @@
+"""The load client and the servers that it measures work together: a benchmark that counts wrongly, or a
+server that answers wrongly, fails here and not in a long night.
+
+ZLINK_BENCH_PROGRAMS names another folder of the programs than the release build's.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(os.environ.get("ZLINK_BENCH_PROGRAMS", ROOT / "build" / "release" / "bench" / "stream"))
+sys.path.insert(0, str(ROOT / "bench" / "stream"))
+
+import programs  # noqa: E402
+import stream_report  # noqa: E402
+from programs import PROFILE, SERVERS, Load  # noqa: E402
+
+import runner  # noqa: E402
+
+SHORT = dict(PROFILE, warmup=0.1, measure=0.3, connect_timeout=5.0)
+CASES = [
+    pytest.param(server, transport, id=f"{server.name}-{transport}")
+    for server in SERVERS.values()
+    for transport in server.transports
+    if server.program != "zlink_echo" or (PROGRAMS / "zlink_echo").exists()
+]
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    with programs.certificate() as options:
+        yield options
+
+
+@pytest.fixture(scope="module")
+def built():
+    if not (PROGRAMS / "load_client").exists():
+        pytest.exit(f"{PROGRAMS} has no load_client: build it first", 2)
+    return programs.Programs(str(PROGRAMS))
+
+
+def run(built, certificate, server, load, **changes):
+    return programs.run_once(built, server, load, {**SHORT, **changes}, certificate)
+
+
+@pytest.mark.parametrize("server, transport", CASES)
+def test_one_echo_comes_back_octet_for_octet(built, certificate, server, transport):
+    result = run(built, certificate, server, Load("s0", transport, 1, 1, 1000))
+
+    assert result["pass"]
+    assert (result["sent"], result["recv"]) == (1, 1)
+
+
+@pytest.mark.parametrize("server, transport", CASES)
+def test_all_echoes_of_twenty_connections_come_back(built, certificate, server, transport):
+    # Larger than a read of some servers, and with several batches in flight.
+    load = Load("s2", transport, 20, 40, 5000)
+
+    result = run(built, certificate, server, load, verify=1, workers=2, io_threads=2)
+
+    assert result["pass"]
+    assert result["connect_success"] == 20
+    assert result["recv_total"] == result["sent_total"] > result["window_echoes"] > 0
+    assert result["recv"] == result["sent"] > 0
+    assert 0 < result["p50_us"] <= result["p95_us"] <= result["p99_us"]
+
+
+def test_connections_are_made_and_counted(built, certificate):
+    result = run(built, certificate, SERVERS["asio"], Load("s1", "tls", 50, 1, 16))
+
+    assert result["pass"]
+    assert result["connect_success"] == 50
+    assert result["recv_total"] == 0
+
+
+def test_nobody_listening_is_counted_as_failed_after_the_retries(built):
+    client = [built.path("load_client"), "--scenario", "s1", "--ccu", "3", "--retries", "2"]
+    client += ["--retry-delay", "1", "--port", str(runner.free_port())]
+
+    ended = subprocess.run(client, capture_output=True, text=True, timeout=30)
+
+    result = json.loads(ended.stdout)
+    assert ended.returncode == 1 and not result["pass"]
+    assert (result["connect_success"], result["connect_fail"]) == (0, 3)
+    assert result["connect_retries"] == 6
+
+
+class Impostor:
+    """A server that answers with what a function makes of the octets."""
+
+    def __init__(self, answer):
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", runner.free_port()))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        peer, _ = self._listener.accept()
+        with peer, self._listener:
+            try:
+                while octets := peer.recv(65536):
+                    peer.sendall(self._answer(octets))
+            except OSError:
+                pass  # The client has seen enough.
+
+
+def load_impostor(built, answer):
+    client = [built.path("load_client"), "--ccu", "1", "--inflight", "2", "--size", "16"]
+    client += ["--warmup", "0", "--measure", "0.2", "--drain-timeout", "0.2", "--verify", "1"]
+    client += ["--port", str(Impostor(answer).port)]
+    ended = subprocess.run(client, capture_output=True, text=True, timeout=30)
+    result = json.loads(ended.stdout)
+    assert ended.returncode == 1 and not result["pass"]
+    return result
+
+
+def test_an_echo_too_many_violates_the_gate(built):
+    result = load_impostor(built, lambda octets: octets + octets)
+
+    assert result["gating_violation"] > 0
+
+
+def test_a_server_that_swallows_messages_leaves_a_worker_pending(built):
+    result = load_impostor(built, lambda octets: b"")
+
+    assert result["drain_timeout"] == 1
+    assert result["outstanding"] == 2
+
+
+def test_an_altered_octet_ends_the_connection(built):
+    result = load_impostor(built, lambda octets: octets[:-1] + bytes([octets[-1] ^ 1]))
+
+    assert result["connection_lost"] == 1
+    assert result["drain_timeout"] == 1
+
+
+def test_scenarios_write_a_table_csv_lines_and_a_page(built, tmp_path):
+    command = [sys.executable, ROOT / "bench" / "stream" / "scenarios.py", "s0", "s1", "s2", "goals"]
+    command += ["--programs", PROGRAMS, "--output", tmp_path, "--servers", "epoll,asio"]
+    command += ["--transports", "tcp", "--ccu", "10", "--sizes", "64", "--pairs", "2"]
+    command += ["--warmup", "0.05", "--measure", "0.1"]
+
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert ended.returncode == 0, ended.stderr
+    assert "12 of 12 runs passed" in ended.stdout
+    rows = (tmp_path / "results.csv").read_text().splitlines()
+    assert rows[0].startswith(
+        "scenario,transport,server,ccu,inflight,size,connect_success,connect_fail,connect_timeout,sent,"
+        "recv,incomplete_ratio,throughput,p50_us,p95_us,p99_us,drain_timeout,gating_violation,pass,"
+    )
+    assert len(rows) == 1 + 12
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [line["kind"] for line in lines].count("absolute") == 6
+    page = (tmp_path / "report.html").read_text()
+    assert page == stream_report.make_page(lines)
+    assert "http://" not in page and "https://" not in page and "src=" not in page
