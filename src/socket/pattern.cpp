@@ -18,6 +18,8 @@ void pattern::on_peer_info(peer&) {}
 
 void pattern::on_closed(peer&) {}
 
+void pattern::on_drained(peer&) {}
+
 void pattern::on_restarted(peer&) {}
 
 result<void> pattern::change_subscription(std::span<const std::byte>, bool) {

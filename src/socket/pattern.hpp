@@ -33,6 +33,9 @@ public:
     /// The other side of a pipe let go, but some of what it sent is not read yet: nothing may be
     /// sent there any more.
     virtual void on_closed(peer& gone);
+    /// A pipe is about to be detached: its other side let go, and nothing of what it sent is left;
+    /// or we no longer want it.
+    virtual void on_drained(peer& gone);
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 

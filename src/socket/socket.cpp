@@ -207,6 +207,7 @@ void socket::on_peer_info(peer& about) {
 void socket::on_peer_drained(peer& about) {
     if (!about.departing) {
         about.departing = true;
+        pattern_->on_drained(about);
         patiently([&] { departed_.push_back(&about); });
     }
 }

@@ -133,9 +133,14 @@ void stream::on_detached(peer& removed) {
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
-    const bool has_come = removed.info() != nullptr;
+}
+
+/// Not when it is detached: by then the one that came after it may have been announced.
+void stream::on_drained(peer& gone) {
+    forget(gone);
+    const bool has_come = gone.info() != nullptr;
     if (options_.stream_events && has_come) {
-        patiently([&] { news_.push(removed.stream_id, false, removed.info()); });
+        patiently([&] { news_.push(gone.stream_id, false, gone.info()); });
     }
 }
 
