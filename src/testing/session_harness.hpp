@@ -170,6 +170,21 @@ public:
         run();
     }
 
+    /// Calls visit(layout) with the layout of the pipe's frames.
+    template<class Visit>
+    auto in_layout(Visit&& visit) {
+        switch (end_->frames) {
+        case pipe::layout::length:
+            return visit(pipe::length_layout{});
+        case pipe::layout::websocket:
+        case pipe::layout::masked_websocket:
+            return visit(pipe::websocket_layout{});
+        case pipe::layout::zmtp:
+            break;
+        }
+        return visit(pipe::zmtp_layout{});
+    }
+
     void send(std::string_view body, std::uint8_t flags = 0) {
         in_layout([&]<class Layout>(Layout) { push<Layout>(end_->out, body, flags); });
         if ((flags & wire::zmtp::flag_more) == 0) {
@@ -252,21 +267,6 @@ private:
         const pipe::peer_info_ptr newest{told->take_newest(), false};
         take_next();
         return newest;
-    }
-
-    /// Calls visit(layout) with the layout of the pipe's frames.
-    template<class Visit>
-    auto in_layout(Visit&& visit) {
-        switch (end_->frames) {
-        case pipe::layout::length:
-            return visit(pipe::length_layout{});
-        case pipe::layout::websocket:
-        case pipe::layout::masked_websocket:
-            return visit(pipe::websocket_layout{});
-        case pipe::layout::zmtp:
-            break;
-        }
-        return visit(pipe::zmtp_layout{});
     }
 
     pipe::frame front() {
