@@ -528,10 +528,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// Flags of sending and receiving.
 #define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
 #define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
-
-/// A flag of zlink_send, for ZLINK_STREAM: over ws and wss the payload goes out as text, so it must
-/// be UTF-8. (For a zlink_msg_t there is the property ZLINK_TEXT.)
-#define ZLINK_SNDTEXT 256
+#define ZLINK_SNDTEXT                                                                              \
+    256 ///< With zlink_send, STREAM: over ws and wss the payload goes out as text, so it must be
+        ///< UTF-8. (A zlink_msg_t has the property ZLINK_TEXT.)
 
 /// Security mechanisms, as ZLINK_MECHANISM reports them.
 #define ZLINK_NULL 0
@@ -885,6 +884,26 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// @error ETERM         The context was shut down.
 ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int code,
                                     const char* reason);
+
+/// Sends one payload to many peers of a STREAM, which share it: from 1 KiB on it is not copied for
+/// each of them. Never waits: who has no room for another message, is unknown or has gone gets
+/// nothing, which zlink_socket_peers and ZLINK_DROPPED count.
+///
+/// @param routing_ids  `count` times 4 octets, one behind the other. May be NULL if `count` is 0.
+/// @param msg          The payload; empty afterwards unless the call fails. Its property ZLINK_TEXT
+///                     counts.
+/// @param flags        0, or ZLINK_SNDTEXT. ZLINK_DONTWAIT changes nothing.
+/// @return How many got it.
+/// @error EINVAL    A flag is unknown, or `routing_ids` is NULL.
+/// @error EFAULT    `msg` is not initialised.
+/// @error EFSM      A routing id was sent, and its payload was not.
+/// @error EMSGSIZE  The payload is larger than any transport takes.
+/// @error ENOMEM    There is no memory for all of them; some may have got it.
+/// @error ENOTSUP   `socket` is no ZLINK_STREAM.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
+                                        zlink_msg_t* msg, int flags);
 
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.

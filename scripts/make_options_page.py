@@ -258,7 +258,7 @@ def make_page():
     groups = {each.name: each for each in api_header.read()[1]}
     table, elsewhere, defaults = read_table(), served_elsewhere(), read_defaults()
     macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
-    values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
+    values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
     # Options that only libzmq's draft API has a name for are named by constants of the table's own.
     missing = {name for name in table if name.isupper()} | elsewhere

@@ -6,6 +6,7 @@
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/utf8.hpp"
 
+#include <climits>
 #include <string_view>
 
 namespace {
@@ -35,5 +36,35 @@ extern "C" int zlink_stream_close(void* socket, const void* routing_id, int code
         }
         return (*target)->close_peer({static_cast<const std::byte*>(routing_id), id_bytes},
                                      static_cast<std::uint16_t>(code), text);
+    });
+}
+
+extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
+                                      zlink_msg_t* msg, int flags) {
+    return at_boundary([&]() -> result<int> {
+        zlink::pipe::message& source = zlink::api::message_from(msg);
+        if (!source.is_valid()) {
+            return errc::bad_address;
+        }
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if ((routing_ids == nullptr && count != 0) || count > INT_MAX ||
+            (flags & ~(ZLINK_DONTWAIT | ZLINK_SNDTEXT)) != 0) {
+            return errc::invalid_argument;
+        }
+        zlink::socket::outgoing frame{source, false};
+        if ((flags & ZLINK_SNDTEXT) != 0) {
+            frame.mark_text();
+        }
+        const auto sent = (*target)->send_many(
+            {static_cast<const std::byte*>(routing_ids), count * id_bytes}, frame);
+        if (!sent) {
+            return sent.error();
+        }
+        source.close();
+        source.init_empty();
+        return static_cast<int>(*sent);
     });
 }

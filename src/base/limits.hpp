@@ -23,6 +23,9 @@ constexpr std::size_t read_prefetch_bytes = 768;
 /// Payloads from this size travel by reference instead of being copied into a segment.
 constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
 
+/// The same where one payload goes to many peers.
+constexpr std::size_t broadcast_external_bytes_min = std::size_t{1} * 1024;
+
 /// What a pipe may hold per direction besides its high-water mark in messages, in octets of the
 /// wire image. One message that is larger than this may pass alone.
 constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;

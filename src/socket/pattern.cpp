@@ -18,6 +18,8 @@ void pattern::on_peer_info(peer&) {}
 
 void pattern::on_closed(peer&) {}
 
+void pattern::on_drained(peer&) {}
+
 void pattern::on_restarted(peer&) {}
 
 result<void> pattern::change_subscription(std::span<const std::byte>, bool) {
@@ -25,6 +27,10 @@ result<void> pattern::change_subscription(std::span<const std::byte>, bool) {
 }
 
 result<void> pattern::close_peer(std::span<const std::byte>, std::uint16_t, std::string_view) {
+    return errc::not_supported;
+}
+
+result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&) {
     return errc::not_supported;
 }
 

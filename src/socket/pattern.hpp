@@ -33,6 +33,9 @@ public:
     /// The other side of a pipe let go, but some of what it sent is not read yet: nothing may be
     /// sent there any more.
     virtual void on_closed(peer& gone);
+    /// A pipe is about to be detached: its other side let go, and nothing of what it sent is left;
+    /// or we no longer want it.
+    virtual void on_drained(peer& gone);
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 
@@ -56,7 +59,11 @@ public:
     /// @return Whether it was sent. If not, nothing happened: send() does it, or says why not.
     virtual bool send_at_once(const std::byte*, std::size_t) noexcept { return false; }
 
-    /// The common case of recv(): a message of one short frame, of at most `capacity` octets.
+    /// What recv_at_once() adds to its octets if another frame of the same message follows.
+    static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
+
+    /// The common case of recv(): a message of one short frame, of at most `capacity` octets, or a
+    /// frame that a pattern puts before it.
     /// @return Its octets, copied to `to`. If it is message_queue::nothing, nothing happened.
     virtual std::size_t recv_at_once(void*, std::size_t) noexcept {
         return pipe::message_queue::nothing;
@@ -82,6 +89,16 @@ public:
     /// @throws std::bad_alloc
     virtual result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                                     std::string_view reason);
+
+    /// Sends a payload to each of some peers; only STREAM. Those that are unknown, gone or full get
+    /// nothing.
+    /// @param routing_ids  One behind the other.
+    /// @return How many got it.
+    /// @error not_supported      This pattern has no such peers.
+    /// @error wrong_state        In the middle of a message.
+    /// @error message_too_large  No peer can be sent so much.
+    /// @throws std::bad_alloc  Some have got it.
+    virtual result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
 };
 
 /// Makes the pattern of `options.type`, which looks at `options` as they change.

@@ -15,7 +15,6 @@
 #include <new>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace zlink::socket {
@@ -264,12 +263,11 @@ public:
 
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
-    template<class Layout = pipe::zmtp_layout>
     ZLINK_HOT void push(outgoing& source) {
         if (source.bytes() < referenced_bytes_min_) [[likely]] {
-            end_->out.push_copy<Layout>(source.data(), source.bytes(), flags_of<Layout>(source));
+            end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
-            push_shared<Layout>(source);
+            push_shared(source);
         }
     }
 
@@ -365,16 +363,6 @@ private:
         attach_info(into);
     }
 
-    /// Only ZMTP's messages have several frames, and only others can be text.
-    template<class Layout>
-    ZLINK_HOT static std::uint8_t flags_of(const outgoing& source) noexcept {
-        if constexpr (std::is_same_v<Layout, pipe::zmtp_layout>) {
-            return source.flags();
-        } else {
-            return source.is_text() ? pipe::flag_text : 0;
-        }
-    }
-
     void attach_info(pipe::message& into) noexcept {
         if (info_ != nullptr) {
             info_->add_reference();
@@ -382,7 +370,6 @@ private:
         }
     }
 
-    template<class Layout>
     ZLINK_COLD void push_shared(outgoing& source) {
         if (end_->out.conflates() && source.more()) {
             return; // As in libzmq, only the last frame counts.
@@ -392,7 +379,7 @@ private:
             if (end_->out.conflates()) {
                 end_->out.push_newest(shared, source.bytes());
             } else {
-                end_->out.push_reference<Layout>(shared, source.bytes(), flags_of<Layout>(source));
+                end_->out.push_reference(shared, source.bytes(), source.flags());
             }
         } catch (...) {
             source.take_back(shared);

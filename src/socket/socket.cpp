@@ -207,6 +207,7 @@ void socket::on_peer_info(peer& about) {
 void socket::on_peer_drained(peer& about) {
     if (!about.departing) {
         about.departing = true;
+        pattern_->on_drained(about);
         patiently([&] { departed_.push_back(&about); });
     }
 }
@@ -274,6 +275,13 @@ result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint
         return processed.error();
     }
     return pattern_->close_peer(routing_id, code, reason);
+}
+
+result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    return pattern_->send_many(routing_ids, source);
 }
 
 std::uint64_t socket::dropped_count() const noexcept {

@@ -73,8 +73,11 @@ public:
             return pipe::message_queue::nothing;
         }
         const std::size_t bytes = pattern_->recv_at_once(to, capacity);
-        if (bytes != pipe::message_queue::nothing) [[likely]] {
+        if (bytes < pattern::more_follows) [[likely]] {
             receives_more_ = false;
+        } else if (bytes != pipe::message_queue::nothing) {
+            receives_more_ = true;
+            return bytes - pattern::more_follows;
         }
         return bytes;
     }
@@ -112,6 +115,10 @@ public:
     /// @error terminated
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason);
+
+    /// pattern::send_many().
+    /// @error terminated
+    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
 
     /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
     /// long as options().linger allows.

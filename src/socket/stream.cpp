@@ -23,11 +23,33 @@ std::uint64_t wire_bytes_max(const peer& to, std::size_t body_bytes) noexcept {
                              : pipe::websocket_layout::header_bytes_max);
 }
 
-/// Sends a payload masked, so that also a large one, which others would be sent by reference, is
-/// copied: into a block of its own.
-void push_masked(peer& to, const outgoing& source) {
-    pipe::message_queue& out = to.end().out;
-    const std::uint8_t flags = source.is_text() ? pipe::flag_text : 0;
+std::uint64_t body_bytes_max(const peer& to) noexcept {
+    return to.frames() == pipe::layout::length ? wire::length::body_bytes_limit
+                                               : wire::websocket::payload_bytes_limit;
+}
+
+std::uint8_t flags_of(const outgoing& source) noexcept {
+    return source.is_text() ? pipe::flag_text : 0;
+}
+
+/// Appends a payload whose octets pass as they are.
+template<class Layout>
+void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
+    if (source.bytes() < referenced_bytes_min) {
+        return out.push_copy<Layout>(source.data(), source.bytes(), flags_of(source));
+    }
+    pipe::block* const shared = source.share();
+    try {
+        out.push_reference<Layout>(shared, source.bytes(), flags_of(source));
+    } catch (...) {
+        source.take_back(shared);
+        throw;
+    }
+}
+
+/// Appends a payload masked, so that also a large one is copied: into a block of its own.
+void push_masked(pipe::message_queue& out, const outgoing& source) {
+    const std::uint8_t flags = flags_of(source);
     if (source.bytes() < limits::external_bytes_min) {
         return out.push_copy<pipe::masked_websocket_layout>(source.data(), source.bytes(), flags);
     }
@@ -40,6 +62,25 @@ void push_masked(peer& to, const outgoing& source) {
         masked->drop();
         throw;
     }
+}
+
+/// Sends a payload to a peer that has credit.
+/// @param referenced_bytes_min  Shorter ones are copied.
+void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
+    pipe::message_queue& out = to.end().out;
+    switch (to.frames()) {
+    case pipe::layout::length:
+        push_plain<pipe::length_layout>(out, source, referenced_bytes_min);
+        break;
+    case pipe::layout::masked_websocket:
+        push_masked(out, source);
+        break;
+    case pipe::layout::zmtp:
+    case pipe::layout::websocket:
+        push_plain<pipe::websocket_layout>(out, source, referenced_bytes_min);
+        break;
+    }
+    to.finish_message();
 }
 
 } // namespace
@@ -92,9 +133,14 @@ void stream::on_detached(peer& removed) {
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
-    const bool has_come = removed.info() != nullptr;
+}
+
+/// Not when it is detached: by then the one that came after it may have been announced.
+void stream::on_drained(peer& gone) {
+    forget(gone);
+    const bool has_come = gone.info() != nullptr;
     if (options_.stream_events && has_come) {
-        patiently([&] { news_.push(removed.stream_id, false, removed.info()); });
+        patiently([&] { news_.push(gone.stream_id, false, gone.info()); });
     }
 }
 
@@ -111,7 +157,7 @@ void stream::forget(peer& gone) noexcept {
 void stream::on_peer_info(peer& about) {
     const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
     if (options_.stream_events && !has_gone) {
-        news_.push(about.stream_id, true, about.info());
+        patiently([&] { news_.push(about.stream_id, true, about.info()); });
     }
 }
 
@@ -178,26 +224,37 @@ result<void> stream::send_payload(outgoing& source) {
     if (source.more()) {
         return errc::invalid_argument;
     }
-    peer& target = *sending_;
-    switch (target.frames()) {
-    case pipe::layout::length:
-        if (source.bytes() > wire::length::body_bytes_limit) {
-            return errc::message_too_large;
-        }
-        target.push<pipe::length_layout>(source);
-        break;
-    case pipe::layout::masked_websocket:
-        push_masked(target, source);
-        break;
-    case pipe::layout::zmtp:
-    case pipe::layout::websocket:
-        target.push<pipe::websocket_layout>(source);
-        break;
+    if (source.bytes() > body_bytes_max(*sending_)) {
+        return errc::message_too_large;
     }
-    target.finish_message();
+    push(*sending_, source, limits::external_bytes_min);
     sending_ = nullptr;
     expected_ = expected::routing_id;
     return {};
+}
+
+result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+    if (expected_ == expected::payload) {
+        return errc::wrong_state;
+    }
+    if (source.bytes() > wire::length::body_bytes_limit) {
+        return errc::message_too_large;
+    }
+    expected_ = expected::routing_id;
+    source.keep();
+    std::size_t sent_count = 0;
+    for (; routing_ids.size() >= id_bytes; routing_ids = routing_ids.subspan(id_bytes)) {
+        peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_ids.data()));
+        if (target == nullptr) {
+            ++undeliverable_count_;
+        } else if (!target->has_credit()) {
+            target->count_dropped();
+        } else {
+            push(*target, source, limits::broadcast_external_bytes_min);
+            ++sent_count;
+        }
+    }
+    return sent_count;
 }
 
 bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
@@ -280,7 +337,25 @@ result<void> stream::recv_payload(incoming& target) {
     return {};
 }
 
+std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
+    pipe::frame front;
+    if (capacity < id_bytes || !news_.empty()) [[unlikely]] {
+        return pipe::message_queue::nothing;
+    }
+    peer* const from = queue_.next(front);
+    if (from == nullptr || !news_.empty()) [[unlikely]] {
+        return pipe::message_queue::nothing;
+    }
+    store_big_endian(static_cast<std::byte*>(to), from->stream_id);
+    receiving_ = from;
+    awaited_ = awaited::payload;
+    return id_bytes + more_follows;
+}
+
 std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
+    if (awaited_ == awaited::routing_id) {
+        return recv_id_at_once(to, capacity);
+    }
     if (awaited_ != awaited::payload || receiving_ == nullptr) {
         return pipe::message_queue::nothing;
     }

@@ -37,6 +37,7 @@ public:
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer&) override {}
     void on_closed(peer& gone) override;
+    void on_drained(peer& gone) override;
     bool reads_after_close(const peer&) const noexcept override { return true; }
 
     result<void> send(outgoing& source) override;
@@ -49,6 +50,8 @@ public:
 
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason) override;
+    result<std::size_t> send_many(std::span<const std::byte> routing_ids,
+                                  outgoing& source) override;
 
 private:
     static constexpr std::size_t id_bytes = 4;
@@ -94,6 +97,7 @@ private:
 
     std::uint32_t make_id() noexcept;
     void forget(peer& gone) noexcept;
+    std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
     result<void> choose(const outgoing& routing_id);
     result<void> send_payload(outgoing& source);
     result<void> recv_routing_id(incoming& target);

@@ -38,14 +38,16 @@ inline std::string on_wire(std::string_view body, std::uint8_t flags = 0) {
 }
 
 /// Pushes a frame that is copied.
+template<class Layout = pipe::zmtp_layout>
 inline void push(pipe::message_queue& queue, std::string_view body, std::uint8_t flags = 0) {
-    queue.push_copy(reinterpret_cast<const std::byte*>(body.data()), body.size(), flags);
+    queue.push_copy<Layout>(reinterpret_cast<const std::byte*>(body.data()), body.size(), flags);
 }
 
 /// Takes the frame at the front.
 /// @param wakes  Set if the writer must be woken.
+template<class Layout = pipe::zmtp_layout>
 inline std::string take(pipe::message_queue& queue, bool& wakes) {
-    const pipe::frame front = queue.front();
+    const pipe::frame front = queue.front<Layout>();
     std::string text = front.control
                            ? "*"
                            : spelled(front.flags, {reinterpret_cast<const char*>(front.body),

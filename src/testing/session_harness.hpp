@@ -49,14 +49,17 @@ public:
 class session_harness final : session::session_host {
 public:
     /// @param tls  Null: nothing is encrypted.
+    /// @param via  Of the endpoint that was bound or connected.
     explicit session_harness(const socket_options& options = session_options(socket_type::pair),
-                             transport::tls_context_ptr tls = {}) {
+                             transport::tls_context_ptr tls = {}, scheme via = scheme::tcp) {
         auto made = std::make_shared<session::session_origin>();
         made->host = this;
         made->socket = box_;
         made->options = std::make_shared<const socket_options>(options);
         made->observer = recorder_;
         made->tls = std::move(tls);
+        made->where.via = via;
+        made->where.path = is_web(via) ? "/" : "";
         origin_ = std::move(made);
     }
 
@@ -167,8 +170,23 @@ public:
         run();
     }
 
+    /// Calls visit(layout) with the layout of the pipe's frames.
+    template<class Visit>
+    auto in_layout(Visit&& visit) {
+        switch (end_->frames) {
+        case pipe::layout::length:
+            return visit(pipe::length_layout{});
+        case pipe::layout::websocket:
+        case pipe::layout::masked_websocket:
+            return visit(pipe::websocket_layout{});
+        case pipe::layout::zmtp:
+            break;
+        }
+        return visit(pipe::zmtp_layout{});
+    }
+
     void send(std::string_view body, std::uint8_t flags = 0) {
-        push(end_->out, body, flags);
+        in_layout([&]<class Layout>(Layout) { push<Layout>(end_->out, body, flags); });
         if ((flags & wire::zmtp::flag_more) == 0) {
             end_->finish_message();
         }
@@ -190,7 +208,7 @@ public:
     /// What the socket has got so far; "*" for the news of a peer.
     const std::vector<std::string>& arrived() {
         while (end_->in.has_frame()) {
-            if (end_->in.front().control) {
+            if (front().control) {
                 take_news();
             } else {
                 take_next();
@@ -245,15 +263,20 @@ private:
     }
 
     pipe::peer_info_ptr take_news() {
-        auto* const told = static_cast<pipe::peer_info*>(end_->in.front().take_reference());
+        auto* const told = static_cast<pipe::peer_info*>(front().take_reference());
         const pipe::peer_info_ptr newest{told->take_newest(), false};
         take_next();
         return newest;
     }
 
+    pipe::frame front() {
+        return in_layout([&]<class Layout>(Layout) { return end_->in.front<Layout>(); });
+    }
+
     void take_next() {
         bool wakes = false;
-        arrived_.push_back(take(end_->in, wakes));
+        arrived_.push_back(
+            in_layout([&]<class Layout>(Layout) { return take<Layout>(end_->in, wakes); }));
         if (wakes) {
             end_->other().deliver(pipe::event::writable);
         }

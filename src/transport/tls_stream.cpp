@@ -129,6 +129,7 @@ public:
     void describe(pipe::property_list& properties) const override;
     void wait_readable(stream_user& user) override;
     void wait_writable(stream_user& user) override;
+    void end_writing() noexcept override;
     void close() noexcept override;
     int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }
 
@@ -518,6 +519,13 @@ void tls_stream::describe(pipe::property_list& properties) const {
     }
 }
 
+void tls_stream::end_writing() noexcept {
+    ERR_clear_error();
+    SSL_shutdown(ssl_.get());
+    ERR_clear_error();
+    flush();
+}
+
 void tls_stream::close() noexcept {
     if (!below_) {
         return;
@@ -526,10 +534,8 @@ void tls_stream::close() noexcept {
     const bool is_lost = error_ != 0 || has_end_below_;
     const bool is_broken = !is_lost && end_ && end_->what == status::failed;
     if (is_established_ && !is_broken) {
-        if (!is_lost) {
-            ERR_clear_error();
-            SSL_shutdown(ssl_.get());
-            flush();
+        if (!is_lost && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) == 0) {
+            end_writing();
         }
         // Its session may be resumed, though the peer has not said goodbye.
         SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);

@@ -68,4 +68,18 @@ inline std::string recv_departure(socket& by, const std::string& id) {
     return told.text;
 }
 
+/// Why `id` has gone, and who has come next, which may be told in any order.
+struct turnover {
+    std::string why;
+    news next;
+};
+inline turnover recv_turnover(socket& by, const std::string& id) {
+    const news one = recv_news(by);
+    const news other = recv_news(by);
+    REQUIRE(one.has_come != other.has_come);
+    const news& departure = one.has_come ? other : one;
+    CHECK(departure.id == id);
+    return {departure.text, one.has_come ? one : other};
+}
+
 } // namespace api_test

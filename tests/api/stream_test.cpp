@@ -96,9 +96,9 @@ TEST_SUITE("stream") {
             socket client{owner, ZLINK_STREAM};
             client.set(ZLINK_RECONNECT_IVL, 1);
             client.connect(server.bind(chosen.via));
+            std::string at_client = recv_arrival(client);
+            std::string at_server = recv_arrival(server);
             for (std::uint32_t round = 1; round <= 3; ++round) {
-                const std::string at_client = recv_arrival(client);
-                const std::string at_server = recv_arrival(server);
                 CHECK(at_client == id_of(round));
                 CHECK(at_server == id_of(round));
                 CHECK(client.send(message{at_client, "question"}) == ok);
@@ -106,8 +106,12 @@ TEST_SUITE("stream") {
                 CHECK(server.send(message{at_server, "answer"}) == ok);
                 CHECK(client.recv() == message{at_client, "answer"});
                 REQUIRE(close_peer(server, at_server, 1000, "enough") == ok);
+                // Who dials hears of the end first.
                 CHECK(recv_departure(client, at_client) == "1000 closed by the peer");
-                CHECK(recv_departure(server, at_server) == "1000 enough");
+                at_client = recv_arrival(client);
+                const turnover there = recv_turnover(server, at_server);
+                CHECK(there.why == "1000 enough");
+                at_server = there.next.id;
             }
         }
     }
@@ -329,6 +333,24 @@ TEST_SUITE("stream") {
             order += stream.recv().frames[1];
         }
         CHECK(order == "aaabbb");
+    }
+
+    TEST_CASE("stream: each frame says whether another one follows") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        peer.send(framed("hello"));
+        char buffer[8];
+        for (const bool more : {true, true, false, true, false}) {
+            REQUIRE(zlink_recv(stream, buffer, sizeof buffer, 0) > 0);
+            CHECK(stream.more() == more);
+        }
+        peer.send(framed("a long one"));
+        REQUIRE(zlink_recv(stream, buffer, 3, 0) ==
+                4); // As with every socket, the rest is cut off.
+        CHECK(stream.more());
+        REQUIRE(zlink_recv(stream, buffer, 3, 0) == 10);
+        CHECK(!stream.more());
     }
 
     TEST_CASE("stream: messages know their peer") {

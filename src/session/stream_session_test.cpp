@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "testing/session_harness.hpp"
+
+#include <cerrno>
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using namespace zlink;
+using testing::pattern;
+using testing::scripted_stream;
+using testing::session_harness;
+
+namespace {
+
+using messages = std::vector<std::string>;
+
+const std::string request =
+    "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+const std::string response =
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+const std::string hello = "\x82\x85\0\0\0\0hello"s; // Masked with zeros.
+
+socket_options stream_options() {
+    return testing::session_options(socket_type::stream);
+}
+
+void close_peer(session_harness& at, std::uint16_t code, const char* reason) {
+    at.end().push_control(new pipe::close_request(code, reason));
+    at.run();
+}
+
+} // namespace
+
+TEST_SUITE("session") {
+
+    TEST_CASE("stream session: says nothing of its own, and tells of the peer and its messages") {
+        for (const std::size_t bytes : {1, 2, 5, 100'000}) {
+            session_harness one{stream_options()};
+            scripted_stream& stream =
+                one.accept({.read_bytes_max = bytes, .write_bytes_max = bytes});
+            one.peer_sends("\0\0\0\5hello\0\0\0\0"s);
+            CHECK(one.arrived() == messages{"*", "hello", ""});
+            one.send("world");
+            one.send(pattern(300));
+            one.run();
+            CHECK(stream.written() == "\0\0\0\5world\0\0\1\x2c"s + pattern(300));
+            stream.peer_ends();
+            one.run();
+            CHECK(one.is_gone());
+            CHECK(one.arrived() == messages{"*", "hello", "", "*"});
+        }
+    }
+
+    TEST_CASE("stream session: a peer that was told to go and stays is ended") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept();
+        one.send("last");
+        close_peer(one, 1000, "go");
+        CHECK(stream.written() == "\0\0\0\4last"s);
+        CHECK(stream.has_ended_writing());
+        one.peer_sends("\0\0\0\2no"s);
+        one.pass(4999ms);
+        CHECK(!stream.is_closed());
+        one.pass(1ms);
+        CHECK(stream.is_closed());
+        CHECK(one.is_gone());
+        CHECK(one.arrived() == messages{"*", "no", "*"});
+    }
+
+    TEST_CASE("stream session: where nothing can be written a peer that is told to go is ended, "
+              "too, though what was sent is not out") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept({.room_bytes = 3});
+        one.send("last");
+        close_peer(one, 1000, "go");
+        CHECK(!stream.has_ended_writing());
+        stream.make_room(SIZE_MAX);
+        one.run();
+        CHECK(stream.written() == "\0\0\0\4last"s);
+        CHECK(stream.has_ended_writing());
+    }
+
+    TEST_CASE("stream session: upgrades and exchanges frames, however many octets at a time") {
+        for (const std::size_t bytes : {1, 2, 7, 100'000}) {
+            CAPTURE(bytes);
+            session_harness one{stream_options(), {}, scheme::ws};
+            scripted_stream& stream =
+                one.accept({.read_bytes_max = bytes, .write_bytes_max = bytes});
+            one.peer_sends(request + hello + "\x89\x80\0\0\0\0"s + hello);
+            CHECK(one.arrived() == messages{"*", "hello", "hello"});
+            one.send("world");
+            one.run();
+            CHECK(stream.written() == response + "\x8a\0\x82\5world"s);
+        }
+    }
+
+    TEST_CASE("stream session: a ping is answered between messages, never inside of one") {
+        for (std::size_t room = 0; room <= 20; ++room) {
+            CAPTURE(room);
+            session_harness one{stream_options(), {}, scheme::ws};
+            scripted_stream& stream = one.accept();
+            one.peer_sends(request);
+            stream.make_room(room);
+            one.send("0123456789");
+            one.send("more");
+            one.run();
+            one.peer_sends("\x89\x80\0\0\0\0"s);
+            stream.make_room(SIZE_MAX);
+            one.run();
+            const std::string first = "\x82\x0a"
+                                      "0123456789";
+            const std::string second = "\x82\4more";
+            const std::string pong = "\x8a\0"s;
+            const std::string written = stream.written().substr(response.size());
+            CHECK((written == first + second + pong || written == first + pong + second ||
+                   written == pong + first + second));
+        }
+    }
+
+    TEST_CASE("stream session: an upgrade has as long as the handshake's deadline says") {
+        socket_options options = stream_options();
+        options.handshake_interval = 100;
+        session_harness one{options, {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        for (int count = 0; count < 99; ++count) {
+            one.peer_sends(request.substr(static_cast<std::size_t>(count), 1));
+            one.pass(1ms);
+        }
+        CHECK(!stream.is_closed());
+        one.pass(1ms);
+        CHECK(stream.is_closed());
+        CHECK(one.is_gone());
+        CHECK(!one.has_pipe());
+    }
+
+    TEST_CASE("stream session: a WebSocket peer that does not answer a close frame is ended") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        close_peer(one, 4000, "go");
+        CHECK(stream.written() == response + "\x88\4\x0f\xa0go");
+        CHECK(!stream.has_ended_writing());
+        one.peer_sends(hello);
+        one.pass(4999ms);
+        CHECK(!stream.is_closed());
+        one.pass(1ms);
+        CHECK(stream.is_closed());
+        CHECK(one.arrived() == messages{"*", "hello", "*"});
+    }
+
+    TEST_CASE(
+        "stream session: a WebSocket peer that answers a close frame and then stays is ended") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        close_peer(one, 4000, "go");
+        one.peer_sends("\x88\x82\0\0\0\0\x0f\xa0"s);
+        CHECK(stream.has_ended_writing());
+        CHECK(!stream.is_closed());
+        one.pass(5000ms);
+        CHECK(stream.is_closed());
+        CHECK(one.is_gone());
+    }
+
+    TEST_CASE("stream session: answers that a peer leaves unread are not kept without end") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        stream.make_room(0);
+        std::string pings;
+        for (int count = 0; count < 10'000; ++count) {
+            pings += "\x89\x80\0\0\0\0"s;
+        }
+        one.peer_sends(pings);
+        stream.make_room(SIZE_MAX);
+        one.run();
+        CHECK(stream.written().size() <= response.size() + 4096 + 2);
+    }
+
+} // TEST_SUITE

@@ -1,0 +1,106 @@
+"""ZLINK_STREAM over ws with Python's websockets at the other end, as client and as server."""
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+from websockets.sync.server import serve
+
+ECHO = Path(__file__).with_name("stream_echo.py")
+SECONDS_MAX = 20
+MESSAGES = ["", "text", "gr\u00fcn \U0001f600", b"", b"\xff\x00", b"x" * 125, b"x" * 126, "y" * 65535, bytes(range(256)) * 5000]
+
+
+class Echo:
+    def __init__(self, command, environment, way, endpoint):
+        self._process = subprocess.Popen([*command, way, endpoint], env=environment, stdout=subprocess.PIPE, text=True)
+        self.endpoint = self._line()
+
+    def _line(self):
+        return self._process.stdout.readline().strip()
+
+    def news(self):
+        """Whether a peer has come, or has gone, and what is said of it."""
+        event, text = json.loads(self._line())
+        return bool(event), text
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def echo(environments, candidate_library):
+    python, extra = environments["zlink"]
+    running = []
+
+    def start(way, endpoint):
+        running.append(Echo([python, ECHO, str(candidate_library)], {**os.environ, **extra}, way, endpoint))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.close()
+
+
+def test_a_client_gets_everything_back(echo):
+    server = echo("bind", "ws://127.0.0.1:*/chat")
+    with connect(server.endpoint, compression=None, max_size=None, open_timeout=SECONDS_MAX) as client:
+        has_come, text = server.news()
+        assert has_come and text.splitlines()[1] == "Path: /chat"
+        for message in MESSAGES:
+            client.send(message)
+            assert client.recv(SECONDS_MAX) == message
+        client.send(["frag", "men", "ted"])
+        assert client.recv(SECONDS_MAX) == "fragmented"
+        assert client.ping("?").wait(SECONDS_MAX)
+        for message in MESSAGES:
+            client.send(message)
+        for message in MESSAGES:
+            assert client.recv(SECONDS_MAX) == message
+        client.close(4000, "enough")
+    assert server.news() == (False, "4000 enough")
+
+
+def test_a_client_that_offers_compression_is_served_without(echo):
+    server = echo("bind", "ws://127.0.0.1:*/")
+    with connect(server.endpoint, open_timeout=SECONDS_MAX) as client:
+        client.send("hello")
+        assert client.recv(SECONDS_MAX) == "hello"
+
+
+def test_another_path_is_not_found(echo):
+    server = echo("bind", "ws://127.0.0.1:*/chat")
+    with pytest.raises(InvalidStatus) as refused:
+        connect(server.endpoint.replace("/chat", "/other"), open_timeout=SECONDS_MAX)
+    assert refused.value.response.status_code == 404
+
+
+def test_a_server_gets_everything_back(echo):
+    received, outcome = [], []
+    done = threading.Event()
+
+    def handle(connection):
+        try:
+            for message in MESSAGES:
+                connection.send(message)
+                received.append(connection.recv(SECONDS_MAX))
+            connection.close(1001, "going")
+        except ConnectionClosed as closed:
+            outcome.append(closed)
+        done.set()
+
+    with serve(handle, "127.0.0.1", 0, compression=None, max_size=None) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = echo("connect", f"ws://127.0.0.1:{server.socket.getsockname()[1]}/chat?room=1")
+        has_come, text = client.news()
+        assert has_come and text.splitlines()[1] == "Path: /chat?room=1"
+        assert done.wait(SECONDS_MAX)
+        assert received == MESSAGES and not outcome
+        assert client.news() == (False, "1001 going")
+        server.shutdown()
