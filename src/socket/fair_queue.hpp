@@ -124,7 +124,7 @@ public:
     /// Finds the peer whose turn it is and the frame at its front.
     /// @return Null if there is nothing to receive, also not after settle().
     ZLINK_HOT peer* next(pipe::frame& front) {
-        if (receiving_ == nullptr && unsettled_.empty() && peers_.any_active()) [[likely]] {
+        if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {
             peer& candidate = peers_.current();
             if (Peek::look(candidate, front)) [[likely]] {
                 return &candidate;
@@ -205,12 +205,17 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    /// Counts a look at the peers while some marks do not count yet.
+    bool is_settling_due() noexcept {
+        return !unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max;
+    }
+
     ZLINK_COLD peer* find_next(pipe::frame& front) {
         if (receiving_ != nullptr) {
             Peek::look(*receiving_, front); // Messages are published whole.
             return receiving_;
         }
-        if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) {
+        if (unsettled_count_ >= limits::unsettled_recv_max) {
             settle();
         }
         do {
