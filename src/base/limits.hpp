@@ -138,6 +138,9 @@ constexpr std::uint32_t batch_bytes_min = 4096;
 constexpr std::uint32_t batch_bytes_per_look = 2048;
 constexpr std::uint32_t byte_looks_max = 64;
 
+/// Octets of a segment that were used before an empty queue begins it again.
+constexpr std::size_t restart_bytes_min = 1024;
+
 /// Messages that a STREAM takes from one peer before it is the next one's turn: they lie side by
 /// side in memory, and so do the answers.
 constexpr unsigned turn_messages_max = 32;

@@ -154,6 +154,8 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings: trimming loses neither octets nor wake-ups") {
         check_all({{message, trim, message}});
+        check_all({{message, restart, message}});
+        check_all({{message, restart, message, trim, message}});
         check_all({{message, message, trim, trim, message}});
         check_all({{new_segment, message, new_segment, message, trim, message}});
         check_all({{referenced, control, trim, message}});

@@ -398,7 +398,7 @@ public:
     }
 
     /// Where the reader goes on. Its position changes only by what the reader does; the rest also
-    /// by trim() and write_past_reader(), while the reader is marked asleep.
+    /// by trim(), restart() and write_past_reader(), while the reader is marked asleep.
     const cursor& place() const noexcept { return place_; }
 
     /// The messages that were taken before place().
@@ -474,6 +474,26 @@ public:
         }
         rope_.release_to(place_);
         rope_.trim();
+        place_ = rope_.front();
+        reader_asleep_.store(1, std::memory_order_release);
+        return false;
+    }
+
+    /// Has the memory of an empty queue used from its beginning again, if the reader sleeps. Only
+    /// for the writer.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool restart() noexcept {
+        if (reader_asleep_.load(std::memory_order_relaxed) == 0 ||
+            rope_.tail_bytes() < used_bytes_min || has_unfinished() ||
+            !take_mark(reader_asleep_)) {
+            return false;
+        }
+        // As in trim().
+        if (place_.position != rope_.marked()) {
+            return true;
+        }
+        rope_.release_to(place_);
+        rope_.restart();
         place_ = rope_.front();
         reader_asleep_.store(1, std::memory_order_release);
         return false;

@@ -299,6 +299,19 @@ public:
         }
     }
 
+    /// Begins the newest segment of an empty rope again: what is written next lies where the caches
+    /// still are.
+    void restart() noexcept {
+        if (tail_->what == kind::segment && written() == released_) {
+            release_to({tail_, write_offset_, released_});
+            tail_position_ = released_;
+            write_offset_ = mark_offset_ = head_offset_ = 0;
+        }
+    }
+
+    /// Octets of the newest chunk that were written.
+    std::uint64_t tail_bytes() const noexcept { return write_offset_; }
+
     bool holds_memory() const noexcept {
         return tail_ != &stub_ || spare_.load(std::memory_order_relaxed) != nullptr;
     }

@@ -22,6 +22,9 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
         parts[1] = {scratch_, std::min(scratch.size(), limits::lookahead_bytes)};
         return 2;
     }
+    if (raw_bytes_ == 0 && queue_.restart()) {
+        wake_reader_ = true;
+    }
     auto& rope = queue_.rope();
     constexpr std::size_t nearly_max = limits::segment_bytes_max - limits::segment_bytes_max / 8;
     if (rope.tail_capacity() >= nearly_max) {

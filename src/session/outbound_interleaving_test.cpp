@@ -280,6 +280,14 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({.acts = {message, trim, message}, .connection_bytes = 5});
     }
 
+    TEST_CASE("interleavings of a sending session: memory is used again from its beginning") {
+        check_all({{message, restart, message}});
+        check_all({{referenced, restart, message}});
+        check_all({{message, restart, control}, one_message});
+        check_all({.acts = {message, restart, message}, .write_bytes_max = 200});
+        check_all({.acts = {message, restart, message}, .connection_bytes = 5});
+    }
+
     TEST_CASE("interleavings of a sending session: the socket writes while it sleeps") {
         // Objects cannot be written, so the session wakes in the end.
         const auto check_written_past = [](script play) {

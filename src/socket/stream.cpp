@@ -218,6 +218,7 @@ result<void> stream::choose(const outgoing& routing_id) {
 /// Whether a message may be sent there. If not, we will be told.
 bool stream::has_credit(peer& target) {
     if (target.has_credit()) [[likely]] {
+        target.restart();
         return true;
     }
     if (target.mark_writer_asleep()) {

@@ -35,6 +35,7 @@ enum class act {
                  ///< back, is written already.
     new_segment, ///< A segment of the largest size, which is kept for reuse when it was read.
     trim,
+    restart,
 };
 
 /// What a scenario plays, and which mistakes its parts make.
@@ -279,6 +280,8 @@ private:
                 wake(reader_woken_);
             }
             return;
+        case act::restart:
+            return wake_reader(queue_.restart(0));
         }
     }
 
