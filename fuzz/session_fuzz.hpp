@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::fuzz {
@@ -56,6 +57,18 @@ inline socket_options chosen_options(unsigned choice) {
     return made;
 }
 
+/// A claim of what tests are made with that does not hold ends the process, too.
+inline void make_claims_fatal() {
+    struct claims {
+        claims() {
+            context.setAssertHandler([](const doctest::AssertData&) { std::abort(); });
+            context.setAsDefaultForAssertsOutOfTestCases();
+        }
+        doctest::Context context;
+    };
+    static claims fatal;
+}
+
 /// A session whose peer, socket, ZAP handler and time do what an input says.
 ///
 ///   first octet   chosen_options(); 128: it dials
@@ -73,9 +86,10 @@ inline socket_options chosen_options(unsigned choice) {
 ///   from 250      the mechanism's
 class session_play {
 public:
-    session_play(script& input, const socket_options& options, bool dials)
-        : input_(input), dials_(dials), session_(options) {
-        static assertions fatal;
+    session_play(script& input, const socket_options& options, bool dials,
+                 transport::tls_context_ptr tls = {})
+        : input_(input), dials_(dials), session_(options, std::move(tls)) {
+        make_claims_fatal();
         session_.ask_of(zap_);
         if (dials_) {
             session_.dial();
@@ -138,15 +152,6 @@ private:
     static constexpr std::chrono::milliseconds linger{10};
     static constexpr unsigned sent_messages_max = 50;
     static constexpr unsigned passed_milliseconds_max = 500;
-
-    /// A claim of the harness that does not hold ends the process, too.
-    struct assertions {
-        assertions() {
-            context.setAssertHandler([](const doctest::AssertData&) { std::abort(); });
-            context.setAsDefaultForAssertsOutOfTestCases();
-        }
-        doctest::Context context;
-    };
 
     void send(std::size_t bytes) {
         if (session_.has_pipe() && !is_closed_ && sent_count_++ < sent_messages_max) {

@@ -867,6 +867,57 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 ///
 /// @threads The one whose turn it is to use the socket.
 
+/// Sends a message to a peer of a STREAM: what zlink_send of the routing id, with ZLINK_SNDMORE,
+/// and then of the payload does, by one call.
+///
+/// @param routing_id  4 octets.
+/// @param flags       ZLINK_DONTWAIT, ZLINK_SNDTEXT.
+/// @return `size`.
+/// @error EHOSTUNREACH  There is no such peer, or no longer.
+/// @error EAGAIN        ZLINK_SNDHWM messages wait for this peer, and ZLINK_DONTWAIT was given or
+///                      ZLINK_SNDTIMEO has passed.
+/// @error EINVAL        `routing_id` is NULL, or there is another flag.
+/// @error EMSGSIZE      The peer's transport has no room for the length.
+/// @error EFSM          A routing id was sent by itself, its payload was not.
+/// @error ENOTSUP       `socket` is no ZLINK_STREAM.
+/// @error EINTR         A signal handler ran while it waited.
+/// @error ENOMEM        There is no memory for it; nothing was sent.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_send(void* socket, const void* routing_id, const void* data,
+                                   size_t size, int flags);
+
+/// Receives a message of a STREAM: what zlink_recv of the routing id and then of the payload does,
+/// by one call. Of an event it receives the routing id and the octet that says which; its text
+/// follows (ZLINK_RCVMORE) for zlink_recv.
+///
+/// @param routing_id  Room for 4 octets, where it is put.
+/// @param buffer      Where the payload is put; what exceeds `size` is cut off.
+/// @param flags       ZLINK_DONTWAIT.
+/// @return The payload's octets, also those that were cut off.
+/// @error EAGAIN    There is none, and ZLINK_DONTWAIT was given or ZLINK_RCVTIMEO has passed.
+/// @error EINVAL    `routing_id` is NULL.
+/// @error EFSM      Something else of a message was received, the rest was not.
+/// @error ENOTSUP   `socket` is no ZLINK_STREAM.
+/// @error EINTR     A signal handler ran while it waited.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_stream_recv(void* socket, void* routing_id, void* buffer, size_t size,
+                                   int flags);
+
+/// zlink_stream_send with the payload of a message, which is empty then. It is not copied if it is
+/// large.
+/// Fails as that does, too.
+/// @error EFAULT  `msg` is not initialised.
+ZLINK_EXPORT int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void* routing_id,
+                                       int flags);
+
+/// zlink_stream_recv into a message, which must be initialised. What it held is released.
+/// Fails as that does, too.
+/// @error EFAULT  `msg` is not initialised.
+/// @error ENOMEM  There is no memory for it; the message waits.
+ZLINK_EXPORT int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routing_id, int flags);
+
 /// Ends the connection to a peer of a STREAM. What was sent to it before goes out first; from now
 /// on it cannot be sent to. What it has sent can still be received, and then the event that it has
 /// gone.

@@ -6,6 +6,7 @@
 //
 // Its own program: it replaces the operator new of all.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "testing/certificates.hpp"
 #include "zlink.h"
 
 #include <doctest/doctest.h>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <string>
 #include <unistd.h>
 
 namespace {
@@ -60,6 +62,25 @@ private:
 void set(void* socket, int option, int value) {
     zlink_setsockopt(socket, option, &value, sizeof value);
 }
+bool set(void* socket, int option, const std::string& value) {
+    return zlink_setsockopt(socket, option, value.data(), value.size()) == 0;
+}
+
+/// What endpoints with TLS need, made before memory is refused.
+struct certificates {
+    zlink::testing::temporary_folder folder;
+    zlink::testing::authority issuer{folder, "issuer"};
+    zlink::testing::identity shown = issuer.issue();
+    std::string trusted = issuer.path();
+};
+const certificates* tls = nullptr;
+
+/// @return Whether there was memory for it.
+bool present_certificates(void* socket) {
+    return tls == nullptr ||
+           (set(socket, ZLINK_TLS_CERTIFICATE, tls->shown.certificate) &&
+            set(socket, ZLINK_TLS_KEY, tls->shown.key) && set(socket, ZLINK_TLS_CA, tls->trusted));
+}
 
 /// @param far_type  Of the socket that binds.
 /// @return An error that is no want of memory, or 0.
@@ -82,7 +103,8 @@ int converse(int io_threads, const char* endpoint, int near_type, int far_type) 
         check(zlink_socket_monitor(near, "inproc://seen", ZLINK_EVENT_ALL));
         char bound[256];
         std::size_t bound_bytes = sizeof bound;
-        if (check(zlink_bind(far, endpoint)) &&
+        if (present_certificates(far) && present_certificates(near) &&
+            check(zlink_bind(far, endpoint)) &&
             check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
             check(zlink_connect(near, bound))) {
             char received[32];
@@ -155,6 +177,16 @@ TEST_CASE("refused memory: ipc, with an I/O thread") {
 
 TEST_CASE("refused memory: tcp, driven by the caller") {
     fail_each_allocation(0, "tcp://127.0.0.1:*", ZLINK_PAIR, ZLINK_PAIR);
+}
+
+TEST_CASE("refused memory: tls") {
+    const certificates made;
+    tls = &made;
+    for (const int io_threads : {0, 1}) {
+        CAPTURE(io_threads);
+        fail_each_allocation(io_threads, "tls://127.0.0.1:*", ZLINK_DEALER, ZLINK_ROUTER);
+    }
+    tls = nullptr;
 }
 
 TEST_CASE("refused memory: inproc") {

@@ -62,7 +62,7 @@ void* open_server(void* context, const server_settings& settings) {
     return socket;
 }
 
-// What is received and sent back, as zlink's messages: no octet is copied here.
+// What is received and sent back, as zlink's messages: no large payload is copied here.
 class message_frame {
 public:
     message_frame() { zlink_msg_init(&message_); }
@@ -70,8 +70,12 @@ public:
     message_frame& operator=(const message_frame&) = delete;
     ~message_frame() { zlink_msg_close(&message_); }
 
-    int recv(void* socket) { return zlink_msg_recv(&message_, socket, 0); }
-    int send(void* socket, int flags) { return zlink_msg_send(&message_, socket, flags); }
+    int recv(void* socket, void* routing_id) {
+        return zlink_stream_msg_recv(&message_, socket, routing_id, 0);
+    }
+    int send(void* socket, const void* routing_id) {
+        return zlink_stream_msg_send(&message_, socket, routing_id, 0);
+    }
 
 private:
     zlink_msg_t message_;
@@ -82,15 +86,17 @@ class buffer_frame {
 public:
     explicit buffer_frame(std::size_t bytes_max) : octets_(bytes_max) {}
 
-    int recv(void* socket) {
-        const int size = zlink_recv(socket, octets_.data(), octets_.size(), 0);
+    int recv(void* socket, void* routing_id) {
+        const int size = zlink_stream_recv(socket, routing_id, octets_.data(), octets_.size(), 0);
         size_ = static_cast<std::size_t>(size);
         if (size > 0 && size_ > octets_.size()) {
             reject("a message exceeds --max-message");
         }
         return size;
     }
-    int send(void* socket, int flags) { return zlink_send(socket, octets_.data(), size_, flags); }
+    int send(void* socket, const void* routing_id) {
+        return zlink_stream_send(socket, routing_id, octets_.data(), size_, 0);
+    }
 
 private:
     std::vector<unsigned char> octets_;
@@ -99,18 +105,13 @@ private:
 
 // Receives and sends back until a call fails in a way that is no peer's.
 template<class Frame>
-[[noreturn]] void echo(void* socket, Frame& routing_id, Frame& payload) {
+[[noreturn]] void echo(void* socket, Frame& payload) {
+    unsigned char routing_id[routing_id_bytes];
     for (;;) {
-        if (routing_id.recv(socket) < 0 || payload.recv(socket) < 0) {
+        if (payload.recv(socket, routing_id) < 0) {
             fail_zlink("receiving");
         }
-        if (routing_id.send(socket, ZLINK_SNDMORE) < 0) {
-            if (zlink_errno() != EHOSTUNREACH) {
-                fail_zlink("sending a routing id");
-            }
-            continue; // The peer is gone.
-        }
-        if (payload.send(socket, 0) < 0) {
+        if (payload.send(socket, routing_id) < 0 && zlink_errno() != EHOSTUNREACH) {
             fail_zlink("sending");
         }
     }
@@ -128,11 +129,9 @@ int main(int argument_count, char** arguments) {
     void* const socket = open_server(context, settings);
     report_ready(settings);
     if (settings.copies_messages) {
-        buffer_frame routing_id{routing_id_bytes};
         buffer_frame payload{settings.message_bytes_max};
-        echo(socket, routing_id, payload);
+        echo(socket, payload);
     }
-    message_frame routing_id;
     message_frame payload;
-    echo(socket, routing_id, payload);
+    echo(socket, payload);
 }

@@ -4,6 +4,7 @@
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "api/symbols.hpp"
+#include "base/byte_order.hpp"
 #include "base/inline.hpp"
 
 #include <algorithm>
@@ -71,11 +72,7 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     if (failed != 0) {
         return -1;
     }
-    if (frame.is_given()) {
-        source.release_payload();
-    }
-    source.close();
-    source.init_empty();
+    source.end_sent(frame.is_given());
     return size_for_c(bytes);
 }
 
@@ -90,7 +87,86 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     return failed != 0 ? -1 : size_for_c(target.bytes);
 }
 
+/// Gives what is sent to the peer of a STREAM that the 4 octets at `routing_id` name.
+/// @return 0, or -1 with errno set.
+ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int flags) noexcept {
+    zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
+    return at_hot_boundary([&]() -> result<void> {
+        if (target == nullptr) [[unlikely]] {
+            return zlink::api::fault_of_socket(socket);
+        }
+        if (routing_id == nullptr || (flags & ~(ZLINK_DONTWAIT | ZLINK_SNDTEXT)) != 0)
+            [[unlikely]] {
+            return errc::invalid_argument;
+        }
+        if ((flags & ZLINK_SNDTEXT) != 0) {
+            frame.mark_text();
+        }
+        const auto id =
+            zlink::load_big_endian<std::uint32_t>(static_cast<const std::byte*>(routing_id));
+        return target->send_to(id, frame, (flags & ZLINK_DONTWAIT) != 0);
+    });
+}
+
+/// @return The octets received, or -1 with errno set.
+ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int flags) noexcept {
+    zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
+    const int failed = at_hot_boundary([&]() -> result<void> {
+        if (from == nullptr) [[unlikely]] {
+            return zlink::api::fault_of_socket(socket);
+        }
+        if (routing_id == nullptr) [[unlikely]] {
+            return errc::invalid_argument;
+        }
+        std::uint32_t id = 0;
+        const result<void> received = from->recv_from(id, target, (flags & ZLINK_DONTWAIT) != 0);
+        if (received) [[likely]] {
+            zlink::store_big_endian(static_cast<std::byte*>(routing_id), id);
+        }
+        return received;
+    });
+    return failed != 0 ? -1 : size_for_c(target.bytes);
+}
+
 } // namespace
+
+extern "C" int zlink_stream_send(void* socket, const void* routing_id, const void* data,
+                                 size_t size, int flags) {
+    outgoing frame{static_cast<const std::byte*>(data), size, false};
+    return send_to(socket, routing_id, frame, flags) != 0 ? -1 : size_for_c(size);
+}
+
+extern "C" int zlink_stream_recv(void* socket, void* routing_id, void* buffer, size_t size,
+                                 int flags) {
+    incoming target{.buffer = buffer, .capacity = size};
+    return recv_from(socket, routing_id, target, flags);
+}
+
+extern "C" int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void* routing_id,
+                                     int flags) {
+    message& source = message_from(msg);
+    if (!source.is_valid()) [[unlikely]] {
+        errno = EFAULT;
+        return -1;
+    }
+    const std::size_t bytes = source.bytes();
+    outgoing frame{source, false};
+    if (send_to(socket, routing_id, frame, flags) != 0) {
+        return -1;
+    }
+    source.end_sent(frame.is_given());
+    return size_for_c(bytes);
+}
+
+extern "C" int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routing_id, int flags) {
+    message& into = message_from(msg);
+    if (!into.is_valid()) [[unlikely]] {
+        errno = EFAULT;
+        return -1;
+    }
+    incoming target{.into = &into};
+    return recv_from(socket, routing_id, target, flags);
+}
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);

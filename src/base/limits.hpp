@@ -138,6 +138,10 @@ constexpr std::uint32_t batch_bytes_min = 4096;
 constexpr std::uint32_t batch_bytes_per_look = 2048;
 constexpr std::uint32_t byte_looks_max = 64;
 
+/// Messages that a STREAM takes from one peer before it is the next one's turn: they lie side by
+/// side in memory, and so do the answers.
+constexpr unsigned turn_messages_max = 32;
+
 /// Sessions that an I/O thread looks at again and again like that; with more there is always one
 /// that has something.
 constexpr std::size_t looked_at_max = 8;

@@ -72,10 +72,14 @@ public:
         shared_.bytes = bytes;
     }
 
-    /// Forgets the shared payload, whose reference somebody else has now.
-    void release_payload() noexcept {
-        kind_ = kind::inlined;
-        inline_bytes_ = 0;
+    /// It was sent, and becomes empty.
+    /// @param is_given  Its shared payload is somebody else's now.
+    void end_sent(bool is_given) noexcept {
+        if (is_given) {
+            kind_ = kind::inlined;
+        }
+        close();
+        init_empty();
     }
 
     /// Lets go of the payload; the object holds nothing any more.

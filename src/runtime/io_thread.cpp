@@ -253,7 +253,7 @@ void io_thread::settle() noexcept {
 /// Gives way if much was moved.
 /// @return Whether to look for news of the tenants and of descriptors again before they settle.
 bool io_thread::looks_again() noexcept {
-    if (!pace_.lets_others_run() || unsettled_.size() > limits::looked_at_max) {
+    if (unsettled_.size() > limits::looked_at_max || !pace_.lets_others_run()) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),

@@ -124,7 +124,7 @@ public:
     /// Finds the peer whose turn it is and the frame at its front.
     /// @return Null if there is nothing to receive, also not after settle().
     ZLINK_HOT peer* next(pipe::frame& front) {
-        if (receiving_ == nullptr && unsettled_.empty() && peers_.any_active()) [[likely]] {
+        if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {
             peer& candidate = peers_.current();
             if (Peek::look(candidate, front)) [[likely]] {
                 return &candidate;
@@ -175,6 +175,16 @@ public:
         pace_.count();
     }
 
+    /// Notes that a whole message was taken of the peer that next() gave, whose turn ends after
+    /// some more of them.
+    ZLINK_HOT void took_in_turn() noexcept {
+        pace_.count();
+        if (++turn_count_ >= limits::turn_messages_max) {
+            turn_count_ = 0;
+            peers_.advance();
+        }
+    }
+
     /// Drops what is known to have come from `about`, to the end of its last message.
     void drop_received(peer& about) {
         if (!peers_.is_active(about)) {
@@ -195,12 +205,17 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    /// Counts a look at the peers while some marks do not count yet.
+    bool is_settling_due() noexcept {
+        return !unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max;
+    }
+
     ZLINK_COLD peer* find_next(pipe::frame& front) {
         if (receiving_ != nullptr) {
             Peek::look(*receiving_, front); // Messages are published whole.
             return receiving_;
         }
-        if (!unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max) {
+        if (unsettled_count_ >= limits::unsettled_recv_max) {
             settle();
         }
         do {
@@ -209,7 +224,8 @@ private:
                 if (Peek::look(candidate, front)) {
                     return &candidate;
                 }
-                if (!peers_.is_only_active() || !pace_.lets_others_run()) {
+                if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
+                    !pace_.lets_others_run()) {
                     put_to_rest(candidate);
                 }
             }
@@ -218,6 +234,7 @@ private:
     }
 
     void put_to_rest(peer& tired) {
+        turn_count_ = 0;
         peers_.deactivate(tired);
         if (tired.is_closed_by_peer()) {
             tired.report_drained();
@@ -248,6 +265,7 @@ private:
     active_peers<&peer::recv_index> peers_;
     std::vector<peer*> unsettled_;
     unsigned unsettled_count_ = 0;
+    unsigned turn_count_ = 0;  ///< Messages that were taken one after the other from one peer.
     bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* receiving_ = nullptr;
     stream_pace pace_{message_steps};

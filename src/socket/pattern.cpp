@@ -34,6 +34,14 @@ result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&) {
     return errc::not_supported;
 }
 
+result<void> pattern::send_to(std::uint32_t, outgoing&) {
+    return errc::not_supported;
+}
+
+result<void> pattern::recv_from(std::uint32_t&, incoming&) {
+    return errc::not_supported;
+}
+
 std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     switch (options.type) {
     case socket_type::pair:

@@ -69,6 +69,16 @@ public:
         return pipe::message_queue::nothing;
     }
 
+    /// Sends a message of one frame to the peer with that routing id; only STREAM.
+    /// @error  As send(), and not_supported.
+    virtual result<void> send_to(std::uint32_t routing_id, outgoing& source);
+
+    /// Receives a message of one frame and the routing id of its peer, or those two frames of an
+    /// event; only STREAM.
+    /// @error wrong_state  A message was received in part.
+    /// @error              Else as recv(), and not_supported.
+    virtual result<void> recv_from(std::uint32_t& routing_id, incoming& target);
+
     /// Whether send() and recv() would not give `again`.
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;

@@ -99,6 +99,22 @@ result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
     return outcome;
 }
 
+result<void> socket::send_to_waiting(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
+    return until_done([&] { return pattern_->send_to(routing_id, source); }, options_.send_timeout,
+                      dont_wait);
+}
+
+result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& target,
+                                       bool dont_wait) {
+    destroy_departed();
+    const result<void> outcome = until_done([&] { return pattern_->recv_from(routing_id, target); },
+                                            options_.recv_timeout, dont_wait);
+    if (outcome) {
+        receives_more_ = target.more;
+    }
+    return outcome;
+}
+
 result<socket::readiness> socket::ready() {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();

@@ -96,6 +96,29 @@ public:
         return recv_waiting(target, dont_wait);
     }
 
+    /// pattern::send_to(), waiting as send() does.
+    ZLINK_HOT result<void> send_to(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
+        if (is_undisturbed()) [[likely]] {
+            const result<void> outcome = pattern_->send_to(routing_id, source);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                return outcome;
+            }
+        }
+        return send_to_waiting(routing_id, source, dont_wait);
+    }
+
+    /// pattern::recv_from(), waiting as recv() does.
+    ZLINK_HOT result<void> recv_from(std::uint32_t& routing_id, incoming& target, bool dont_wait) {
+        if (is_undisturbed() && departed_.empty()) [[likely]] {
+            const result<void> outcome = pattern_->recv_from(routing_id, target);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                receives_more_ = target.more;
+                return outcome;
+            }
+        }
+        return recv_from_waiting(routing_id, target, dont_wait);
+    }
+
     result<void> bind(std::string_view address);
     result<void> connect(std::string_view address);
     result<void> unbind(std::string_view address);
@@ -220,6 +243,10 @@ private:
     result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
     ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);
     ZLINK_COLD result<void> recv_waiting(incoming& target, bool dont_wait);
+    ZLINK_COLD result<void> send_to_waiting(std::uint32_t routing_id, outgoing& source,
+                                            bool dont_wait);
+    ZLINK_COLD result<void> recv_from_waiting(std::uint32_t& routing_id, incoming& target,
+                                              bool dont_wait);
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;

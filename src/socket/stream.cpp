@@ -206,17 +206,43 @@ result<void> stream::choose(const outgoing& routing_id) {
         ++undeliverable_count_;
         return errc::host_unreachable;
     }
-    if (!target->has_credit()) [[unlikely]] {
-        if (target->mark_writer_asleep()) {
-            asymmetric_fence::heavy();
-        }
-        if (!target->look_again_to_write()) {
-            expected_ = expected::routing_id; // It will be sent again.
-            return errc::again;
-        }
+    if (!has_credit(*target)) [[unlikely]] {
+        expected_ = expected::routing_id; // It will be sent again.
+        return errc::again;
     }
     sending_ = target;
     expected_ = expected::payload;
+    return {};
+}
+
+/// Whether a message may be sent there. If not, we will be told.
+bool stream::has_credit(peer& target) {
+    if (target.has_credit()) [[likely]] {
+        return true;
+    }
+    if (target.mark_writer_asleep()) {
+        asymmetric_fence::heavy();
+    }
+    return target.look_again_to_write();
+}
+
+result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
+    if (expected_ == expected::payload) [[unlikely]] {
+        return errc::wrong_state;
+    }
+    peer* const target = peers_by_id_.find(routing_id);
+    if (target == nullptr) [[unlikely]] {
+        ++undeliverable_count_;
+        return errc::host_unreachable;
+    }
+    if (!has_credit(*target)) [[unlikely]] {
+        return errc::again;
+    }
+    if (source.bytes() > body_bytes_max(*target)) [[unlikely]] {
+        return errc::message_too_large;
+    }
+    expected_ = expected::routing_id;
+    push(*target, source, limits::external_bytes_min);
     return {};
 }
 
@@ -327,14 +353,39 @@ result<void> stream::recv_payload(incoming& target) {
     peer& from = *receiving_;
     pipe::frame front;
     stream_peek::look(from, front);
+    take(from, front, target);
+    queue_.took_in_turn();
+    receiving_ = nullptr;
+    awaited_ = awaited::routing_id;
+    return {};
+}
+
+result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
+    if (awaited_ != awaited::routing_id) [[unlikely]] {
+        return errc::wrong_state;
+    }
+    pipe::frame front;
+    // A look at a peer may bring news of it, which come first.
+    peer* const from = news_.empty() ? queue_.next(front) : nullptr;
+    if (!news_.empty()) [[unlikely]] {
+        routing_id = news_.front().id;
+        awaited_ = awaited::event;
+        return recv_news(target);
+    }
+    if (from == nullptr) [[unlikely]] {
+        return errc::again;
+    }
+    take(*from, front, target);
+    routing_id = from->stream_id;
+    queue_.took_in_turn();
+    return {};
+}
+
+void stream::take(peer& from, const pipe::frame& front, incoming& target) {
     from.take(front, target);
     if (target.into != nullptr && (front.flags & pipe::flag_text) != 0) {
         target.into->mark_text();
     }
-    queue_.took(from, false);
-    receiving_ = nullptr;
-    awaited_ = awaited::routing_id;
-    return {};
 }
 
 std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
@@ -367,7 +418,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     }
     copy_octets(to, front.body, front.body_bytes);
     from.end().pop(front);
-    queue_.took(from, false);
+    queue_.took_in_turn();
     receiving_ = nullptr;
     awaited_ = awaited::routing_id;
     return front.body_bytes;

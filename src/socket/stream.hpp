@@ -44,6 +44,8 @@ public:
     result<void> recv(incoming& target) override;
     bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
+    result<void> send_to(std::uint32_t routing_id, outgoing& source) override;
+    result<void> recv_from(std::uint32_t& routing_id, incoming& target) override;
     bool can_send() override { return true; } // As with a ROUTER: it depends on the peer.
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
@@ -99,6 +101,8 @@ private:
     void forget(peer& gone) noexcept;
     std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
     result<void> choose(const outgoing& routing_id);
+    static bool has_credit(peer& target);
+    static void take(peer& from, const pipe::frame& front, incoming& target);
     result<void> send_payload(outgoing& source);
     result<void> recv_routing_id(incoming& target);
     result<void> recv_payload(incoming& target);

@@ -82,6 +82,11 @@ public:
     }
     void say_goodbye() { SSL_shutdown(ssl_.get()); }
 
+    bool may_ask_for_new_keys() const {
+        return is_established() && SSL_version(ssl_.get()) == TLS1_3_VERSION &&
+               SSL_get_shutdown(ssl_.get()) == 0 &&
+               SSL_get_key_update_type(ssl_.get()) == SSL_KEY_UPDATE_NONE;
+    }
     /// TLS 1.3: changes its own keys and wants us to change ours.
     void ask_for_new_keys() {
         REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1);

@@ -47,7 +47,10 @@ public:
     }
 
     io_outcome try_read(std::span<const iovec> room) noexcept override {
-        const ssize_t got = ::readv(descriptor_, room.data(), static_cast<int>(room.size()));
+        // The system takes one part with fewer instructions than several.
+        const ssize_t got =
+            room.size() == 1 ? ::recv(descriptor_, room.front().iov_base, room.front().iov_len, 0)
+                             : ::readv(descriptor_, room.data(), static_cast<int>(room.size()));
         may_read_ = has_end_ || is_unexhausted(got, room);
         if (got > 0) {
             return {io_outcome::status::moved, static_cast<std::size_t>(got)};
@@ -56,10 +59,7 @@ public:
     }
 
     io_outcome try_write(std::span<const iovec> octets) noexcept override {
-        msghdr message{};
-        message.msg_iov = const_cast<iovec*>(octets.data());
-        message.msg_iovlen = octets.size();
-        const ssize_t put = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+        const ssize_t put = write(octets);
         may_write_ = is_unexhausted(put, octets);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
@@ -108,6 +108,17 @@ public:
     int descriptor() const noexcept override { return descriptor_; }
 
 private:
+    ssize_t write(std::span<const iovec> octets) const noexcept {
+        if (octets.size() == 1) {
+            return ::send(descriptor_, octets.front().iov_base, octets.front().iov_len,
+                          MSG_NOSIGNAL);
+        }
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(octets.data());
+        message.msg_iovlen = octets.size();
+        return ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+    }
+
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;

@@ -324,15 +324,91 @@ TEST_SUITE("stream") {
             peers.push_back(std::make_unique<raw_peer>(owner, endpoint));
             recv_arrival(stream);
         }
+        constexpr int count_each = 100;
+        constexpr int turn_max = 32;
         for (const auto& peer : peers) {
-            peer->send(framed("a") + framed("b"));
+            std::string all;
+            for (int count = 0; count < count_each; ++count) {
+                all += framed("x");
+            }
+            peer->send(all);
         }
         owner.let_io_happen();
-        std::string order;
-        for (int count = 0; count < 6; ++count) {
-            order += stream.recv().frames[1];
+        std::vector<int> received(peers.size());
+        for (int count = 1; count <= 3 * turn_max; ++count) {
+            const std::string id = stream.recv().frames[0];
+            ++received[static_cast<std::size_t>(id.back()) - 1];
         }
-        CHECK(order == "aaabbb");
+        CHECK(received == std::vector<int>(peers.size(), turn_max));
+    }
+
+    TEST_CASE("stream: a message and its peer by one call") {
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            context owner{io_threads};
+            socket stream{owner, ZLINK_STREAM};
+            const std::string endpoint = stream.bind(transport::tcp);
+            raw_peer peer{owner, endpoint};
+            std::string id(4, '\0');
+            char event = 0;
+            REQUIRE(zlink_stream_recv(stream, id.data(), &event, 1, 0) == 1);
+            CHECK(id == id_of(1));
+            CHECK(event == 1);
+            CHECK(stream.more());
+            CHECK(error_of(zlink_stream_recv(stream, id.data(), &event, 1, 0)) == EFSM);
+            CHECK(stream.recv_frame().starts_with("tcp://127.0.0.1:"));
+
+            for (const std::size_t bytes : {0, 1, 64, 300, 8192, 100000}) {
+                CAPTURE(bytes);
+                const std::string body = long_text(bytes);
+                peer.send(framed(body) + framed(body));
+                std::string buffer(bytes + 1, '\0');
+                std::string from(4, '\0');
+                REQUIRE(zlink_stream_recv(stream, from.data(), buffer.data(), buffer.size(), 0) ==
+                        static_cast<int>(bytes));
+                CHECK(from == id);
+                CHECK((buffer.substr(0, bytes) == body));
+                CHECK(!stream.more());
+                frame received;
+                REQUIRE(zlink_stream_msg_recv(received.get(), stream, from.data(), 0) ==
+                        static_cast<int>(bytes));
+                CHECK((received.text() == body));
+                REQUIRE(zlink_stream_send(stream, id.data(), body.data(), bytes, 0) ==
+                        static_cast<int>(bytes));
+                REQUIRE(zlink_stream_msg_send(received.get(), stream, id.data(), 0) ==
+                        static_cast<int>(bytes));
+                CHECK(received.text().empty());
+                owner.let_io_happen();
+                CHECK((peer.recv(2 * (bytes + 4)) == framed(body) + framed(body)));
+            }
+        }
+    }
+
+    TEST_CASE("stream: says what is wrong with a message by one call") {
+        context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        stream.set(ZLINK_STREAM_EVENTS, 0);
+        const std::string endpoint = stream.bind(transport::tcp);
+        std::string id = id_of(1);
+        char octet = 'x';
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, 0)) == EHOSTUNREACH);
+        CHECK(error_of(zlink_stream_send(stream, nullptr, &octet, 1, 0)) == EINVAL);
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, ZLINK_SNDMORE)) == EINVAL);
+        CHECK(error_of(zlink_stream_recv(stream, nullptr, &octet, 1, 0)) == EINVAL);
+        CHECK(error_of(zlink_stream_recv(stream, id.data(), &octet, 1, ZLINK_DONTWAIT)) == EAGAIN);
+        raw_peer peer{owner, endpoint};
+        peer.send(framed("a") + framed("b"));
+        CHECK(stream.recv_frame() == id);
+        CHECK(error_of(zlink_stream_recv(stream, id.data(), &octet, 1, 0)) == EFSM);
+        CHECK(stream.recv_frame() == "a");
+        CHECK(stream.send(id, ZLINK_SNDMORE) == ok);
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, 0)) == EFSM);
+        CHECK(stream.send("1") == ok);
+        socket other{owner, ZLINK_PAIR};
+        CHECK(error_of(zlink_stream_send(other, id.data(), &octet, 1, 0)) == ENOTSUP);
+        CHECK(error_of(zlink_stream_recv(other, id.data(), &octet, 1, 0)) == ENOTSUP);
+        CHECK(error_of(zlink_stream_send(nullptr, id.data(), &octet, 1, 0)) == ENOTSOCK);
+        CHECK(error_of(zlink_stream_recv(nullptr, id.data(), &octet, 1, 0)) == ENOTSOCK);
     }
 
     TEST_CASE("stream: each frame says whether another one follows") {
