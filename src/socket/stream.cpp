@@ -135,7 +135,7 @@ void stream::on_detached(peer& removed) {
     }
 }
 
-/// Not when it is detached: by then the one that came after it may have been announced.
+/// Not only when it is detached: by then the one that came after it may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
     const bool has_come = gone.info() != nullptr;
