@@ -481,11 +481,11 @@ public:
 
     /// Has the memory of an empty queue used from its beginning again, if the reader sleeps. Only
     /// for the writer.
+    /// @param used_bytes_min  Not if less of it was used.
     /// @return Whether the caller must wake the reader.
-    [[nodiscard]] bool restart() noexcept {
+    [[nodiscard]] bool restart(std::uint64_t used_bytes_min = limits::restart_bytes_min) noexcept {
         if (reader_asleep_.load(std::memory_order_relaxed) == 0 ||
-            rope_.tail_bytes() < used_bytes_min || has_unfinished() ||
-            !take_mark(reader_asleep_)) {
+            rope_.tail_bytes() < used_bytes_min || has_unfinished() || !take_mark(reader_asleep_)) {
             return false;
         }
         // As in trim().

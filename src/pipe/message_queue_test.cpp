@@ -407,6 +407,33 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue) == messages{"next"});
     }
 
+    TEST_CASE("message queue: uses its memory from the beginning again once the reader sleeps") {
+        message_queue queue{{}};
+        send(queue, pattern(200));
+        const auto body_of_front = [&] {
+            REQUIRE(queue.has_frame());
+            return static_cast<const void*>(queue.front().body);
+        };
+        const void* const first = body_of_front();
+        take_all(queue);
+        CHECK(!queue.restart(0)); // It is awake.
+        send(queue, pattern(200, 2));
+        CHECK(body_of_front() != first);
+        take_all(queue);
+        queue.mark_reader_asleep();
+        CHECK(!queue.restart(1000000)); // Too little of it was used.
+        CHECK(!queue.restart(0));
+        CHECK(send(queue, pattern(200, 3)));
+        CHECK(body_of_front() == first);
+        CHECK(take_all(queue) == messages{pattern(200, 3)});
+
+        send(queue, "before");
+        CHECK(queue.has_frame());
+        queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        CHECK(queue.restart(0));
+        CHECK(take_all(queue) == messages{"before"});
+    }
+
     TEST_CASE("message queue: wakes a reader that has something to read instead of trimming") {
         message_queue queue{{}};
         send(queue, "before");
