@@ -10,9 +10,9 @@ int main(void) {
     zlink_blocker_t blocker;
     zlink_peer_t peer;
     const char* endpoint = "tcp://127.0.0.1:9";
-    int ok = zmq_connect(pusher, endpoint) == 0 &&
-             zlink_ctx_blockers(context, &blocker, 1) == 1 && blocker.socket == pusher &&
-             zlink_socket_peers(pusher, &peer, 1) == 1 && strcmp(peer.endpoint, endpoint) == 0;
+    int ok = zmq_connect(pusher, endpoint) == 0 && zlink_ctx_blockers(context, &blocker, 1) == 1 &&
+             blocker.socket == pusher && zlink_socket_peers(pusher, &peer, 1) == 1 &&
+             strcmp(peer.endpoint, endpoint) == 0;
     zmq_close(pusher);
     zmq_ctx_term(context);
     printf("%s\n", ok ? "answered" : "not answered");
