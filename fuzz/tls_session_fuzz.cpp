@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     socket_options options = fuzz::chosen_options(choice);
     options.as_server = false;
     if ((input.octet() & 1) != 0) {
-        options.type = socket_type::stream;
+        options.type = socket_type::raw_stream;
         options.raw = true;
     }
     fuzz::session_play run{input, options, dials, dials ? sides().dialing : sides().accepting};

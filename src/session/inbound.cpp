@@ -198,7 +198,7 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
     pending_.body = pipe::make_block(std::min(head.body_bytes, trusted));
     pending_.body_bytes = head.body_bytes;
     pending_.filled = body_there;
-    pending_.more = head.more();
+    pending_more_ = head.more();
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
 
@@ -244,14 +244,14 @@ void inbound::finish_pending_if_whole() {
     queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
     pending_.body = nullptr;
     proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
-    finish_external(pending_.more);
+    finish_external(pending_more_);
 }
 
 std::size_t inbound::write_pending_header(std::byte* out) noexcept {
     return scanner_ != nullptr
                ? scanner_->write_header(out, pending_.body_bytes)
                : wire::zmtp::write_header(out, pending_.body_bytes,
-                                          pending_.more ? wire::zmtp::flag_more : 0);
+                                          pending_more_ ? wire::zmtp::flag_more : 0);
 }
 
 /// A frame with a block was appended.

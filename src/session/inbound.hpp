@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <sys/uio.h>
 
@@ -53,13 +54,14 @@ public:
             std::uint64_t unfinished_bytes_max = UINT64_MAX) noexcept
         : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max),
           unfinished_bytes_max_(unfinished_bytes_max),
-          short_frame_bytes_max_(
+          short_frame_bytes_max_(static_cast<std::uint32_t>(
               wire::zmtp::header_bytes_min +
-              std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max)) {}
-    /// @param frames  Finds the frames. Outlives this.
-    inbound(pipe::message_queue& queue, command_sink& commands, scanner& frames) noexcept
+              std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max))) {}
+    /// @param frames  Finds the frames.
+    inbound(pipe::message_queue& queue, command_sink& commands,
+            std::unique_ptr<scanner> frames) noexcept
         : inbound(queue, 0, commands) {
-        scanner_ = &frames;
+        scanner_ = std::move(frames);
     }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
@@ -150,7 +152,6 @@ private:
         pipe::block* body = nullptr;
         std::uint64_t body_bytes = 0;
         std::uint64_t filled = 0;
-        bool more = false;
     };
 
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
@@ -166,15 +167,16 @@ private:
 
     pipe::message_queue& queue_;
     command_sink& commands_;
-    scanner* scanner_ = nullptr; ///< Null: frames are ZMTP's.
+    std::unique_ptr<scanner> scanner_; ///< Null: frames are ZMTP's.
     std::uint64_t body_bytes_max_;
     std::uint64_t unfinished_bytes_max_;
-    std::uint64_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
     pending_frame pending_;
     std::byte* scratch_ = nullptr;
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
     std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
     std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
+    std::uint32_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
+    bool pending_more_ = false;           ///< Of the frame that pending_ is.
     bool blocked_ = false;
     bool wake_reader_ = false;
 };

@@ -122,7 +122,7 @@ session::~session() {
 
 void session::become_resident() {
     thread_.add_tenant(*this);
-    self_.reset(this);
+    intrusive_ptr_add_ref(this); // Until finish(): it may wait for nothing.
 }
 
 /// Runs `action`; memory that the system refuses costs this one connection.
@@ -455,17 +455,18 @@ void session::make_inbound() {
     }
     if (is_framed()) {
         const std::uint64_t body_bytes_max = body_bytes_max_of(options());
+        std::unique_ptr<scanner> frames;
         if (speaks_websocket()) {
             using wire::websocket::sender;
-            scanner_ = std::make_unique<websocket_scanner>(
+            frames = std::make_unique<websocket_scanner>(
                 dialing_ ? sender::server : sender::client,
                 std::min(body_bytes_max, wire::websocket::payload_bytes_limit),
                 static_cast<websocket_sink&>(*this));
         } else {
-            scanner_ = std::make_unique<length_scanner>(
+            frames = std::make_unique<length_scanner>(
                 std::min(body_bytes_max, wire::length::body_bytes_limit));
         }
-        inbound_.emplace(end_->out, static_cast<command_sink&>(*this), *scanner_);
+        inbound_.emplace(end_->out, static_cast<command_sink&>(*this), std::move(frames));
         return;
     }
     inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
@@ -692,7 +693,7 @@ bool session::write_prefix() {
         on_write_failed(outcome.error);
         return false;
     }
-    prefix_sent_bytes_ += outcome.bytes;
+    prefix_sent_bytes_ += static_cast<std::uint32_t>(outcome.bytes);
     if (prefix_sent_bytes_ < prefix_.size()) {
         stream_->wait_writable(*this);
         return false;
@@ -1237,7 +1238,7 @@ void session::finish() noexcept {
     }
     end_.reset();
     thread_.remove_tenant(*this);
-    self_.reset();
+    intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();
 }

@@ -258,11 +258,9 @@ private:
     const socket_options& options() const noexcept { return *origin_->options; }
 
     runtime::io_thread& thread_;
-    boost::intrusive_ptr<session> self_; ///< From start to finish(): it may wait for nothing.
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
     std::unique_ptr<conflation> conflation_; ///< Between inbound_ and end_, if the socket wants it.
-    std::unique_ptr<scanner> scanner_;       ///< For inbound_, where frames are not ZMTP's.
     std::optional<inbound> inbound_;
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
@@ -281,13 +279,13 @@ private:
     runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.
     runtime::one_shot linger_timer_;   ///< Runs once the socket is closed.
 
-    std::vector<std::byte> prefix_; ///< To be written before the next frame.
-    std::size_t prefix_sent_bytes_ = 0;
+    std::vector<std::byte> prefix_;            ///< To be written before the next frame.
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
     std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
     std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
     std::unique_ptr<farewell> farewell_;       ///< Of a STREAM, if one side said why it goes.
 
+    std::uint32_t prefix_sent_bytes_ = 0;
     session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t {
         open,

@@ -141,8 +141,9 @@ public:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
-        : owner_(owner), end_(std::move(end)), frames_(end_->frames),
-          referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min) {
+        : owner_(owner), end_(std::move(end)),
+          referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min),
+          frames_(end_->frames) {
         end_->set_owner(this);
     }
     peer(const peer&) = delete;
@@ -396,9 +397,9 @@ private:
 
     peer_owner& owner_;
     pipe::end_ptr end_;
-    pipe::layout frames_;
-    std::size_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::peer_info* info_ = nullptr;
+    std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
+    pipe::layout frames_;
     bool closed_by_peer_ = false;
     bool is_reader_awake_ = true; ///< Not marked asleep, as far as we have been told.
 };

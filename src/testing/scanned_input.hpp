@@ -24,8 +24,8 @@ public:
     /// @param frames  length; websocket: of a client; masked_websocket: of a server.
     scanned_input(pipe::layout frames, std::uint64_t message_bytes_max,
                   const pipe::queue_limits& allowed)
-        : frames_(frames), queue_(allowed), scanner_(make(message_bytes_max)),
-          in_(queue_, *this, *scanner_), scratch_(limits::scratch_bytes) {}
+        : frames_(frames), queue_(allowed), in_(queue_, *this, make(message_bytes_max)),
+          scratch_(limits::scratch_bytes) {}
 
     /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
     result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
@@ -97,7 +97,6 @@ private:
 
     pipe::layout frames_;
     pipe::message_queue queue_;
-    std::unique_ptr<session::scanner> scanner_;
     session::inbound in_;
     std::vector<std::byte> scratch_;
     std::vector<std::string> arrived_;
