@@ -204,9 +204,15 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
 
 /// Shows a scanner what was added to the payload from `begin` on.
 result<void> inbound::look_at_pending(std::size_t begin) noexcept {
-    return scanner_ == nullptr
-               ? result<void>{}
-               : scanner_->on_body({pending_.body->data + begin, pending_.filled - begin});
+    if (scanner_ == nullptr) {
+        return {};
+    }
+    const result<void> taken =
+        scanner_->on_body({pending_.body->data + begin, pending_.filled - begin});
+    if (!taken) {
+        drop_pending(); // What is refused does not go on.
+    }
+    return taken;
 }
 
 result<void> inbound::fill_pending(std::span<const std::byte>& octets) {

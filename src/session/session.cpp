@@ -531,6 +531,9 @@ void session::read_messages() {
         iovec parts[2];
         const std::size_t count = input_ ? input_->prepare(thread_.scratch(), parts)
                                          : inbound_->prepare(thread_.scratch(), parts);
+        if (!conflation_ && inbound_->take_wake()) { // Now: there may be nothing to read.
+            end_->other().deliver(pipe::event::readable);
+        }
         const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
         const io_outcome outcome = stream_->try_read({parts, count});
         if (outcome.what == io_outcome::status::would_block) {
@@ -624,7 +627,7 @@ void session::on_ping(const zmtp::ping_view& ping) {
 void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
     guarded([&] {
         if (is_framed()) {
-            return send_control(wire::websocket::opcode::ping, {});
+            return on_ping_due();
         }
         std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
         send_command(std::span{ping}.first(zmtp::encode_ping(ping, ttl, {})));
@@ -798,7 +801,8 @@ bool session::write_translated() {
 /// reads.
 void session::on_write_failed(int error) {
     is_writable_ = false;
-    if (phase_ != phase::open) {
+    const bool is_shortage = error == ENOMEM || error == ENOBUFS; // Of which reading says nothing.
+    if (phase_ != phase::open || is_shortage) {
         lost(static_cast<errc>(error));
     }
 }
@@ -817,10 +821,11 @@ bool session::skip_stale_subscriptions() {
     if (mark == nullptr) {
         return false;
     }
+    const std::unique_ptr<pipe::block, void (*)(pipe::block*)> held{
+        mark, [](pipe::block* taken) { taken->drop(); }};
     if (is_framed()) {
         part(static_cast<const pipe::close_request&>(*mark));
     }
-    mark->drop();
     awaits_subscriptions_ = false;
     return true;
 }
@@ -974,6 +979,10 @@ void session::on_events(std::uint32_t happened) noexcept {
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
             resume_inbound();
+        }
+        constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
+        if ((happened & let_go) != 0 && !end_) {
+            return finish(); // The connection, and the pipe with it, went in between.
         }
         if ((happened & pipe::event::dismissed) != 0) {
             on_dismissed();
@@ -1178,12 +1187,15 @@ void session::lost(errc reason) noexcept {
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
-        is_asked_for ||
+        is_asked_for || (is_framed() && phase_ != phase::open) ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
+        if (end_->peer_is_closed()) {
+            return finish(); // Without the pipe nobody would tell us.
+        }
         end_.reset();
         dialing_->announced.reset();
         inbound_.reset();

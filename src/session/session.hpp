@@ -154,6 +154,8 @@ private:
     void on_silence() noexcept override;
     void on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept override;
     void on_zap_handler_gone() noexcept override;
+    void on_ping_due();
+    bool may_send_control() const noexcept;
     void on_websocket_ping(std::span<const std::byte> payload) override;
     void on_websocket_close(const wire::websocket::close_view& said) override;
 

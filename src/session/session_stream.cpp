@@ -206,9 +206,20 @@ void session::continue_upgrade(std::span<const std::byte> octets) {
 }
 
 void session::on_websocket_ping(std::span<const std::byte> payload) {
-    if (phase_ == phase::open && prefix_.size() < limits::unread_answers_bytes_max) {
+    if (may_send_control()) {
         send_control(opcode::pong, payload);
     }
+}
+
+void session::on_ping_due() {
+    if (may_send_control()) {
+        send_control(opcode::ping, {});
+    }
+}
+
+/// Whether a ping or pong may be sent: the peer reads what is sent, and is not told to go.
+bool session::may_send_control() const noexcept {
+    return phase_ == phase::open && prefix_.size() < limits::unread_answers_bytes_max;
 }
 
 void session::on_websocket_close(const wire::websocket::close_view& said) {

@@ -214,7 +214,12 @@ result<void> web_handshake::examine(std::string_view header) {
     }
     const auto& response = parser.get();
     if (response.result() != http::status::switching_protocols) {
-        return errc::permission_denied;
+        // Who is overloaded, or stands before a server that is away, may say otherwise soon.
+        const bool is_final =
+            http::to_status_class(response.result()) == http::status_class::client_error &&
+            response.result() != http::status::request_timeout &&
+            response.result() != http::status::too_many_requests;
+        return is_final ? errc::permission_denied : errc::connection_refused;
     }
     const std::string subprotocol = values(response, http::field::sec_websocket_protocol);
     const std::vector<std::string> ours = split(options_.web_subprotocols);

@@ -93,7 +93,13 @@ struct zmtp_peek {
 template<class Peek>
 class basic_fair_queue {
 public:
-    void attach(peer& added) { peers_.attach(added); }
+    void attach(peer& added) {
+        // All of them may rest at a time, and resting must not fail.
+        if (const std::size_t count = peers_.all().size() + 1; unsettled_.capacity() < count) {
+            unsettled_.reserve(2 * count);
+        }
+        peers_.attach(added);
+    }
 
     void detach(peer& removed) noexcept {
         if (receiving_ == &removed) {

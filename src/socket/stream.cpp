@@ -371,7 +371,12 @@ result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
     if (!news_.empty()) [[unlikely]] {
         routing_id = news_.front().id;
         awaited_ = awaited::event;
-        return recv_news(target);
+        try {
+            return recv_news(target);
+        } catch (...) {
+            awaited_ = awaited::routing_id;
+            throw;
+        }
     }
     if (from == nullptr) [[unlikely]] {
         return errc::again;
@@ -394,7 +399,12 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     if (capacity < id_bytes || !news_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
-    peer* const from = queue_.next(front);
+    peer* from = nullptr;
+    try {
+        from = queue_.next(front);
+    } catch (const std::bad_alloc&) {
+        // recv() says so.
+    }
     if (from == nullptr || !news_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
