@@ -175,6 +175,19 @@ conversation long_conversation(std::size_t cut_bytes) {
 
 TEST_SUITE("session") {
 
+    TEST_CASE("inbound: a reader whose mark of sleep was taken is woken, though nothing was read") {
+        receiver peer;
+        CHECK(peer.read(on_wire(pattern(2000), 0)));
+        CHECK(peer.arrived().size() == 1);
+        CHECK(peer.read(on_wire("unseen", 0)));
+        CHECK(!peer.in.take_wake());
+        peer.queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        iovec parts[2];
+        std::vector<std::byte> scratch(limits::scratch_bytes);
+        peer.in.prepare(scratch, parts);
+        CHECK(peer.in.take_wake() == !peer.queue.unmark_reader());
+    }
+
     TEST_CASE("inbound: finds the same messages however they are cut") {
         for (const std::size_t bytes : {1, 2, 3, 7, 100, 1000, 5000, 65'536, 65'537, 1'000'000}) {
             CAPTURE(bytes);

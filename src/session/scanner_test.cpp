@@ -100,6 +100,17 @@ TEST_SUITE("session") {
         CHECK(peer.arrived() == texts(5000, "b:abc"));
     }
 
+    TEST_CASE("websocket scanner: of a text that is refused nothing arrives, whatever follows") {
+        const auto from = pipe::layout::websocket;
+        const std::string sent =
+            web_frame(from, wire::websocket::opcode::text, std::string(20000, 'x') + "\xff");
+        scanned_input peer{from, any_size, roomy};
+        CHECK(peer.read(std::string_view{sent}.substr(0, 9000)));
+        CHECK(!peer.read(std::string_view{sent}.substr(9000)));
+        CHECK(peer.read("what follows"));
+        CHECK(peer.arrived().empty());
+    }
+
     TEST_CASE("scanners: refuse a message above the limit as soon as its size is known") {
         scanned_input tcp{pipe::layout::length, 10, roomy};
         CHECK(tcp.read(length_frame("0123456789")));
