@@ -433,16 +433,17 @@ def make_page(lines):
     return "".join(parts)
 
 
-def main():
+def write_page(make, usage):
+    """Makes the page that the command line names out of the result files behind it."""
     if len(sys.argv) < 3:
-        sys.exit("usage: report.py PAGE.html RESULTS.jsonl...")
+        sys.exit(f"usage: {usage} PAGE.html RESULTS.jsonl...")
     lines = []
     for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as source:
             lines += [json.loads(line) for line in source if line.strip()]
     with open(sys.argv[1], "w", encoding="utf-8") as page:
-        page.write(make_page(lines))
+        page.write(make(lines))
 
 
 if __name__ == "__main__":
-    main()
+    write_page(make_page, "report.py")

@@ -56,7 +56,7 @@ inline server_settings decode_server_settings(int argument_count, char** argumen
          number_option("--tuned", "1: beast with settings for speed (0)", settings.is_tuned),
          number_option("--per-message", "1: asio sends each message by a call of its own (0)",
                        settings.sends_each_message),
-         number_option("--copy", "1: zlink by zlink_recv and zlink_send, not messages (0)",
+         number_option("--copy", "1: zlink by zlink_stream_recv, not by messages (0)",
                        settings.copies_messages),
          text_option("--certificate", "PEM file; tls and wss", settings.certificate),
          text_option("--key", "PEM file; tls and wss", settings.key),

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MPL-2.0
 """Makes a self-contained HTML page from the JSON lines of scenarios.py."""
 
-import json
 import os
 import sys
 
@@ -19,6 +18,7 @@ from report import (  # noqa: E402
     ordered,
     point_of,
     table,
+    write_page,
 )
 
 SCENARIOS = {"s0": "s0: one echo", "s1": "s1: connecting", "s2": "s2: echo under load"}
@@ -203,16 +203,5 @@ def make_page(lines):
     return "".join(parts)
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit("usage: stream_report.py PAGE.html RESULTS.jsonl...")
-    lines = []
-    for path in sys.argv[2:]:
-        with open(path, encoding="utf-8") as source:
-            lines += [json.loads(line) for line in source if line.strip()]
-    with open(sys.argv[1], "w", encoding="utf-8") as page:
-        page.write(make_page(lines))
-
-
 if __name__ == "__main__":
-    main()
+    write_page(make_page, "stream_report.py")

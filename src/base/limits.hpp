@@ -145,8 +145,8 @@ constexpr std::size_t restart_bytes_min = 1024;
 /// side in memory, and so do the answers.
 constexpr unsigned turn_messages_max = 32;
 
-/// Sessions that an I/O thread looks at again and again like that; with more there is always one
-/// that has something.
+/// Sessions of an I/O thread at rest, or peers of a socket, up to which it gives way and looks at
+/// them again; with more there is nearly always one that has something.
 constexpr std::size_t looked_at_max = 8;
 
 } // namespace zlink::limits

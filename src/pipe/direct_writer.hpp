@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/write_parts.hpp"
 #include "pipe/message_queue.hpp"
 
 #include <cstddef>
 #include <mutex>
 #include <span>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <utility>
 
@@ -49,10 +49,7 @@ public:
             return false;
         }
         const auto left = queue.write_past_reader([this](std::span<const iovec> parts) {
-            msghdr message{};
-            message.msg_iov = const_cast<iovec*>(parts.data());
-            message.msg_iovlen = parts.size();
-            const ssize_t put = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+            const ssize_t put = write_parts(descriptor_, parts);
             return put > 0 ? static_cast<std::size_t>(put) : 0; // The session finds out why not.
         });
         begun_bytes_ = left.value_or(0);

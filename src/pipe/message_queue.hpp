@@ -463,20 +463,7 @@ public:
     /// Gives the memory of an empty queue back, if the reader sleeps. Only for the writer.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool trim() noexcept {
-        if (!rope_.holds_memory() || has_unfinished() || !take_mark(reader_asleep_)) {
-            return false;
-        }
-        // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
-        // place nor the rope. If it has nothing left to do, the mark can go back instead.
-        if (place_.position != rope_.marked() ||
-            taken_count_.load(std::memory_order_relaxed) != pushed_count_) {
-            return true;
-        }
-        rope_.release_to(place_);
-        rope_.trim();
-        place_ = rope_.front();
-        reader_asleep_.store(1, std::memory_order_release);
-        return false;
+        return rope_.holds_memory() && change_empty([this] { rope_.trim(); });
     }
 
     /// Has the memory of an empty queue used from its beginning again, if the reader sleeps. Only
@@ -484,19 +471,8 @@ public:
     /// @param used_bytes_min  Not if less of it was used.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool restart(std::uint64_t used_bytes_min = limits::restart_bytes_min) noexcept {
-        if (reader_asleep_.load(std::memory_order_relaxed) == 0 ||
-            rope_.tail_bytes() < used_bytes_min || has_unfinished() || !take_mark(reader_asleep_)) {
-            return false;
-        }
-        // As in trim().
-        if (place_.position != rope_.marked()) {
-            return true;
-        }
-        rope_.release_to(place_);
-        rope_.restart();
-        place_ = rope_.front();
-        reader_asleep_.store(1, std::memory_order_release);
-        return false;
+        return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
+               rope_.tail_bytes() >= used_bytes_min && change_empty([this] { rope_.restart(); });
     }
 
     bool holds_memory() const noexcept { return rope_.holds_memory(); }
@@ -510,6 +486,26 @@ private:
 
     template<class T>
     using atomic = typename Platform::template atomic<T>;
+
+    /// Has `change` do what only one side may do, if the reader sleeps and the rope is empty.
+    /// @return Whether the caller must wake the reader.
+    template<class Change>
+    bool change_empty(Change&& change) noexcept {
+        if (has_unfinished() || !take_mark(reader_asleep_)) {
+            return false;
+        }
+        // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
+        // place nor the rope. If it has nothing left to do, the mark can go back instead.
+        if (place_.position != rope_.marked() ||
+            taken_count_.load(std::memory_order_relaxed) != pushed_count_) {
+            return true;
+        }
+        rope_.release_to(place_);
+        change();
+        place_ = rope_.front();
+        reader_asleep_.store(1, std::memory_order_release);
+        return false;
+    }
 
     ZLINK_COLD frame front_newest() noexcept {
         visible_ = rope_.published();

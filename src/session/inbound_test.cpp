@@ -2,12 +2,12 @@
 #include "session/inbound.hpp"
 
 #include "base/limits.hpp"
+#include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -47,14 +47,9 @@ public:
         while (!octets.empty()) {
             iovec parts[2];
             const std::size_t count = in.prepare(scratch_, parts);
-            std::size_t bytes = 0;
-            for (std::size_t part = 0; part < count; ++part) {
-                const std::size_t taken =
-                    std::min({parts[part].iov_len, octets.size(), read_bytes_max - bytes});
-                std::memcpy(parts[part].iov_base, octets.data(), taken);
-                octets.remove_prefix(taken);
-                bytes += taken;
-            }
+            const std::size_t bytes =
+                zlink::testing::fill_parts({parts, count}, octets, read_bytes_max);
+            octets.remove_prefix(bytes);
             REQUIRE(bytes > 0);
             if (const result<void> outcome = take_credit(in.received(bytes)); !outcome) {
                 return outcome.error();

@@ -235,17 +235,20 @@ void session::on_handshake_deadline() noexcept {
 
 void session::secure() {
     const io_outcome outcome = stream_->try_open();
-    switch (outcome.what) {
-    case io_outcome::status::moved:
-        advance(session_state::handshake);
-        return start_handshake();
-    case io_outcome::status::would_block:
-        return stream_->wait_readable(*this);
-    case io_outcome::status::ended:
-        return lost(static_cast<errc>(EPIPE));
-    case io_outcome::status::failed:
-        return lost(static_cast<errc>(outcome.error));
+    if (outcome.what != io_outcome::status::moved) {
+        return wait_or_lose(outcome);
     }
+    advance(session_state::handshake);
+    start_handshake();
+}
+
+/// Nothing was read before the handshake was over.
+void session::wait_or_lose(const io_outcome& outcome) {
+    if (outcome.what == io_outcome::status::would_block) {
+        return stream_->wait_readable(*this);
+    }
+    const bool has_ended = outcome.what == io_outcome::status::ended;
+    lost(static_cast<errc>(has_ended ? EPIPE : outcome.error));
 }
 
 void session::start_handshake() {
@@ -265,19 +268,12 @@ void session::read_handshake() {
     const auto scratch = thread_.scratch();
     const iovec room{scratch.data(), scratch.size()};
     const io_outcome outcome = stream_->try_read({&room, 1});
-    switch (outcome.what) {
-    case io_outcome::status::moved:
-        continue_handshake(scratch.first(outcome.bytes));
-        if (options().is_server_of(security_mechanism::plain)) {
-            wipe(scratch.first(outcome.bytes)); // There may be a password in it.
-        }
-        return;
-    case io_outcome::status::would_block:
-        return stream_->wait_readable(*this);
-    case io_outcome::status::ended:
-        return lost(static_cast<errc>(EPIPE));
-    case io_outcome::status::failed:
-        return lost(static_cast<errc>(outcome.error));
+    if (outcome.what != io_outcome::status::moved) {
+        return wait_or_lose(outcome);
+    }
+    continue_handshake(scratch.first(outcome.bytes));
+    if (options().is_server_of(security_mechanism::plain)) {
+        wipe(scratch.first(outcome.bytes)); // There may be a password in it.
     }
 }
 
@@ -531,9 +527,7 @@ void session::read_messages() {
         iovec parts[2];
         const std::size_t count = input_ ? input_->prepare(thread_.scratch(), parts)
                                          : inbound_->prepare(thread_.scratch(), parts);
-        if (!conflation_ && inbound_->take_wake()) { // Now: there may be nothing to read.
-            end_->other().deliver(pipe::event::readable);
-        }
+        wake_reader(); // Now: there may be nothing to read.
         const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
         const io_outcome outcome = stream_->try_read({parts, count});
         if (outcome.what == io_outcome::status::would_block) {
@@ -562,12 +556,18 @@ void session::read_messages() {
     }
 }
 
+/// Gives the socket the wake-up that inbound_ owes it: between them, conflation_ does so itself.
+void session::wake_reader() noexcept {
+    if (!conflation_ && inbound_->take_wake()) {
+        end_->other().deliver(pipe::event::readable);
+    }
+}
+
 void session::deliver_inbound() {
     if (conflation_) {
         conflation_->deliver(*end_);
-    } else if (inbound_->take_wake()) {
-        end_->other().deliver(pipe::event::readable);
     }
+    wake_reader();
     keep_warm(in_warmth_);
 }
 
@@ -668,8 +668,13 @@ void session::write_some() {
         return;
     }
     std::size_t turns = 0;
-    while (write_prefix() && state_ == session_state::traffic && !is_done_writing() &&
-           write_translated() && write_rope()) {
+    while (write_prefix() && state_ == session_state::traffic) {
+        if (is_done_writing()) {
+            return finish_if_drained();
+        }
+        if (!write_translated() || !write_rope()) {
+            return;
+        }
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
             return;
@@ -801,9 +806,9 @@ bool session::write_translated() {
 /// reads.
 void session::on_write_failed(int error) {
     is_writable_ = false;
-    const bool is_shortage = error == ENOMEM || error == ENOBUFS; // Of which reading says nothing.
-    if (phase_ != phase::open || is_shortage) {
-        lost(static_cast<errc>(error));
+    const auto reason = static_cast<errc>(error);
+    if (phase_ != phase::open || is_shortage(reason)) { // Reading would not tell of a shortage.
+        lost(reason);
     }
 }
 
@@ -1055,8 +1060,11 @@ void session::on_linger_over() noexcept {
 }
 
 bool session::has_unsent() const noexcept {
-    return !outbound_->is_empty() || !prefix_.empty() ||
-           (translation_ && !translation_->is_empty());
+    if (!prefix_.empty()) {
+        return true;
+    }
+    // Behind a farewell no message follows.
+    return !farewell_ && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
 }
 
 void session::finish_if_drained() {

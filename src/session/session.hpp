@@ -189,9 +189,11 @@ private:
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
     void read_handshake();
+    void wait_or_lose(const transport::io_outcome& outcome);
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
+    void wake_reader() noexcept;
     void write_some();
     bool write_prefix();
     void drop_prefix() noexcept;

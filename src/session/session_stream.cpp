@@ -99,11 +99,13 @@ void session::take_leave_of_stream(errc reason) noexcept {
         return;
     }
     inbound_->reset();
+    // Over WebSocket who leaves says so first (RFC 6455, 7.1.5).
+    const bool is_unannounced = reason == errc{} && speaks_websocket();
+    const close_code code = is_unannounced ? close_code::abnormal : code_of(reason);
     try {
-        const std::string text = farewell_
-                                     ? std::to_string(farewell_->code) + " " + farewell_->reason
-                                     : std::to_string(static_cast<int>(code_of(reason))) + " " +
-                                           std::string(text_of(reason));
+        const std::string text =
+            farewell_ ? std::to_string(farewell_->code) + " " + farewell_->reason
+                      : std::to_string(static_cast<int>(code)) + " " + std::string(text_of(reason));
         auto left = std::make_unique<pipe::peer_info>();
         left->properties.add(pipe::reason_property, text);
         end_->push_control(left.release());
@@ -153,7 +155,7 @@ void session::break_off(errc reason) {
 /// Whether nothing more is written: the peer was told that the connection ends. Where it has said
 /// so, too, it also learns that nothing follows.
 bool session::is_done_writing() {
-    if (phase_ != phase::parting || !prefix_.empty()) {
+    if (!farewell_ || !prefix_.empty()) {
         return false;
     }
     if (farewell_->is_mutual && !std::exchange(farewell_->has_ended_writing, true)) {
@@ -197,7 +199,9 @@ void session::continue_upgrade(std::span<const std::byte> octets) {
     }
     write_some(); // After a failure: an answer that says why, as far as the kernel takes it.
     if (!taken) {
-        stream_->end_writing();
+        if (stream_) { // Writing may have found it gone.
+            stream_->end_writing();
+        }
         return lost(taken.error());
     }
     if (state_ == session_state::upgrade) {

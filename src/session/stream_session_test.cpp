@@ -168,6 +168,40 @@ TEST_SUITE("session") {
         CHECK(one.is_gone());
     }
 
+    TEST_CASE("stream session: no message follows a close frame, whenever the socket is closed") {
+        for (const bool is_cut_off : {false, true}) {
+            CAPTURE(is_cut_off);
+            session_harness one{stream_options(), {}, scheme::ws};
+            scripted_stream& stream = one.accept();
+            one.peer_sends(request);
+            stream.make_room(0);
+            one.peer_sends("\x88\x82\0\0\0\0\x03\xe8"s);
+            one.send("late");
+            one.run();
+            if (is_cut_off) {
+                stream.make_room(1);
+                one.run();
+            }
+            one.close_socket();
+            stream.make_room(SIZE_MAX);
+            one.run();
+            CHECK(stream.written() == response + "\x88\2\x03\xe8"s);
+            CHECK(one.is_gone());
+        }
+    }
+
+    TEST_CASE(
+        "stream session: a WebSocket peer that leaves without a close frame has not said so") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        stream.peer_ends();
+        one.run();
+        CHECK(one.is_gone());
+        one.announced(); // That it has come.
+        CHECK(one.announced()->properties.find(pipe::reason_property) == "1006 closed by the peer");
+    }
+
     TEST_CASE("stream session: answers that a peer leaves unread are not kept without end") {
         session_harness one{stream_options(), {}, scheme::ws};
         scripted_stream& stream = one.accept();

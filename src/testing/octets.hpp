@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <sys/uio.h>
 #include <vector>
 
 namespace zlink::testing {
@@ -52,6 +55,21 @@ inline std::string_view text(std::span<const std::byte> octets) {
 /// Views text as octets.
 inline std::span<const std::byte> octets_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+/// Puts the beginning of `octets` into `parts`, in order, as a read does that gets no more than
+/// `bytes_max`.
+/// @return How many there are now.
+inline std::size_t fill_parts(std::span<const iovec> parts, std::string_view octets,
+                              std::size_t bytes_max = SIZE_MAX) {
+    octets = octets.substr(0, bytes_max);
+    std::size_t bytes = 0;
+    for (const iovec& part : parts) {
+        const std::string_view taken = octets.substr(bytes, part.iov_len);
+        std::copy(taken.begin(), taken.end(), static_cast<char*>(part.iov_base));
+        bytes += taken.size();
+    }
+    return bytes;
 }
 
 } // namespace zlink::testing

@@ -5,10 +5,10 @@
 #include "session/inbound.hpp"
 #include "session/length_scanner.hpp"
 #include "session/websocket_scanner.hpp"
+#include "testing/octets.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,14 +32,8 @@ public:
         while (!octets.empty()) {
             iovec parts[2];
             const std::size_t count = in_.prepare(scratch_, parts);
-            std::size_t bytes = 0;
-            for (std::size_t part = 0; part < count; ++part) {
-                const std::size_t taken =
-                    std::min({parts[part].iov_len, octets.size(), read_bytes_max - bytes});
-                std::memcpy(parts[part].iov_base, octets.data(), taken);
-                octets.remove_prefix(taken);
-                bytes += taken;
-            }
+            const std::size_t bytes = fill_parts({parts, count}, octets, read_bytes_max);
+            octets.remove_prefix(bytes);
             result<void> outcome = in_.received(bytes);
             receive();
             while (outcome && in_.is_blocked()) {

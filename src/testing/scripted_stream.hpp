@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/io_thread.hpp"
+#include "testing/octets.hpp"
 #include "transport/stream.hpp"
 
 #include <algorithm>
@@ -86,13 +87,8 @@ public:
             return {has_ended_ ? status::ended : status::would_block};
         }
         const std::size_t bytes_max = is_trickling() ? 1 : script_.read_bytes_max;
-        std::size_t bytes = 0;
-        for (const iovec& part : room) {
-            const std::size_t taken = std::min({part.iov_len, arriving_.size(), bytes_max - bytes});
-            std::memcpy(part.iov_base, arriving_.data(), taken);
-            arriving_.erase(0, taken);
-            bytes += taken;
-        }
+        const std::size_t bytes = fill_parts(room, arriving_, bytes_max);
+        arriving_.erase(0, bytes);
         return {status::moved, bytes};
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/descriptor_stream.hpp"
 
+#include "base/write_parts.hpp"
 #include "runtime/readiness.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -59,7 +60,7 @@ public:
     }
 
     io_outcome try_write(std::span<const iovec> octets) noexcept override {
-        const ssize_t put = write(octets);
+        const ssize_t put = write_parts(descriptor_, octets);
         may_write_ = is_unexhausted(put, octets);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
@@ -108,17 +109,6 @@ public:
     int descriptor() const noexcept override { return descriptor_; }
 
 private:
-    ssize_t write(std::span<const iovec> octets) const noexcept {
-        if (octets.size() == 1) {
-            return ::send(descriptor_, octets.front().iov_base, octets.front().iov_len,
-                          MSG_NOSIGNAL);
-        }
-        msghdr message{};
-        message.msg_iov = const_cast<iovec*>(octets.data());
-        message.msg_iovlen = octets.size();
-        return ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
-    }
-
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;
