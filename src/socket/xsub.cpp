@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sched.h>
 
 namespace zlink::socket {
 
@@ -76,6 +77,11 @@ result<void> xsub::change_subscription(std::span<const std::byte> topic, bool su
         return errc::invalid_argument;
     }
     change(topic, subscribe);
+    if (!queue_.all().empty()) {
+        // An I/O thread that shares our processor would wait for the end of our time slice, some
+        // milliseconds; what is published meanwhile would not arrive.
+        sched_yield();
+    }
     return {};
 }
 
