@@ -569,6 +569,9 @@ void session::deliver_inbound() {
     }
     wake_reader();
     keep_warm(in_warmth_);
+    if (shortcut_is_open_) { // What was sent meanwhile was not seen here.
+        keep_warm(out_warmth_);
+    }
 }
 
 session::verdict session::on_command(std::span<const std::byte> body) noexcept {
