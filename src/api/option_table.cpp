@@ -120,6 +120,12 @@ constexpr std::array table{
     entry{ZLINK_WS_ORIGINS, &options::web_origins, access::read_write, any_type, 0, 65535, true},
     entry{ZLINK_WS_SUBPROTOCOLS, &options::web_subprotocols, access::read_write, any_type, 0, 4095,
           true},
+    entry{ZLINK_WS_DEFLATE, &options::web_deflate},
+    entry{ZLINK_WS_DEFLATE_MIN, &options::web_deflate_bytes_min, access::read_write, any_type, 0},
+    entry{ZLINK_WS_DEFLATE_LEVEL, &options::web_deflate_level, access::read_write, any_type, 1, 9},
+    entry{ZLINK_WS_DEFLATE_WINDOW, &options::web_deflate_window, access::read_write, any_type, 9,
+          15},
+    entry{ZLINK_WS_DEFLATE_CONTEXT, &options::web_deflate_context},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
     entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
@@ -284,6 +290,8 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
             return processed.error();
         }
         return give_number(source.dropped_count(), value, size);
+    case ZLINK_WS_DEFLATED:
+        return give_number(source.rules().deflated_count(), value, size);
     case ZLINK_THREAD_SAFE:
         return give_number(0, value, size);
     case ZLINK_IPV4ONLY:
