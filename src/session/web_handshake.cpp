@@ -145,7 +145,7 @@ void web_handshake::start(std::vector<std::byte>& out) {
     if (!options_.web_subprotocols.empty()) {
         append(out, "Sec-WebSocket-Protocol: " + options_.web_subprotocols + "\r\n");
     }
-    if (options_.web_deflate) {
+    if (may_deflate()) {
         append(out, "Sec-WebSocket-Extensions: " +
                         websocket::encode_deflate_offer(wanted_deflation(options_)) + "\r\n");
     }
@@ -211,7 +211,7 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
     if (!agreed_.subprotocol.empty()) {
         append(out, "Sec-WebSocket-Protocol: " + agreed_.subprotocol + "\r\n");
     }
-    if (options_.web_deflate) {
+    if (may_deflate()) {
         accept_deflate(values(request, http::field::sec_websocket_extensions), out);
     }
     append(out, "\r\n");
@@ -230,7 +230,7 @@ void web_handshake::accept_deflate(std::string_view offered, std::vector<std::by
 
 /// What the server has chosen of what was offered.
 result<void> web_handshake::examine_extensions(std::string chosen) {
-    if (!options_.web_deflate) {
+    if (!may_deflate()) {
         return chosen.empty() ? result<void>{} : errc::protocol_violation;
     }
     const auto agreed = websocket::decode_deflate_answer(chosen, wanted_deflation(options_));

@@ -55,6 +55,9 @@ private:
     result<void> examine(std::string_view response);
     void accept_deflate(std::string_view offered, std::vector<std::byte>& out);
     result<void> examine_extensions(std::string chosen);
+    bool may_deflate() const noexcept {
+        return options_.web_deflate && options_.type == socket_type::stream;
+    }
 
     role role_;
     const endpoint& where_;

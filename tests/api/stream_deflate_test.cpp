@@ -195,6 +195,9 @@ TEST_SUITE("deflate") {
                 CHECK(error_of(zlink_setsockopt(at, each.option, &value, sizeof value)) == EINVAL);
             }
         }
+        const int one = 1;
+        socket other{owner, ZLINK_PAIR};
+        CHECK(error_of(zlink_setsockopt(other, ZLINK_WS_DEFLATE, &one, sizeof one)) == EINVAL);
         const std::uint64_t count = 0;
         CHECK(error_of(zlink_setsockopt(at, ZLINK_WS_DEFLATED, &count, sizeof count)) == EINVAL);
 
