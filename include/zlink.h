@@ -477,7 +477,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< offers it, who is bound takes it. A message is compressed by the thread that sends it.
          ///< Where ZLINK_MAXMSGSIZE is -1, a compressed one that comes to more than 64 MiB ends its
          ///< peer with 1009. 0.
-#define ZLINK_WS_DEFLATE_MIN 1051   ///< int, octets: shorter messages are not compressed. 256.
+#define ZLINK_WS_DEFLATE_MIN                                                                       \
+    1051 ///< STREAM, int, octets: shorter messages are not compressed. 256.
 #define ZLINK_WS_DEFLATE_LEVEL 1052 ///< STREAM, int: from 1, fast, to 9, small, as zlib has it. 6.
 #define ZLINK_WS_DEFLATE_WINDOW                                                                    \
     1053 ///< STREAM, int: logarithm of the octets in which repetitions are found, of both sides'
@@ -486,8 +487,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1054 ///< STREAM, flag: a message may repeat what is in those before it, where the peer lets it,
          ///< too. Short ones get much shorter; but each connection takes up to 384 KiB more from
          ///< its first compressed message on, and up to 96 KiB from the first that comes. With 0
-         ///< there is nothing to keep between messages, both sides are held to it, and
-         ///< zlink_stream_send_many compresses a payload once for all peers. 0.
+         ///< both sides are held to keep nothing between messages. zlink_stream_send_many
+         ///< compresses a payload once for all peers in any case, and makes the next message begin
+         ///< anew. 0.
 #define ZLINK_WS_DEFLATED                                                                          \
     1055 ///< Read, STREAM, uint64_t: how often a payload was compressed so far, once for each
          ///< zlink_stream_send_many (for each size of window that peers asked for).
