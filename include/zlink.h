@@ -868,7 +868,8 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`. Over
 /// ws
 ///   and wss other lines follow, `Path: ` with the path and query that were asked for, and where
-///   there are any `Origin: ` and `Subprotocol: `. (They are also properties for zlink_msg_gets.);
+///   there are any `Origin: `, `Subprotocol: ` and `Extensions: `. (They are also properties for
+///   zlink_msg_gets.);
 /// - 0: it has gone, and everything that it sent was received before. The text is a number as in
 ///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
 ///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
@@ -888,6 +889,12 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// when it is sent on; ZLINK_SNDTEXT sends text with zlink_send. A server that is bound to a path
 /// accepts requests for that path only. ZLINK_HEARTBEAT_IVL and ZLINK_HEARTBEAT_TIMEOUT are about
 /// WebSocket pings there.
+///
+/// With ZLINK_WS_DEFLATE messages may be compressed there (permessage-deflate, RFC 7692). What was
+/// agreed is the line `Extensions: ` of the news of the peer. Each message is compressed by the
+/// call that sends it, unless it is short or does not get smaller, and inflated by the I/O thread;
+/// who sends one that comes to more than ZLINK_MAXMSGSIZE allows, or is corrupt, is disconnected
+/// with 1009 or 1007.
 ///
 /// @threads The one whose turn it is to use the socket.
 

@@ -71,9 +71,9 @@ void inflater::end_message() noexcept {
     }
 }
 
-result<std::size_t> inflater::inflate(std::span<std::byte> out) {
-    if (input_.empty() && place_ != place::inside && place_ != place::at_end) {
-        return std::size_t{0};
+std::size_t inflater::inflate(std::span<std::byte> out) {
+    if (is_corrupt() || (input_.empty() && place_ != place::inside && place_ != place::at_end)) {
+        return 0;
     }
     if (!stream_) {
         open();
@@ -87,18 +87,14 @@ result<std::size_t> inflater::inflate(std::span<std::byte> out) {
         if (place_ != place::at_end) {
             place_ = place::inside;
         }
-        const result<std::size_t> more = step(out.subspan(made));
-        if (!more) {
-            return more.error();
-        }
-        made += *more;
-    } while (made < out.size() && !input_.empty());
+        made += step(out.subspan(made));
+    } while (made < out.size() && !input_.empty() && !is_corrupt());
     return made;
 }
 
 /// Has zlib go on until it wants something, or has something to say.
 /// @return The octets written.
-result<std::size_t> inflater::step(std::span<std::byte> out) {
+std::size_t inflater::step(std::span<std::byte> out) {
     z_stream& z = stream_->z;
     const unsigned in_bytes = clamped(input_.size());
     const auto out_bytes = static_cast<unsigned>(out.size());
@@ -115,9 +111,8 @@ result<std::size_t> inflater::step(std::span<std::byte> out) {
     // Z_BUF_ERROR: nothing more can be done with what there is.
     if ((outcome != Z_OK && outcome != Z_BUF_ERROR && !has_ended) ||
         (has_ended && place_ == place::at_end)) {
-        return errc::protocol_violation;
-    }
-    if (has_ended) {
+        place_ = place::corrupt;
+    } else if (has_ended) {
         place_ = place::behind_last_block;
     } else if (place_ == place::at_end && input_.empty() &&
                (z.data_type & (between_blocks | unused_bits)) == between_blocks) {

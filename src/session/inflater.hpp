@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/limits.hpp"
-#include "base/result.hpp"
 #include "pipe/zlib_memory.hpp"
 #include "wire/websocket/deflate_negotiation.hpp"
 
@@ -39,10 +38,13 @@ public:
     void end_message() noexcept;
 
     /// @param out  At least one octet, at most limits::inflated_piece_bytes_max.
-    /// @return The octets written to `out`. Fewer than fit only if all input is used up.
-    /// @error protocol_violation  It is not what deflate makes.
+    /// @return The octets written to `out`. Fewer than fit only if all input is used up, or it is
+    ///         corrupt.
     /// @throws std::bad_alloc
-    [[nodiscard]] result<std::size_t> inflate(std::span<std::byte> out);
+    [[nodiscard]] std::size_t inflate(std::span<std::byte> out);
+
+    /// Whether what came is not what deflate makes. Nothing follows.
+    bool is_corrupt() const noexcept { return place_ == place::corrupt; }
 
     /// Whether the message, of which all is inflated, was complete. Another one may follow.
     bool is_whole() noexcept;
@@ -57,7 +59,7 @@ private:
     struct stream;
 
     void open();
-    result<std::size_t> step(std::span<std::byte> out);
+    std::size_t step(std::span<std::byte> out);
     void close() noexcept;
 
     /// Where the message stands.
@@ -67,6 +69,7 @@ private:
         behind_last_block, ///< Of a deflate stream that says that it ends; another may follow.
         at_end,            ///< What senders leave out is being inflated.
         whole,             ///< That brought it to the end of a block, as it must.
+        corrupt,
     };
 
     wire::websocket::deflate_direction from_;

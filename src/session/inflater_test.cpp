@@ -28,17 +28,14 @@ constexpr wire::websocket::deflate_direction alone{.window_bits = 15, .keeps_con
 /// Appends what `by` makes of its input.
 bool drain(inflater& by, std::string& message, std::size_t room_bytes) {
     std::vector<std::byte> room(room_bytes);
-    while (true) {
-        const result<std::size_t> made = by.inflate(room);
-        if (!made) {
-            CHECK(made.error() == errc::protocol_violation);
-            return false;
-        }
-        message.append(reinterpret_cast<const char*>(room.data()), *made);
-        if (*made < room.size()) {
-            return true;
+    while (!by.is_corrupt()) {
+        const std::size_t made = by.inflate(room);
+        message.append(reinterpret_cast<const char*>(room.data()), made);
+        if (made < room.size()) {
+            break;
         }
     }
+    return !by.is_corrupt();
 }
 
 /// @return The message; nothing if it is corrupt.

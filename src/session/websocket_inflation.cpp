@@ -88,17 +88,17 @@ result<void> websocket_scanner::end_inflated() {
 result<void> websocket_scanner::inflate_all() {
     while (true) {
         const std::span<std::byte> room = make_assembly_room();
-        const result<std::size_t> made = inflation_->by.inflate(room);
-        if (!made) {
+        const std::size_t made = inflation_->by.inflate(room);
+        if (const auto refusal = tracker_.on_inflated(room.first(made))) {
+            return refuse(*refusal);
+        }
+        if (inflation_->by.is_corrupt()) {
             is_over_ = true;
             return corrupt_data;
         }
-        if (const auto refusal = tracker_.on_inflated(room.first(*made))) {
-            return refuse(*refusal);
-        }
-        assembly_bytes_ += *made;
-        inflation_->made_bytes += *made;
-        if (*made < room.size()) {
+        assembly_bytes_ += made;
+        inflation_->made_bytes += made;
+        if (made < room.size()) {
             return {};
         }
     }
@@ -115,11 +115,6 @@ std::span<std::byte> websocket_scanner::make_assembly_room() {
     const auto end = static_cast<std::size_t>(std::min<std::uint64_t>(assembly_->bytes, most));
     return {assembly_->data + assembly_bytes_,
             std::min(end - assembly_bytes_, limits::inflated_piece_bytes_max)};
-}
-
-/// Whether so much was inflated that it is the turn of others.
-bool websocket_scanner::has_had_turn() const noexcept {
-    return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
 }
 
 } // namespace zlink::session

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/limits.hpp"
 #include "pipe/block.hpp"
 #include "pipe/octet_buffer.hpp"
 #include "session/inflater.hpp"
@@ -108,7 +109,10 @@ private:
     result<void> end_inflated();
     result<void> inflate_all();
     std::span<std::byte> make_assembly_room();
-    bool has_had_turn() const noexcept;
+    /// Whether so much was inflated that it is the turn of others.
+    bool has_had_turn() const noexcept {
+        return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
+    }
     bool take_plain(progress& at) const noexcept;
     result<step> take_frame(progress& at);
     result<step> take_control(progress& at);
