@@ -46,10 +46,11 @@ result<void> websocket_scanner::scan_apart(inbound& from) {
     }
     held.drop_front(is_over_ ? held.size() : done_bytes);
     from.publish(0, 0); // Says whether there is credit.
+    if (has_had_turn()) {
+        from.pause();
+    }
     if (held.empty()) {
         held.release();
-    } else if (has_had_turn()) {
-        from.pause();
     }
     inflation_->by.rest();
     return outcome;

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
     size_t endpoint_size = sizeof endpoint;
     int events = 0;
     int deflate;
+    const int shortest = 0;
     void* context = zlink_ctx_new();
     void* socket;
     if (argc != 3) {
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     socket = zlink_socket(context, ZLINK_STREAM);
     zlink_setsockopt(socket, ZLINK_STREAM_EVENTS, &events, sizeof events);
     zlink_setsockopt(socket, ZLINK_WS_DEFLATE, &deflate, sizeof deflate);
+    zlink_setsockopt(socket, ZLINK_WS_DEFLATE_MIN, &shortest, sizeof shortest);
     if (zlink_bind(socket, argv[1]) != 0) {
         fprintf(stderr, "%s: %s\n", argv[1], zlink_strerror(zlink_errno()));
         return EXIT_FAILURE;

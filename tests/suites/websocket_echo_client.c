@@ -17,11 +17,13 @@ static int run(void* context, const char* endpoint, const char* path, int deflat
     int number = -1;
     int never = -1;
     int longest = 60000;
+    const int shortest = 0;
     void* socket = zlink_socket(context, ZLINK_STREAM);
     snprintf(address, sizeof address, "%s%s", endpoint, path);
     zlink_setsockopt(socket, ZLINK_RECONNECT_IVL, &never, sizeof never);
     zlink_setsockopt(socket, ZLINK_RCVTIMEO, &longest, sizeof longest);
     zlink_setsockopt(socket, ZLINK_WS_DEFLATE, &deflate, sizeof deflate);
+    zlink_setsockopt(socket, ZLINK_WS_DEFLATE_MIN, &shortest, sizeof shortest);
     if (zlink_connect(socket, address) != 0) {
         fprintf(stderr, "%s: %s\n", address, zlink_strerror(zlink_errno()));
         exit(EXIT_FAILURE);
