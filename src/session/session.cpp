@@ -1254,7 +1254,7 @@ void session::finish() noexcept {
         inbound_->reset();
     }
     // What is left of the queue now is what the socket counts as dropped.
-    if (end_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
+    if (outbound_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
         static_cast<void>(outbound_->settle_accounts());
     }
     end_.reset();
