@@ -470,6 +470,30 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1012 ///< Text, any length: subprotocols to agree on, separated by commas, the preferred one
          ///< first. A server takes the first that the client offers, or none.
 
+/// Of a STREAM over ws:// and wss://: permessage-deflate (RFC 7692). ZLINK_WS_DEFLATE_MIN and
+/// ZLINK_WS_DEFLATE_LEVEL count from the next message on.
+#define ZLINK_WS_DEFLATE                                                                           \
+    1050 ///< STREAM, flag: messages may be compressed, if the peer does that, too. Who connects
+         ///< offers it, who is bound takes it. A message is compressed by the thread that sends it.
+         ///< Where ZLINK_MAXMSGSIZE is -1, a compressed one that comes to more than 64 MiB ends its
+         ///< peer with 1009. 0.
+#define ZLINK_WS_DEFLATE_MIN                                                                       \
+    1051 ///< STREAM, int, octets: shorter messages are not compressed. 256.
+#define ZLINK_WS_DEFLATE_LEVEL 1052 ///< STREAM, int: from 1, fast, to 9, small, as zlib has it. 6.
+#define ZLINK_WS_DEFLATE_WINDOW                                                                    \
+    1053 ///< STREAM, int: logarithm of the octets in which repetitions are found, of both sides'
+         ///< messages; of a peer's if it lets itself be asked. Memory goes with it. 15.
+#define ZLINK_WS_DEFLATE_CONTEXT                                                                   \
+    1054 ///< STREAM, flag: a message may repeat what is in those before it, where the peer lets it,
+         ///< too. Short ones get much shorter; but each connection takes up to 384 KiB more from
+         ///< its first compressed message on, and up to 96 KiB from the first that comes. With 0
+         ///< both sides are held to keep nothing between messages. zlink_stream_send_many
+         ///< compresses a payload once for all peers in any case, and makes the next message begin
+         ///< anew. 0.
+#define ZLINK_WS_DEFLATED                                                                          \
+    1055 ///< Read, STREAM, uint64_t: how often a payload was compressed so far, once for each
+         ///< zlink_stream_send_many (for each size of window that peers asked for).
+
 /// Of endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
 /// what is wrong with them makes that fail, and zlink_error_text says what it is.
 #define ZLINK_TLS_CERTIFICATE                                                                      \
@@ -844,7 +868,8 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`. Over
 /// ws
 ///   and wss other lines follow, `Path: ` with the path and query that were asked for, and where
-///   there are any `Origin: ` and `Subprotocol: `. (They are also properties for zlink_msg_gets.);
+///   there are any `Origin: `, `Subprotocol: ` and `Extensions: `. (They are also properties for
+///   zlink_msg_gets.);
 /// - 0: it has gone, and everything that it sent was received before. The text is a number as in
 ///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
 ///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
@@ -864,6 +889,12 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// when it is sent on; ZLINK_SNDTEXT sends text with zlink_send. A server that is bound to a path
 /// accepts requests for that path only. ZLINK_HEARTBEAT_IVL and ZLINK_HEARTBEAT_TIMEOUT are about
 /// WebSocket pings there.
+///
+/// With ZLINK_WS_DEFLATE messages may be compressed there (permessage-deflate, RFC 7692). What was
+/// agreed is the line `Extensions: ` of the news of the peer. Each message is compressed by the
+/// call that sends it, unless it is short or does not get smaller, and inflated by the I/O thread;
+/// who sends one that comes to more than ZLINK_MAXMSGSIZE allows, or is corrupt, is disconnected
+/// with 1009 or 1007.
 ///
 /// @threads The one whose turn it is to use the socket.
 

@@ -130,13 +130,69 @@ int converse(int io_threads, const char* endpoint, int near_type, int far_type) 
     return check.other_error();
 }
 
-void fail_each_allocation(int io_threads, const char* endpoint, int near_type, int far_type) {
+/// Receives a message of a STREAM, or an event.
+bool recv_streamed(outcome& check, void* socket, void* routing_id) {
+    char received[32];
+    bool is_whole = check(zlink_stream_recv(socket, routing_id, received, sizeof received, 0));
+    int more = 1;
+    std::size_t more_bytes = sizeof more;
+    while (is_whole && check(zlink_getsockopt(socket, ZLINK_RCVMORE, &more, &more_bytes)) &&
+           more != 0) {
+        is_whole = check(zlink_recv(socket, received, sizeof received, 0));
+    }
+    return is_whole;
+}
+
+/// The same between two STREAMs over ws that compress.
+int converse_compressed(int io_threads) {
+    outcome check;
+    void* const context = zlink_ctx_new();
+    if (context == nullptr) {
+        return zlink_errno() == ENOMEM ? 0 : zlink_errno();
+    }
+    zlink_ctx_set(context, ZLINK_IO_THREADS, io_threads);
+    void* const far = zlink_socket(context, ZLINK_STREAM);
+    void* const near = zlink_socket(context, ZLINK_STREAM);
+    if (far != nullptr && near != nullptr) {
+        for (void* const each : {far, near}) {
+            set(each, ZLINK_LINGER, 0);
+            set(each, ZLINK_RCVTIMEO, longest_wait);
+            set(each, ZLINK_SNDTIMEO, longest_wait);
+            set(each, ZLINK_RECONNECT_IVL, 1);
+            set(each, ZLINK_WS_DEFLATE, 1);
+            set(each, ZLINK_WS_DEFLATE_CONTEXT, 1);
+        }
+        char bound[256];
+        std::size_t bound_bytes = sizeof bound;
+        char id[4];
+        if (check(zlink_bind(far, "ws://127.0.0.1:*/")) &&
+            check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
+            check(zlink_connect(near, bound)) && recv_streamed(check, near, id) &&
+            check(zlink_stream_send(near, id, large, sizeof large, 0)) &&
+            check(zlink_stream_send(near, id, large, 1000, 0))) {
+            for (int count = 0; count < 3 && recv_streamed(check, far, id); ++count) {
+            }
+        }
+    }
+    if (near != nullptr) {
+        check(zlink_close(near));
+    }
+    if (far != nullptr) {
+        check(zlink_close(far));
+    }
+    check(zlink_ctx_term(context));
+    return check.other_error() == EHOSTUNREACH ? 0 : check.other_error();
+}
+
+/// @param talk  A conversation; returns as converse().
+template<class Talk>
+void fail_each_allocation(Talk&& talk) {
     constexpr long allocation_count_max = 3000;
     for (long count = 1; count < allocation_count_max; ++count) {
         CAPTURE(count);
         ::alarm(120);
         allocations_left = count;
-        const int error = converse(io_threads, endpoint, near_type, far_type);
+        const int error = talk();
         const bool has_failed = allocations_left.exchange(0) <= 0;
         CHECK(error == 0);
         if (!has_failed) {
@@ -144,6 +200,10 @@ void fail_each_allocation(int io_threads, const char* endpoint, int near_type, i
         }
     }
     FAIL("there was no end to the allocations");
+}
+
+void fail_each_allocation(int io_threads, const char* endpoint, int near_type, int far_type) {
+    fail_each_allocation([&] { return converse(io_threads, endpoint, near_type, far_type); });
 }
 
 } // namespace
@@ -187,6 +247,13 @@ TEST_CASE("refused memory: tls") {
         fail_each_allocation(io_threads, "tls://127.0.0.1:*", ZLINK_DEALER, ZLINK_ROUTER);
     }
     tls = nullptr;
+}
+
+TEST_CASE("refused memory: ws, compressed") {
+    for (const int io_threads : {0, 1}) {
+        CAPTURE(io_threads);
+        fail_each_allocation([&] { return converse_compressed(io_threads); });
+    }
 }
 
 TEST_CASE("refused memory: inproc") {

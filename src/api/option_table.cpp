@@ -34,6 +34,7 @@ constexpr unsigned only(std::initializer_list<socket_type> types) {
 constexpr unsigned any_type = ~0U;
 constexpr unsigned routers = only({socket_type::rep, socket_type::router});
 constexpr unsigned publishers = only({socket_type::pub, socket_type::xpub});
+constexpr unsigned streams = only({socket_type::stream});
 constexpr unsigned probers =
     only({socket_type::req, socket_type::rep, socket_type::dealer, socket_type::router});
 
@@ -115,11 +116,16 @@ constexpr std::array table{
           only({socket_type::router, socket_type::rep})},
     entry{ZLINK_STREAM_NOTIFY, &options::stream_notify, access::write_only,
           only({socket_type::raw_stream})},
-    entry{ZLINK_STREAM_EVENTS, &options::stream_events, access::read_write,
-          only({socket_type::stream})},
+    entry{ZLINK_STREAM_EVENTS, &options::stream_events, access::read_write, streams},
     entry{ZLINK_WS_ORIGINS, &options::web_origins, access::read_write, any_type, 0, 65535, true},
     entry{ZLINK_WS_SUBPROTOCOLS, &options::web_subprotocols, access::read_write, any_type, 0, 4095,
           true},
+    entry{ZLINK_WS_DEFLATE, &options::web_deflate, access::read_write, streams},
+    entry{ZLINK_WS_DEFLATE_MIN, &options::web_deflate_bytes_min, access::read_write, streams, 0},
+    entry{ZLINK_WS_DEFLATE_LEVEL, &options::web_deflate_level, access::read_write, streams, 1, 9},
+    entry{ZLINK_WS_DEFLATE_WINDOW, &options::web_deflate_window, access::read_write, streams, 9,
+          15},
+    entry{ZLINK_WS_DEFLATE_CONTEXT, &options::web_deflate_context, access::read_write, streams},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
     entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
@@ -284,6 +290,8 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
             return processed.error();
         }
         return give_number(source.dropped_count(), value, size);
+    case ZLINK_WS_DEFLATED:
+        return give_number(source.rules().deflated_count(), value, size);
     case ZLINK_THREAD_SAFE:
         return give_number(0, value, size);
     case ZLINK_IPV4ONLY:

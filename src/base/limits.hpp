@@ -76,6 +76,21 @@ constexpr std::size_t unread_answers_bytes_max = 4096;
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
+/// What one connection's compressor and decompressor take at most, each if there is one (RFC 7692).
+/// With Debian's zlib it is 268 KiB and 40 KiB where the window has 2^15 octets.
+constexpr std::size_t deflater_bytes_max = std::size_t{384} * 1024;
+constexpr std::size_t inflater_bytes_max = std::size_t{96} * 1024;
+
+/// What a compressed message may come to if the application does not limit messages: otherwise one
+/// octet might become a thousand without end. Larger ones are not sent compressed, either.
+constexpr std::size_t inflated_message_bytes_max = std::size_t{64} * 1024 * 1024;
+
+/// What is inflated at a time: the limit on messages is looked at after each.
+constexpr std::size_t inflated_piece_bytes_max = std::size_t{1} * 1024 * 1024;
+
+/// The same before it is inflated, which makes it a thousand times as much at most.
+constexpr std::size_t inflated_at_once_max = 4096;
+
 /// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
 constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
 

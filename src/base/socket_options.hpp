@@ -110,6 +110,13 @@ struct socket_options {
     std::string web_origins;      ///< Pages that may connect; empty: all.
     std::string web_subprotocols; ///< The one that we like best first; empty: none.
 
+    // permessage-deflate, of a STREAM over ws and wss.
+    bool web_deflate = false;
+    int web_deflate_bytes_min = 256;  ///< Shorter messages are not compressed.
+    int web_deflate_level = 6;        ///< Of zlib.
+    int web_deflate_window = 15;      ///< Logarithm of the octets.
+    bool web_deflate_context = false; ///< Messages may refer to those before them.
+
     // Kept for getsockopt; the transports they belong to are not part of this library.
     int rate = 100;
     int recovery_interval = 10000;

@@ -25,6 +25,9 @@ enum class layout : std::uint8_t {
 /// A flag of frames beside those of ZMTP, whose reserved bits it takes: the payload is text.
 inline constexpr std::uint8_t flag_text = 0x80;
 
+/// The same of what is sent over WebSocket: the payload is compressed (RSV1, RFC 7692).
+inline constexpr std::uint8_t flag_compressed = wire::websocket::flag_compressed;
+
 /// What the header of a frame says, in any layout.
 struct frame_head {
     std::uint64_t body_bytes = 0;
@@ -81,7 +84,7 @@ struct websocket_layout {
     }
     static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
                                     std::uint8_t flags) noexcept {
-        return wire::websocket::write_header(out, kind_of(flags), body_bytes);
+        return wire::websocket::write_header(out, kind_of(flags), body_bytes, bits_of(flags));
     }
     static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
         copy_octets(out, body, body_bytes);
@@ -98,6 +101,9 @@ struct websocket_layout {
         return (flags & flag_text) != 0 ? wire::websocket::opcode::text
                                         : wire::websocket::opcode::binary;
     }
+    static constexpr unsigned bits_of(std::uint8_t flags) noexcept {
+        return wire::websocket::flag_fin | (flags & flag_compressed);
+    }
 };
 
 /// Frames that a client sends. Their bodies are masked while they are copied in, so there is none
@@ -111,7 +117,8 @@ struct masked_websocket_layout {
     static std::size_t write_header(std::byte* out, std::uint64_t body_bytes, std::uint8_t flags,
                                     const wire::websocket::mask_key& key) noexcept {
         return wire::websocket::write_masked_header(out, websocket_layout::kind_of(flags),
-                                                    body_bytes, key);
+                                                    body_bytes, key,
+                                                    websocket_layout::bits_of(flags));
     }
     static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
                                     std::uint8_t flags) noexcept {

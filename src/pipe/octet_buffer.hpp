@@ -51,6 +51,14 @@ public:
     bool empty() const noexcept { return bytes_ == 0; }
     std::size_t capacity() const noexcept { return memory_.bytes; }
 
+    /// Takes the first `bytes` octets out.
+    void drop_front(std::size_t bytes) noexcept {
+        bytes_ -= bytes;
+        if (bytes != 0 && bytes_ != 0) {
+            std::memmove(data(), data() + bytes, bytes_);
+        }
+    }
+
     /// Forgets the octets, and keeps the memory.
     void clear() noexcept { bytes_ = 0; }
 

@@ -6,6 +6,7 @@
 #include "pipe/direct_writer.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/message_queue.hpp"
+#include "wire/websocket/deflate_negotiation.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -166,6 +167,9 @@ public:
 
     /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
     layout frames = layout::zmtp;
+
+    /// How what this end sends may be compressed; nothing if it may not. Likewise.
+    std::optional<wire::websocket::deflate_direction> deflation{};
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by

@@ -336,6 +336,17 @@ void inbound::insert(std::span<const std::byte> header, pipe::block* body,
     blocked_ = !queue_.has_credit();
 }
 
+void inbound::append(std::span<const std::byte> first, std::span<const std::byte> rest,
+                     std::uint64_t count) {
+    auto& rope = queue_.rope();
+    std::byte* const out = rope.reserve(first.size() + rest.size());
+    std::copy(rest.begin(), rest.end(), std::copy(first.begin(), first.end(), out));
+    rope.commit(first.size() + rest.size());
+    rope.mark();
+    wake_reader_ = queue_.finish_marked(count) || wake_reader_;
+    blocked_ = !queue_.has_credit();
+}
+
 result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_bytes) {
     frame_head head;
     head.header_bytes = static_cast<std::uint8_t>(header_bytes);

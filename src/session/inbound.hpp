@@ -134,6 +134,14 @@ public:
     /// @throws std::bad_alloc
     void insert(std::span<const std::byte> header, pipe::block* body, std::uint64_t body_bytes);
 
+    /// Publishes `count` messages, which are `first` and `rest`. Only while unscanned() is empty.
+    /// @throws std::bad_alloc
+    void append(std::span<const std::byte> first, std::span<const std::byte> rest,
+                std::uint64_t count);
+
+    /// Lets others have their turn: as if there were no credit, until scan() is called again.
+    void pause() noexcept { blocked_ = true; }
+
     /// Receives the payload of the frame that all of unscanned() is the beginning of into a block
     /// of its own.
     /// @error  As scanner::on_body().

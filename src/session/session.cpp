@@ -439,6 +439,7 @@ bool session::make_pipe() {
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
     made->first.frames = frames();
+    made->first.deflation = own_deflation();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
     make_outbound();
@@ -457,7 +458,7 @@ void session::make_inbound() {
             frames = std::make_unique<websocket_scanner>(
                 dialing_ ? sender::server : sender::client,
                 std::min(body_bytes_max, wire::websocket::payload_bytes_limit),
-                static_cast<websocket_sink&>(*this));
+                static_cast<websocket_sink&>(*this), peers_deflation());
         } else {
             frames = std::make_unique<length_scanner>(
                 std::min(body_bytes_max, wire::length::body_bytes_limit));
@@ -1256,7 +1257,7 @@ void session::finish() noexcept {
         inbound_->reset();
     }
     // What is left of the queue now is what the socket counts as dropped.
-    if (end_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
+    if (outbound_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
         static_cast<void>(outbound_->settle_accounts());
     }
     end_.reset();

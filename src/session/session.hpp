@@ -254,6 +254,8 @@ private:
     bool is_framed() const noexcept { return options().type == socket_type::stream; }
     bool speaks_websocket() const noexcept { return is_web(origin_->where.via); }
     pipe::layout frames() const noexcept;
+    std::optional<wire::websocket::deflate_direction> own_deflation() const noexcept;
+    std::optional<peer_deflation> peers_deflation() const noexcept;
     /// Whether the connection ends as soon as all is written.
     bool is_leaving() const noexcept {
         return phase_ == phase::dismissed || phase_ == phase::closing;

@@ -35,6 +35,7 @@ close_code code_of(errc reason) noexcept {
     case EMSGSIZE:
         return close_code::too_large;
     case EILSEQ:
+    case EBADMSG:
         return close_code::invalid_payload;
     case ENOMEM:
         return close_code::internal_error;
@@ -53,6 +54,8 @@ std::string_view text_of(errc reason) noexcept {
         return "message too large";
     case EILSEQ:
         return "text is no UTF-8";
+    case EBADMSG:
+        return "compressed data is corrupt";
     default:
         break;
     }
@@ -73,6 +76,26 @@ pipe::layout session::frames() const noexcept {
     return dialing_ ? pipe::layout::masked_websocket : pipe::layout::websocket;
 }
 
+/// How we compress, and the peer; nothing if that was not agreed. While the upgrade is at hand.
+std::optional<wire::websocket::deflate_direction> session::own_deflation() const noexcept {
+    if (!upgrade_ || !upgrade_->agreed().deflate) {
+        return {};
+    }
+    return dialing_ ? upgrade_->agreed().deflate->client : upgrade_->agreed().deflate->server;
+}
+
+std::optional<peer_deflation> session::peers_deflation() const noexcept {
+    if (!upgrade_ || !upgrade_->agreed().deflate) {
+        return {};
+    }
+    const auto& agreed = *upgrade_->agreed().deflate;
+    const bool is_limited = options().message_bytes_max >= 0;
+    return peer_deflation{.how = dialing_ ? agreed.server : agreed.client,
+                          .message_bytes_max =
+                              is_limited ? static_cast<std::uint64_t>(options().message_bytes_max)
+                                         : limits::inflated_message_bytes_max};
+}
+
 void session::adopt_stream_peer() {
     auto peer = std::make_unique<pipe::peer_info>();
     std::string detail = transport::peer_endpoint_text(stream_->descriptor(), origin_->where);
@@ -86,6 +109,7 @@ void session::adopt_stream_peer() {
         add("Path", upgrade_->agreed().target);
         add("Origin", upgrade_->agreed().origin);
         add("Subprotocol", upgrade_->agreed().subprotocol);
+        add("Extensions", upgrade_->agreed().extensions);
         upgrade_.reset();
     }
     peer->properties.add(pipe::detail_property, detail);

@@ -107,6 +107,13 @@ errc refuse(std::vector<std::byte>& out, std::string_view status, errc why,
     return why;
 }
 
+websocket::deflate_parameters wanted_deflation(const socket_options& options) {
+    const websocket::deflate_direction each{
+        .window_bits = static_cast<std::uint8_t>(options.web_deflate_window),
+        .keeps_context = options.web_deflate_context};
+    return {each, each};
+}
+
 /// Reads a header that is whole.
 template<class Parser>
 bool parse(Parser& parser, std::string_view header) {
@@ -137,6 +144,10 @@ void web_handshake::start(std::vector<std::byte>& out) {
                     key_ + "\r\n");
     if (!options_.web_subprotocols.empty()) {
         append(out, "Sec-WebSocket-Protocol: " + options_.web_subprotocols + "\r\n");
+    }
+    if (may_deflate()) {
+        append(out, "Sec-WebSocket-Extensions: " +
+                        websocket::encode_deflate_offer(wanted_deflation(options_)) + "\r\n");
     }
     append(out, "\r\n");
 }
@@ -200,8 +211,34 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
     if (!agreed_.subprotocol.empty()) {
         append(out, "Sec-WebSocket-Protocol: " + agreed_.subprotocol + "\r\n");
     }
+    if (may_deflate()) {
+        accept_deflate(values(request, http::field::sec_websocket_extensions), out);
+    }
     append(out, "\r\n");
     is_complete_ = true;
+    return {};
+}
+
+/// @param offered  What the client's fields list.
+void web_handshake::accept_deflate(std::string_view offered, std::vector<std::byte>& out) {
+    if (auto answer = websocket::accept_deflate(offered, wanted_deflation(options_)); answer) {
+        append(out, "Sec-WebSocket-Extensions: " + answer->field + "\r\n");
+        agreed_.extensions = std::move(answer->field);
+        agreed_.deflate = answer->agreed;
+    }
+}
+
+/// What the server has chosen of what was offered.
+result<void> web_handshake::examine_extensions(std::string chosen) {
+    if (!may_deflate()) {
+        return chosen.empty() ? result<void>{} : errc::protocol_violation;
+    }
+    const auto agreed = websocket::decode_deflate_answer(chosen, wanted_deflation(options_));
+    if (!agreed) {
+        return agreed.error();
+    }
+    agreed_.extensions = std::move(chosen);
+    agreed_.deflate = *agreed;
     return {};
 }
 
@@ -226,9 +263,13 @@ result<void> web_handshake::examine(std::string_view header) {
     const bool is_offered =
         subprotocol.empty() || std::ranges::find(ours, subprotocol) != ours.end();
     if (!is_upgrade(response) || !is_offered ||
-        values(response, http::field::sec_websocket_accept) != accept_of(key_) ||
-        response.find(http::field::sec_websocket_extensions) != response.end()) {
+        values(response, http::field::sec_websocket_accept) != accept_of(key_)) {
         return errc::protocol_violation;
+    }
+    if (const auto known =
+            examine_extensions(values(response, http::field::sec_websocket_extensions));
+        !known) {
+        return known.error();
     }
     agreed_.target = where_.path;
     agreed_.subprotocol = subprotocol;

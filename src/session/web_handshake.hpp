@@ -4,8 +4,10 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "wire/websocket/deflate_negotiation.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +24,7 @@ public:
     enum class role : bool { client, server };
 
     /// @param where    The server's endpoint. Outlives this, as `options` do.
-    /// @param options  Which origins may connect, and which subprotocols there are.
+    /// @param options  Which origins may connect, and which subprotocols and extensions there are.
     web_handshake(role own, const endpoint& where, const socket_options& options);
 
     /// Appends what is to be sent before anything is received: a client's request.
@@ -43,12 +45,19 @@ public:
         std::string target;      ///< The path with its query.
         std::string origin;      ///< Empty: none was named.
         std::string subprotocol; ///< Empty: none was agreed on.
+        std::string extensions;  ///< As the server answered. Empty: none.
+        std::optional<wire::websocket::deflate_parameters> deflate; ///< Nothing: no compression.
     };
     const terms& agreed() const noexcept { return agreed_; }
 
 private:
     result<void> answer(std::string_view request, std::vector<std::byte>& out);
     result<void> examine(std::string_view response);
+    void accept_deflate(std::string_view offered, std::vector<std::byte>& out);
+    result<void> examine_extensions(std::string chosen);
+    bool may_deflate() const noexcept {
+        return options_.web_deflate && options_.type == socket_type::stream;
+    }
 
     role role_;
     const endpoint& where_;

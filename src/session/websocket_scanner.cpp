@@ -16,8 +16,28 @@ namespace zlink::session {
 using namespace wire::websocket;
 
 const errc websocket_scanner::invalid_text = static_cast<errc>(EILSEQ);
+const errc websocket_scanner::corrupt_data = static_cast<errc>(EBADMSG);
+
+websocket_scanner::websocket_scanner(sender from, std::uint64_t message_bytes_max,
+                                     websocket_sink& controls,
+                                     const std::optional<peer_deflation>& compressed)
+    : controls_(controls), rules_{.from = from, .payload_bytes_max = message_bytes_max},
+      plain_bytes_max_(std::min(message_bytes_max, short_payload_bytes_max)),
+      tracker_(message_bytes_max, compressed ? compressed->message_bytes_max : message_bytes_max) {
+    if (compressed) {
+        rules_.may_compress = true;
+        rules_.payload_bytes_max =
+            std::max(message_bytes_max, compressed_bytes_max(compressed->message_bytes_max));
+        inflation_.reset(new inflation{.by = inflater{compressed->how},
+                                       .message_bytes_max = compressed->message_bytes_max});
+    }
+}
 
 result<void> websocket_scanner::scan(inbound& from) {
+    return inflation_ ? scan_apart(from) : scan_in_place(from);
+}
+
+result<void> websocket_scanner::scan_in_place(inbound& from) {
     while (true) {
         const std::span<std::byte> octets = from.unscanned();
         if (is_over_) {
@@ -26,14 +46,7 @@ result<void> websocket_scanner::scan(inbound& from) {
             return {};
         }
         progress at{octets.data(), octets.size()};
-        result<step> next = step::waits;
-        if (from.has_credit()) {
-            do {
-                while (take_plain(at)) {
-                }
-                next = take_frame(at);
-            } while (next && *next == step::onward);
-        }
+        const result<step> next = take_frames(from, at);
         if (at.gap != 0) {
             from.remove(at.kept, at.gap);
         }
@@ -54,6 +67,19 @@ result<void> websocket_scanner::scan(inbound& from) {
     }
 }
 
+/// Takes frames, if there is credit, until something has to be done about one.
+result<websocket_scanner::step> websocket_scanner::take_frames(inbound& from, progress& at) {
+    result<step> next = step::waits;
+    if (from.has_credit()) {
+        do {
+            while (take_plain(at)) {
+            }
+            next = take_frame(at);
+        } while (next && *next == step::onward && !has_had_turn());
+    }
+    return next;
+}
+
 /// Takes a short binary message in one frame, which most are.
 /// @return Whether there was one.
 bool websocket_scanner::take_plain(progress& at) const noexcept {
@@ -66,8 +92,7 @@ bool websocket_scanner::take_plain(progress& at) const noexcept {
         return false;
     }
     const unsigned length = std::to_integer<unsigned>(frame[1]) ^ (is_masked ? length_mask_bit : 0);
-    if (length > short_payload_bytes_max || length > rules_.payload_bytes_max ||
-        at.rest() - header_bytes < length) {
+    if (length > plain_bytes_max_ || at.rest() - header_bytes < length) {
         return false;
     }
     if (is_masked) {
@@ -97,7 +122,9 @@ result<websocket_scanner::step> websocket_scanner::take_frame(progress& at) {
     if (head_.is_control()) {
         return take_control(at);
     }
-    if (head_.is_final() && head_.kind != opcode::continuation) {
+    const bool is_whole = head_.frame_bytes() <= at.rest();
+    if (head_.is_final() && head_.kind != opcode::continuation && !head_.is_compressed() &&
+        (is_whole || !inflation_)) {
         return take_message(at);
     }
     if (const auto refusal = tracker_.on_head(head_)) {
@@ -164,19 +191,30 @@ result<websocket_scanner::step> websocket_scanner::take_message(progress& at) {
 }
 
 result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
-    const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(fragment_rest_, at.rest()));
+    const std::size_t most =
+        tracker_.is_compressed() ? std::min(at.rest(), limits::inflated_at_once_max) : at.rest();
+    const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(fragment_rest_, most));
     const std::span<std::byte> octets{at.next(), there};
     phase_ = mask(octets, head_.key, phase_);
     if (const auto refusal = tracker_.on_payload(octets)) {
         return refuse(*refusal);
     }
-    append(octets);
+    if (!tracker_.is_compressed()) {
+        append(octets);
+    } else if (const result<void> inflated = inflate(octets); !inflated) {
+        return inflated.error();
+    }
     at.gap += there;
     fragment_rest_ -= there;
     if (fragment_rest_ != 0) {
-        return step::waits;
+        return at.rest() != 0 ? step::onward : step::waits;
     }
     is_in_fragment_ = false;
+    if (tracker_.is_compressed() && head_.is_final()) {
+        if (const result<void> ended = end_inflated(); !ended) {
+            return ended.error();
+        }
+    }
     if (const auto refusal = tracker_.on_frame_end()) {
         return refuse(*refusal);
     }
@@ -225,15 +263,19 @@ void websocket_scanner::append(std::span<const std::byte> octets) {
         return;
     }
     if (assembly_ == nullptr || assembly_->bytes < needed) {
-        pipe::block* const larger = pipe::make_block(std::max(needed, assembly_bytes_ * 2));
-        if (assembly_ != nullptr) {
-            std::memcpy(larger->data, assembly_->data, assembly_bytes_);
-            assembly_->drop();
-        }
-        assembly_ = larger;
+        grow_assembly(std::max(needed, assembly_bytes_ * 2));
     }
     std::memcpy(assembly_->data + assembly_bytes_, octets.data(), octets.size());
     assembly_bytes_ = needed;
+}
+
+void websocket_scanner::grow_assembly(std::size_t bytes) {
+    pipe::block* const larger = pipe::make_block(bytes);
+    if (assembly_ != nullptr) {
+        std::memcpy(larger->data, assembly_->data, assembly_bytes_);
+        assembly_->drop();
+    }
+    assembly_ = larger;
 }
 
 void websocket_scanner::drop_assembly() noexcept {

@@ -86,6 +86,9 @@ public:
     /// Messages that were dropped because there was no peer for them.
     virtual std::uint64_t undeliverable_count() const noexcept { return 0; }
 
+    /// Payloads that were compressed; only STREAM.
+    virtual std::uint64_t deflated_count() const noexcept { return 0; }
+
     /// Subscribes or unsubscribes; only SUB, and XPUB for a peer.
     /// @error invalid_argument  This pattern has no subscriptions, or not now.
     virtual result<void> change_subscription(std::span<const std::byte> topic, bool subscribe);

@@ -7,11 +7,13 @@
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
+#include "socket/deflater.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -53,6 +55,10 @@ public:
     bool is_text() const noexcept { return is_text_ || (source_ != nullptr && source_->is_text()); }
     void mark_text() noexcept { is_text_ = true; }
 
+    /// Whether the payload is what deflate made of another one.
+    bool is_compressed() const noexcept { return is_compressed_; }
+    void mark_compressed() noexcept { is_compressed_ = true; }
+
     /// Makes it the last frame of its message.
     void end_message() noexcept { more_ = false; }
 
@@ -90,6 +96,7 @@ private:
     bool is_kept_ = false;
     bool is_given_ = false;
     bool is_text_ = false;
+    bool is_compressed_ = false;
     pipe::block* block_ = nullptr;
     const pipe::message* source_ = nullptr; ///< Of which this is a view, if of a message.
 };
@@ -143,7 +150,7 @@ public:
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
         : owner_(owner), end_(std::move(end)),
           referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min),
-          frames_(end_->frames) {
+          frames_(end_->frames), deflates_(end_->deflation.has_value()) {
         end_->set_owner(this);
     }
     peer(const peer&) = delete;
@@ -324,6 +331,8 @@ public:
 
     pipe::pipe_end& end() noexcept { return *end_; }
     pipe::layout frames() const noexcept { return frames_; }
+    /// Whether what is sent there may be compressed.
+    bool deflates() const noexcept { return deflates_; }
 
     /// What is known of the connection; null before the first one.
     const pipe::peer_info* info() const noexcept { return info_; }
@@ -339,6 +348,9 @@ public:
     std::uint32_t owner_index = nowhere;
     std::uint64_t match_serial = 0;
     std::uint32_t stream_id = 0; ///< Under which a STREAM knows it; 0: none.
+
+    /// Of a STREAM's peer whose messages share a window; null before the first.
+    std::unique_ptr<deflater> own_deflater;
 
     std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
@@ -400,6 +412,7 @@ private:
     pipe::peer_info* info_ = nullptr;
     std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::layout frames_;
+    bool deflates_;
     bool closed_by_peer_ = false;
     bool is_reader_awake_ = true; ///< Not marked asleep, as far as we have been told.
 };

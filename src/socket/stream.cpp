@@ -29,7 +29,8 @@ std::uint64_t body_bytes_max(const peer& to) noexcept {
 }
 
 std::uint8_t flags_of(const outgoing& source) noexcept {
-    return source.is_text() ? pipe::flag_text : 0;
+    return static_cast<std::uint8_t>((source.is_text() ? pipe::flag_text : 0) |
+                                     (source.is_compressed() ? pipe::flag_compressed : 0));
 }
 
 /// Appends a payload whose octets pass as they are.
@@ -227,6 +228,28 @@ bool stream::has_credit(peer& target) {
     return target.look_again_to_write();
 }
 
+/// Sends a payload to a peer that has credit.
+void stream::push_one(peer& to, outgoing& source) {
+    if (deflation_.is_for(to, source.bytes())) [[unlikely]] {
+        return push_deflated(to, source);
+    }
+    push(to, source, limits::external_bytes_min);
+}
+
+void stream::push_deflated(peer& to, outgoing& source) {
+    try {
+        deflated made = deflation_.for_one(to, source);
+        if (made.compressed() != nullptr) {
+            return push(to, *made.compressed(), limits::external_bytes_min);
+        }
+    } catch (...) {
+        deflation::forget(to);
+        throw;
+    }
+    deflation::forget(to);
+    push(to, source, limits::external_bytes_min);
+}
+
 result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
     if (expected_ == expected::payload) [[unlikely]] {
         return errc::wrong_state;
@@ -243,7 +266,7 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
         return errc::message_too_large;
     }
     expected_ = expected::routing_id;
-    push(*target, source, limits::external_bytes_min);
+    push_one(*target, source);
     return {};
 }
 
@@ -254,7 +277,7 @@ result<void> stream::send_payload(outgoing& source) {
     if (source.bytes() > body_bytes_max(*sending_)) {
         return errc::message_too_large;
     }
-    push(*sending_, source, limits::external_bytes_min);
+    push_one(*sending_, source);
     sending_ = nullptr;
     expected_ = expected::routing_id;
     return {};
@@ -269,6 +292,7 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
     }
     expected_ = expected::routing_id;
     source.keep();
+    deflation::broadcast compressed{deflation_, source};
     std::size_t sent_count = 0;
     for (; routing_ids.size() >= id_bytes; routing_ids = routing_ids.subspan(id_bytes)) {
         peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_ids.data()));
@@ -277,7 +301,9 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
         } else if (!target->has_credit()) {
             target->count_dropped();
         } else {
-            push(*target, source, limits::broadcast_external_bytes_min);
+            outgoing* const smaller = compressed.for_peer(*target);
+            push(*target, smaller != nullptr ? *smaller : source,
+                 limits::broadcast_external_bytes_min);
             ++sent_count;
         }
     }
@@ -290,7 +316,8 @@ bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
     }
     peer& target = *sending_;
     pipe::message_queue& out = target.end().out;
-    if (!out.has_room(wire_bytes_max(target, bytes))) [[unlikely]] {
+    if (deflation_.is_for(target, bytes) || !out.has_room(wire_bytes_max(target, bytes)))
+        [[unlikely]] {
         return false;
     }
     switch (target.frames()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "socket/deflation.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer_table.hpp"
@@ -29,7 +30,8 @@ struct stream_peek {
 /// before all others were.
 class stream final : public pattern {
 public:
-    explicit stream(const socket_options& options) noexcept : options_(options) {}
+    explicit stream(const socket_options& options) noexcept
+        : options_(options), deflation_(options) {}
 
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
@@ -49,6 +51,7 @@ public:
     bool can_send() override { return true; } // As with a ROUTER: it depends on the peer.
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
+    std::uint64_t deflated_count() const noexcept override { return deflation_.count(); }
 
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason) override;
@@ -102,6 +105,8 @@ private:
     std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
     result<void> choose(const outgoing& routing_id);
     static bool has_credit(peer& target);
+    void push_one(peer& to, outgoing& source);
+    void push_deflated(peer& to, outgoing& source);
     static void take(peer& from, const pipe::frame& front, incoming& target);
     result<void> send_payload(outgoing& source);
     result<void> recv_routing_id(incoming& target);
@@ -109,6 +114,7 @@ private:
     result<void> recv_news(incoming& target);
 
     const socket_options& options_;
+    deflation deflation_;
     basic_fair_queue<stream_peek> queue_;
     peer_table<peer> peers_by_id_;
     news_list news_;

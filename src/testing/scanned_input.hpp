@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,12 @@ namespace zlink::testing {
 /// "close:" with code and reason.
 class scanned_input final : session::command_sink, session::websocket_sink {
 public:
-    /// @param frames  length; websocket: of a client; masked_websocket: of a server.
+    /// @param frames      length; websocket: of a client; masked_websocket: of a server.
+    /// @param compressed  How messages over WebSocket may be compressed.
     scanned_input(pipe::layout frames, std::uint64_t message_bytes_max,
-                  const pipe::queue_limits& allowed)
-        : frames_(frames), queue_(allowed), in_(queue_, *this, make(message_bytes_max)),
+                  const pipe::queue_limits& allowed,
+                  const std::optional<session::peer_deflation>& compressed = {})
+        : frames_(frames), queue_(allowed), in_(queue_, *this, make(message_bytes_max, compressed)),
           scratch_(limits::scratch_bytes) {}
 
     /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
@@ -37,6 +40,7 @@ public:
             result<void> outcome = in_.received(bytes);
             receive();
             while (outcome && in_.is_blocked()) {
+                ++pause_count_;
                 outcome = in_.scan();
                 receive();
             }
@@ -51,16 +55,20 @@ public:
     const std::vector<std::string>& arrived() const noexcept { return arrived_; }
     const std::vector<std::string>& pings() const noexcept { return pings_; }
     bool is_idle() const noexcept { return in_.is_idle(); }
+    /// How often it had to be called again before all that was read was taken.
+    std::size_t pause_count() const noexcept { return pause_count_; }
 
 private:
-    std::unique_ptr<session::scanner> make(std::uint64_t message_bytes_max) {
+    std::unique_ptr<session::scanner>
+    make(std::uint64_t message_bytes_max,
+         const std::optional<session::peer_deflation>& compressed) {
         using wire::websocket::sender;
         if (frames_ == pipe::layout::length) {
             return std::make_unique<session::length_scanner>(message_bytes_max);
         }
         return std::make_unique<session::websocket_scanner>(
             frames_ == pipe::layout::websocket ? sender::client : sender::server, message_bytes_max,
-            static_cast<session::websocket_sink&>(*this));
+            static_cast<session::websocket_sink&>(*this), compressed);
     }
 
     void receive() {
@@ -96,6 +104,7 @@ private:
     std::vector<std::string> arrived_;
     std::vector<std::string> pings_;
     std::string close_;
+    std::size_t pause_count_ = 0;
 };
 
 } // namespace zlink::testing

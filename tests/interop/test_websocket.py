@@ -8,17 +8,25 @@ from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory, ServerPerMessageDeflateFactory
 from websockets.sync.client import connect
 from websockets.sync.server import serve
 
 ECHO = Path(__file__).with_name("stream_echo.py")
 SECONDS_MAX = 20
+DEFLATE, DEFLATE_MIN, DEFLATE_WINDOW, DEFLATE_CONTEXT = 1050, 1051, 1053, 1054
+COMPRESSION = [
+    {DEFLATE: 1},
+    {DEFLATE: 1, DEFLATE_MIN: 0, DEFLATE_WINDOW: 10},
+    {DEFLATE: 1, DEFLATE_MIN: 0, DEFLATE_CONTEXT: 1},
+]
 MESSAGES = ["", "text", "gr\u00fcn \U0001f600", b"", b"\xff\x00", b"x" * 125, b"x" * 126, "y" * 65535, bytes(range(256)) * 5000]
 
 
 class Echo:
-    def __init__(self, command, environment, way, endpoint):
-        self._process = subprocess.Popen([*command, way, endpoint], env=environment, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command, environment, way, endpoint, options):
+        arguments = [way, endpoint, *(f"{option}={value}" for option, value in options.items())]
+        self._process = subprocess.Popen([*command, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
         self.endpoint = self._line()
 
     def _line(self):
@@ -39,8 +47,8 @@ def echo(environments, candidate_library):
     python, extra = environments["zlink"]
     running = []
 
-    def start(way, endpoint):
-        running.append(Echo([python, ECHO, str(candidate_library)], {**os.environ, **extra}, way, endpoint))
+    def start(way, endpoint, options={}):
+        running.append(Echo([python, ECHO, str(candidate_library)], {**os.environ, **extra}, way, endpoint, options))
         return running[-1]
 
     yield start
@@ -74,6 +82,38 @@ def test_a_client_that_offers_compression_is_served_without(echo):
         assert client.recv(SECONDS_MAX) == "hello"
 
 
+@pytest.mark.parametrize("offer", [{}, {"server_no_context_takeover": True}, {"server_max_window_bits": 9, "client_max_window_bits": 9}], ids=str)
+@pytest.mark.parametrize("options", COMPRESSION, ids=str)
+def test_a_client_that_compresses_gets_everything_back(echo, options, offer):
+    server = echo("bind", "ws://127.0.0.1:*/", options)
+    factory = ClientPerMessageDeflateFactory(**{"client_max_window_bits": True, **offer})
+    with connect(server.endpoint, extensions=[factory], compression=None, max_size=None, open_timeout=SECONDS_MAX) as client:
+        assert "permessage-deflate" in client.response.headers["Sec-WebSocket-Extensions"]
+        for message in MESSAGES * 2:
+            client.send(message)
+            assert client.recv(SECONDS_MAX) == message
+        client.send(["frag" * 1000, "men", "ted"])
+        assert client.recv(SECONDS_MAX) == "frag" * 1000 + "mented"
+        for message in MESSAGES:
+            client.send(message)
+        for message in MESSAGES:
+            assert client.recv(SECONDS_MAX) == message
+    has_come, text = server.news()
+    assert has_come and "Extensions: permessage-deflate" in text
+
+
+def test_a_zip_bomb_ends_who_sends_it(echo):
+    server = echo("bind", "ws://127.0.0.1:*/", {DEFLATE: 1})
+    with connect(server.endpoint, max_size=None, open_timeout=SECONDS_MAX) as client:
+        client.send(bytes(100_000_000))
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(SECONDS_MAX)
+        assert closed.value.rcvd.code == 1009
+    with connect(server.endpoint, open_timeout=SECONDS_MAX) as client:
+        client.send("still there")
+        assert client.recv(SECONDS_MAX) == "still there"
+
+
 def test_another_path_is_not_found(echo):
     server = echo("bind", "ws://127.0.0.1:*/chat")
     with pytest.raises(InvalidStatus) as refused:
@@ -81,13 +121,16 @@ def test_another_path_is_not_found(echo):
     assert refused.value.response.status_code == 404
 
 
-def test_a_server_gets_everything_back(echo):
+@pytest.mark.parametrize("answer", [None, {}, {"client_no_context_takeover": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, *COMPRESSION], ids=str)
+def test_a_server_gets_everything_back(echo, options, answer):
+    extensions = None if answer is None else [ServerPerMessageDeflateFactory(**answer)]
     received, outcome = [], []
     done = threading.Event()
 
     def handle(connection):
         try:
-            for message in MESSAGES:
+            for message in MESSAGES * 2:
                 connection.send(message)
                 received.append(connection.recv(SECONDS_MAX))
             connection.close(1001, "going")
@@ -95,12 +138,13 @@ def test_a_server_gets_everything_back(echo):
             outcome.append(closed)
         done.set()
 
-    with serve(handle, "127.0.0.1", 0, compression=None, max_size=None) as server:
+    with serve(handle, "127.0.0.1", 0, extensions=extensions, compression=None, max_size=None) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        client = echo("connect", f"ws://127.0.0.1:{server.socket.getsockname()[1]}/chat?room=1")
+        client = echo("connect", f"ws://127.0.0.1:{server.socket.getsockname()[1]}/chat?room=1", options)
         has_come, text = client.news()
         assert has_come and text.splitlines()[1] == "Path: /chat?room=1"
         assert done.wait(SECONDS_MAX)
-        assert received == MESSAGES and not outcome
+        assert received == MESSAGES * 2 and not outcome
+        assert ("Extensions: permessage-deflate" in text) == (bool(options) and answer is not None)
         assert client.news() == (False, "1001 going")
         server.shutdown()

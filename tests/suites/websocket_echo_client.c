@@ -2,7 +2,9 @@
 /* Plays the client that a fuzzing server of Autobahn's cases expects: asks how many cases there
  * are, and in each of them sends back what it receives.
  *
- *     websocket_echo_client ENDPOINT */
+ *     websocket_echo_client ENDPOINT DEFLATE
+ *
+ * DEFLATE is 1 if messages may be compressed, or 0. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +12,18 @@
 
 /* Sends messages back until the server closes.
  * Returns the number that the first one says, or -1. */
-static int run(void* context, const char* endpoint, const char* path) {
+static int run(void* context, const char* endpoint, const char* path, int deflate) {
     char address[256];
     int number = -1;
     int never = -1;
     int longest = 60000;
+    const int shortest = 0;
     void* socket = zlink_socket(context, ZLINK_STREAM);
     snprintf(address, sizeof address, "%s%s", endpoint, path);
     zlink_setsockopt(socket, ZLINK_RECONNECT_IVL, &never, sizeof never);
     zlink_setsockopt(socket, ZLINK_RCVTIMEO, &longest, sizeof longest);
+    zlink_setsockopt(socket, ZLINK_WS_DEFLATE, &deflate, sizeof deflate);
+    zlink_setsockopt(socket, ZLINK_WS_DEFLATE_MIN, &shortest, sizeof shortest);
     if (zlink_connect(socket, address) != 0) {
         fprintf(stderr, "%s: %s\n", address, zlink_strerror(zlink_errno()));
         exit(EXIT_FAILURE);
@@ -60,17 +65,19 @@ int main(int argc, char** argv) {
     void* context = zlink_ctx_new();
     int count;
     int number;
-    if (argc != 2) {
+    int deflate;
+    if (argc != 3) {
         return EXIT_FAILURE;
     }
+    deflate = atoi(argv[2]);
     zlink_ctx_set(context, ZLINK_IO_THREADS, 0);
-    count = run(context, argv[1], "/getCaseCount");
+    count = run(context, argv[1], "/getCaseCount", deflate);
     for (number = 1; number <= count; ++number) {
         char path[64];
         snprintf(path, sizeof path, "/runCase?case=%d&agent=zlink", number);
-        run(context, argv[1], path);
+        run(context, argv[1], path, deflate);
     }
-    run(context, argv[1], "/updateReports?agent=zlink");
+    run(context, argv[1], "/updateReports?agent=zlink", deflate);
     zlink_ctx_term(context);
     return count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

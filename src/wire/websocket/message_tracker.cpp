@@ -8,7 +8,7 @@ std::optional<close_code> message_tracker::on_inflated(std::span<const std::byte
         return std::nullopt;
     }
     // What is within the limit is checked first, so that the outcome does not depend on the pieces.
-    const std::uint64_t rest_bytes = message_bytes_max_ - inflated_bytes_;
+    const std::uint64_t rest_bytes = inflated_bytes_max_ - inflated_bytes_;
     const bool is_too_large = octets.size() > rest_bytes;
     if (is_too_large) {
         octets = octets.first(static_cast<std::size_t>(rest_bytes));

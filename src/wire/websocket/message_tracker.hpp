@@ -37,14 +37,18 @@ enum class message_state : std::uint8_t {
 /// on_inflated() what comes of it, before the on_frame_end() of its last frame.
 ///
 /// Invariants
-///  1. A message that is under way has not more than message_bytes_max octets (on the wire
-///     compressed_bytes_max of it if it is compressed), counting what its heads announce.
+///  1. A message that is under way has not more than message_bytes_max octets, a compressed one
+///     not more than compressed_bytes_max(inflated_bytes_max), counting what its heads announce.
 ///  2. What came of a text is the beginning of a valid one.
 class message_tracker {
 public:
-    /// @param message_bytes_max  Largest message accepted, in octets.
+    /// @param message_bytes_max   Largest message accepted, in octets.
+    /// @param inflated_bytes_max  The same of what a compressed one comes to.
+    explicit message_tracker(std::uint64_t message_bytes_max,
+                             std::uint64_t inflated_bytes_max) noexcept
+        : message_bytes_max_(message_bytes_max), inflated_bytes_max_(inflated_bytes_max) {}
     explicit message_tracker(std::uint64_t message_bytes_max) noexcept
-        : message_bytes_max_(message_bytes_max) {}
+        : message_tracker(message_bytes_max, message_bytes_max) {}
 
     /// Begins a frame.
     ///
@@ -73,7 +77,7 @@ public:
             text_.reset();
         }
         const std::uint64_t wire_bytes_max =
-            is_compressed_ ? compressed_bytes_max(message_bytes_max_) : message_bytes_max_;
+            is_compressed_ ? compressed_bytes_max(inflated_bytes_max_) : message_bytes_max_;
         if (head.payload_bytes > wire_bytes_max - wire_bytes_) {
             return refuse(close_code::too_large);
         }
@@ -132,6 +136,7 @@ private:
     std::optional<close_code> check_text(std::span<const std::byte> octets) noexcept;
 
     std::uint64_t message_bytes_max_;
+    std::uint64_t inflated_bytes_max_;
     std::uint64_t wire_bytes_ = 0;     ///< Of the message, as its heads announce them.
     std::uint64_t inflated_bytes_ = 0; ///< Of the message, if it is compressed.
     message_state state_ = message_state::between;
