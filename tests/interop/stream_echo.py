@@ -1,8 +1,8 @@
 """A ZLINK_STREAM socket that sends messages back, text as text, run by test_websocket.py.
 
-    stream_echo.py LIBRARY bind|connect ENDPOINT
+    stream_echo.py LIBRARY bind|connect ENDPOINT [OPTION=TEXT...]
 
-Prints the endpoint, then what it is told of its peers, a line of JSON each.
+An option is a number of zlink.h. Prints the endpoint, then what it is told of its peers, a line of JSON each.
 """
 
 import ctypes
@@ -28,13 +28,16 @@ def load(path):
     library.zmq_msg_send.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
     library.zmq_msg_data.argtypes = library.zmq_msg_size.argtypes = library.zmq_msg_more.argtypes = [ctypes.c_void_p]
     library.zmq_msg_size.restype = ctypes.c_size_t
+    library.zmq_setsockopt.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t]
     library.zmq_getsockopt.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     return library
 
 
-def main(path, way, endpoint):
+def main(path, way, endpoint, *options):
     library = load(path)
     socket = library.zmq_socket(library.zmq_ctx_new(), STREAM)
+    for option, _, value in (each.partition("=") for each in options):
+        assert library.zmq_setsockopt(socket, int(option), value.encode(), len(value.encode())) == 0, ctypes.get_errno()
     assert getattr(library, f"zmq_{way}")(socket, endpoint.encode()) == 0, ctypes.get_errno()
     text, size = ctypes.create_string_buffer(256), ctypes.c_size_t(256)
     library.zmq_getsockopt(socket, LAST_ENDPOINT, text, ctypes.byref(size))
