@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/copied.hpp"
 #include "base/inline.hpp"
 
 #include <cstddef>
@@ -17,6 +18,7 @@ namespace zlink {
 inline constexpr std::size_t short_copy_bytes_max = 256;
 
 ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcept {
+    count_copied(bytes);
     auto* const out = static_cast<std::byte*>(to);
     const auto* const in = static_cast<const std::byte*>(from);
     // Each size is covered by steps from both ends, which overlap.

@@ -37,7 +37,10 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
     }
     offered_bytes_ = rope.free_bytes() - raw_bytes_;
     if (offered_bytes_ == 0) {
-        parts[0] = {scratch_, scratch.size()};
+        // Behind a large payload another one is likely, which is to be read to where it stays.
+        const bool expects_large = proven_bytes_ != 0 && rope.tail_capacity() == 0;
+        parts[0] = {scratch_, expects_large ? std::min(scratch.size(), limits::lookahead_bytes)
+                                            : scratch.size()};
         return 1;
     }
     parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};

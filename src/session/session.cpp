@@ -64,9 +64,11 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
     const socket_options& chosen = *origin->options;
-    auto plan = std::make_unique<dialing>(
-        std::move(by), runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
-                                        milliseconds(chosen.reconnect_interval_max)});
+    std::unique_ptr<dialing> plan{
+        new dialing{.dialer = std::move(by),
+                    .pauses = runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
+                                               milliseconds(chosen.reconnect_interval_max)},
+                    .announced = {}}};
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);

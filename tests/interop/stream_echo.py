@@ -2,7 +2,8 @@
 
     stream_echo.py LIBRARY bind|connect ENDPOINT [OPTION=VALUE...]
 
-Options are numbers, and so are their values. Prints the endpoint, then what it is told of its peers, a line of JSON each.
+An option is a number of zlink.h, its value a number or a text. Prints the endpoint, then what it is told of its peers, a
+line of JSON each.
 """
 
 import ctypes
@@ -36,9 +37,9 @@ def load(path):
 def main(path, way, endpoint, *options):
     library = load(path)
     socket = library.zmq_socket(library.zmq_ctx_new(), STREAM)
-    for each in options:
-        option, value = map(int, each.split("="))
-        assert library.zmq_setsockopt(socket, option, ctypes.byref(ctypes.c_int(value)), 4) == 0, ctypes.get_errno()
+    for option, _, value in (each.partition("=") for each in options):
+        given = ctypes.c_int(int(value)) if value.isdigit() else ctypes.create_string_buffer(value.encode(), len(value.encode()))
+        assert library.zmq_setsockopt(socket, int(option), ctypes.byref(given), ctypes.sizeof(given)) == 0, ctypes.get_errno()
     assert getattr(library, f"zmq_{way}")(socket, endpoint.encode()) == 0, ctypes.get_errno()
     text, size = ctypes.create_string_buffer(256), ctypes.c_size_t(256)
     library.zmq_getsockopt(socket, LAST_ENDPOINT, text, ctypes.byref(size))

@@ -1,7 +1,8 @@
-"""ZLINK_STREAM over ws with Python's websockets at the other end, as client and as server."""
+"""ZLINK_STREAM over ws and wss with Python's websockets at the other end, as client and as server."""
 
 import json
 import os
+import ssl
 import subprocess
 import threading
 from pathlib import Path
@@ -11,6 +12,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory, ServerPerMessageDeflateFactory
 from websockets.sync.client import connect
 from websockets.sync.server import serve
+
+from tls_echo import OPTIONS, make_certificates
 
 ECHO = Path(__file__).with_name("stream_echo.py")
 SECONDS_MAX = 20
@@ -42,13 +45,22 @@ class Echo:
         self._process.wait()
 
 
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    make_certificates(folder)
+    return folder
+
+
 @pytest.fixture
-def echo(environments, candidate_library):
+def echo(environments, candidate_library, certificates):
     python, extra = environments["zlink"]
     running = []
+    files = {"CERTIFICATE": "server.crt", "KEY": "server.key", "CA": "authority.crt"}
 
     def start(way, endpoint, options={}):
-        running.append(Echo([python, ECHO, str(candidate_library)], {**os.environ, **extra}, way, endpoint, options))
+        given = {**{OPTIONS[name]: certificates / file for name, file in files.items()}, **options}
+        running.append(Echo([python, ECHO, str(candidate_library)], {**os.environ, **extra}, way, endpoint, given))
         return running[-1]
 
     yield start
@@ -56,9 +68,25 @@ def echo(environments, candidate_library):
         each.close()
 
 
-def test_a_client_gets_everything_back(echo):
-    server = echo("bind", "ws://127.0.0.1:*/chat")
-    with connect(server.endpoint, compression=None, max_size=None, open_timeout=SECONDS_MAX) as client:
+def trusting(scheme, certificates):
+    """What connect() needs besides."""
+    return {"ssl": ssl.create_default_context(cafile=certificates / "authority.crt")} if scheme == "wss" else {}
+
+
+def identified(scheme, certificates):
+    """What serve() needs besides."""
+    if scheme == "ws":
+        return {}
+    shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    shown.load_cert_chain(certificates / "server.crt", certificates / "server.key")
+    return {"ssl": shown}
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_a_client_gets_everything_back(scheme, echo, certificates):
+    server = echo("bind", f"{scheme}://127.0.0.1:*/chat")
+    extra = trusting(scheme, certificates)
+    with connect(server.endpoint, compression=None, max_size=None, open_timeout=SECONDS_MAX, **extra) as client:
         has_come, text = server.news()
         assert has_come and text.splitlines()[1] == "Path: /chat"
         for message in MESSAGES:
@@ -121,9 +149,16 @@ def test_another_path_is_not_found(echo):
     assert refused.value.response.status_code == 404
 
 
+def test_a_client_that_does_not_know_the_authority_is_not_reached(echo):
+    server = echo("bind", "wss://127.0.0.1:*/")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        connect(server.endpoint, open_timeout=SECONDS_MAX, ssl=ssl.create_default_context())
+
+
 @pytest.mark.parametrize("answer", [None, {}, {"client_no_context_takeover": True}], ids=str)
 @pytest.mark.parametrize("options", [{}, *COMPRESSION], ids=str)
-def test_a_server_gets_everything_back(echo, options, answer):
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_a_server_gets_everything_back(scheme, echo, certificates, options, answer):
     extensions = None if answer is None else [ServerPerMessageDeflateFactory(**answer)]
     received, outcome = [], []
     done = threading.Event()
@@ -138,9 +173,10 @@ def test_a_server_gets_everything_back(echo, options, answer):
             outcome.append(closed)
         done.set()
 
-    with serve(handle, "127.0.0.1", 0, extensions=extensions, compression=None, max_size=None) as server:
+    extra = identified(scheme, certificates)
+    with serve(handle, "127.0.0.1", 0, extensions=extensions, compression=None, max_size=None, **extra) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        client = echo("connect", f"ws://127.0.0.1:{server.socket.getsockname()[1]}/chat?room=1", options)
+        client = echo("connect", f"{scheme}://127.0.0.1:{server.socket.getsockname()[1]}/chat?room=1", options)
         has_come, text = client.news()
         assert has_come and text.splitlines()[1] == "Path: /chat?room=1"
         assert done.wait(SECONDS_MAX)

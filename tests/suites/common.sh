@@ -53,6 +53,56 @@ check() { # SECONDS NAME COMMAND...
     fi
 }
 
+# Runs tests that a program says the results of, a line each, 'PASS NAME' or 'FAIL NAME  REASON'. Its other words
+# are in logs.
+run_lines() { # SECONDS COMMAND...
+    local seconds=$1 line status
+    local said=$logs/$suite.lines
+    shift
+    isolated timeout -k 5 "$seconds" "$@" >"$said" 2>"$logs/$suite.log" </dev/null
+    status=$?
+    while IFS= read -r line; do
+        echo "$line"
+        case $line in
+        PASS\ *) passed=$((passed + 1)) ;;
+        FAIL\ *) failed=$((failed + 1)) ;;
+        esac
+    done <"$said"
+    if [ "$status" -ne 0 ] || [ $((passed + failed)) -eq 0 ]; then
+        echo "FAIL the end of all tests  status $status: $(tail -1 "$logs/$suite.log")"
+        failed=$((failed + 1))
+    fi
+}
+
+# Ends a suite whose tools are missing.
+require() { # COMMAND...
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || die "$tool is not there; scripts/install_dependencies suites installs it"
+    done
+}
+
+# Compiles a program of these folders with the headers and for the library in PREFIX, into the cache.
+compile() { # SOURCE PROGRAM
+    cc -std=c99 -O1 -I"$prefix/include" "$1" -o "$2" "$prefix/lib/libzlink.so" -Wl,-rpath,"$prefix/lib" \
+        >"$logs/build.log" 2>&1 || die "could not build $1; see $logs/build.log"
+}
+
+# Names to programs of tests/suites/web zlink's side, web_peer, and the folder with its certificate.
+build_web_peer() {
+    export WEB_PEER=$cache/web_peer CERTIFICATES=$cache/certificates
+    compile "$suites/web/web_peer.c" "$WEB_PEER"
+    mkdir -p "$CERTIFICATES"
+    python3 -B -c 'import sys; sys.path[:0] = sys.argv[1:2]; import tls_echo; tls_echo.make_certificates(sys.argv[2])' \
+        "$root/tests/interop" "$CERTIFICATES" || die "could not make certificates"
+}
+
+# Installs packages of npm, with their versions, where NODE_FOLDER says.
+export NODE_FOLDER=$cache/node
+install_npm() { # PACKAGE...
+    mkdir -p "$NODE_FOLDER" && npm install --silent --no-fund --no-audit --prefix "$NODE_FOLDER" "$@"
+}
+
 close() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ] && exit 0

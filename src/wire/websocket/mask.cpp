@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/websocket/mask.hpp"
 
+#include "base/copied.hpp"
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -78,6 +80,9 @@ unsigned copy_masked(std::byte* out, std::span<const std::byte> octets, const ma
                      unsigned phase) noexcept {
     const std::byte* const in = octets.data();
     const std::size_t bytes = octets.size();
+    if (out != in) {
+        count_copied(bytes);
+    }
     if (bytes >= sizeof(block)) [[likely]] {
         mask_steps<block>(out, in, bytes, key, phase);
     } else if (bytes >= sizeof(std::uint64_t)) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace zlink {
+
+#ifdef ZLINK_COUNT_COPIES
+
+/// Octets that were copied, on all threads.
+inline std::atomic<std::uint64_t> copied_byte_count{0};
+
+inline void count_copied(std::size_t bytes) noexcept {
+    copied_byte_count.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+#else
+
+/// Is told of octets that are copied without a call of memcpy, which tests/copies_test.cpp sees
+/// itself. They are counted only in the build that this test belongs to.
+inline void count_copied(std::size_t) noexcept {}
+
+#endif
+
+} // namespace zlink

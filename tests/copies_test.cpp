@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// How often the octets of a STREAM's messages are copied in user space on their way between the
+// application and the system. The peer is a socket in another process, so that nothing else is
+// counted: all that memcpy and memmove move outside of the test's own code, and what
+// base/copied.hpp is told of copies that are no calls.
+//
+// Its own program: it replaces memcpy and memmove.
+#include "api/fixture.hpp"
+#include "base/copied.hpp"
+#include "robustness/other_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace {
+
+/// Whether what this thread does is the test's. The library's threads are never asked.
+thread_local bool is_test = false;
+
+std::atomic<bool> is_counting{false};
+
+void count(std::size_t bytes) noexcept {
+    if (is_counting.load(std::memory_order_relaxed) && !is_test) {
+        zlink::count_copied(bytes);
+    }
+}
+
+} // namespace
+
+extern "C" void* memcpy(void* to, const void* from, std::size_t bytes) {
+    count(bytes);
+    void* out = to;
+    asm volatile("rep movsb" : "+D"(out), "+S"(from), "+c"(bytes) : : "memory");
+    return to;
+}
+extern "C" void* memmove(void* to, const void* from, std::size_t bytes) {
+    count(bytes);
+    auto* out = static_cast<unsigned char*>(to);
+    auto* in = static_cast<const unsigned char*>(from);
+    if (out > in && out < in + bytes) {
+        out += bytes;
+        in += bytes;
+        while (bytes-- != 0) {
+            *--out = *--in;
+            asm volatile("" ::: "memory");
+        }
+    } else {
+        asm volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(bytes) : : "memory");
+    }
+    return to;
+}
+
+using namespace api_test;
+using robustness::line;
+using robustness::other_process;
+
+namespace {
+
+constexpr std::size_t id_bytes = 4;
+
+enum class role { server, client };
+enum class direction { in, out };
+enum class by { buffer, message };
+
+struct flow {
+    std::string_view scheme;
+    role own;
+    direction way;
+    by means;
+    int io_threads;
+    std::size_t bytes;
+    int count;
+    bool in_lockstep = false; ///< The next message comes when the one before was received.
+};
+
+std::string name_of(const flow& shown) {
+    return std::string(shown.scheme) + (shown.own == role::server ? " server" : " client") +
+           (shown.way == direction::in ? " receives " : " sends ") + std::to_string(shown.count) +
+           " of " + std::to_string(shown.bytes) +
+           (shown.means == by::buffer ? " by buffer" : " by message") +
+           (shown.in_lockstep ? ", one by one, " : ", ") + std::to_string(shown.io_threads) +
+           " I/O threads";
+}
+
+/// What is the library's: the octets copied meanwhile count.
+template<class Call>
+auto counted(Call&& call) {
+    is_test = false;
+    const auto outcome = call();
+    is_test = true;
+    return outcome;
+}
+
+void send_all(void* socket, const std::string& id, const flow& planned) {
+    const std::string payload(planned.bytes, 'x');
+    for (int number = 0; number < planned.count; ++number) {
+        if (planned.means == by::buffer) {
+            REQUIRE(counted([&] {
+                        return zlink_stream_send(socket, id.data(), payload.data(), payload.size(),
+                                                 0);
+                    }) >= 0);
+        } else {
+            frame sent{planned.bytes};
+            std::memset(zlink_msg_data(sent.get()), 'x', planned.bytes);
+            REQUIRE(counted([&] {
+                        return zlink_stream_msg_send(sent.get(), socket, id.data(), 0);
+                    }) >= 0);
+        }
+        if (planned.in_lockstep) {
+            std::array<char, id_bytes> from;
+            REQUIRE(counted([&] {
+                        return zlink_stream_recv(socket, from.data(), nullptr, 0, 0);
+                    }) == 0);
+        }
+    }
+}
+
+void recv_all(void* socket, const flow& planned) {
+    std::string room(planned.bytes, '\0');
+    std::array<char, id_bytes> id;
+    frame received;
+    for (int number = 0; number < planned.count; ++number) {
+        const int bytes =
+            planned.means == by::buffer
+                ? counted([&] {
+                      return zlink_stream_recv(socket, id.data(), room.data(), room.size(), 0);
+                  })
+                : counted(
+                      [&] { return zlink_stream_msg_recv(received.get(), socket, id.data(), 0); });
+        REQUIRE(bytes == static_cast<int>(planned.bytes));
+        if (planned.in_lockstep) {
+            REQUIRE(counted([&] { return zlink_stream_send(socket, id.data(), nullptr, 0, 0); }) ==
+                    0);
+        }
+    }
+}
+
+std::string recv_peer(socket& by_whom) {
+    const message told = by_whom.recv();
+    REQUIRE(told.frames.size() == 3);
+    return told.frames[0];
+}
+
+/// Lets a peer be the other end of `planned`.
+void play_peer(const line& to_test, const flow& planned) {
+    is_test = true;
+    const context owner{1};
+    socket own{owner, ZLINK_STREAM};
+    if (planned.own == role::server) {
+        own.connect(to_test.hear());
+    } else {
+        to_test.say(own.bind(std::string(planned.scheme) + "://127.0.0.1:*"));
+    }
+    const std::string id = recv_peer(own);
+    flow mirrored = planned;
+    mirrored.means = by::message;
+    to_test.hear();
+    if (planned.way == direction::in) {
+        send_all(own, id, mirrored);
+    } else {
+        recv_all(own, mirrored);
+        REQUIRE(own.send(message{id, "received"}) == ok);
+    }
+    to_test.hear();
+}
+
+/// @return Octets that were copied for each octet of payload, in thousandths.
+std::uint64_t copies_of(const flow& planned) {
+    const other_process peer{[&](const line& to_test) { play_peer(to_test, planned); }};
+    const context owner{planned.io_threads};
+    socket own{owner, ZLINK_STREAM};
+    if (planned.own == role::server) {
+        peer.say(own.bind(std::string(planned.scheme) + "://127.0.0.1:*"));
+    } else {
+        own.connect(peer.hear());
+    }
+    const std::string id = recv_peer(own);
+    zlink::copied_byte_count = 0;
+    is_counting = true;
+    peer.say("begin");
+    if (planned.way == direction::in) {
+        recv_all(own, planned);
+    } else {
+        send_all(own, id, planned);
+        std::array<char, id_bytes> from;
+        std::array<char, 16> answer;
+        // Where the caller drives, this sends what waits.
+        REQUIRE(counted([&] {
+                    return zlink_stream_recv(own, from.data(), answer.data(), answer.size(), 0);
+                }) > 0);
+    }
+    is_counting = false;
+    return zlink::copied_byte_count * 1000 /
+           (planned.bytes * static_cast<std::uint64_t>(planned.count));
+}
+
+/// Of `payload_bytes` in all, or as many messages one by one.
+int count_of(std::size_t bytes, bool in_lockstep) {
+    constexpr std::size_t payload_bytes = std::size_t{16} << 20;
+    constexpr std::size_t lockstep_count_max = 300;
+    const std::size_t count = payload_bytes / bytes;
+    return static_cast<int>(in_lockstep ? std::min(count, lockstep_count_max) : count);
+}
+
+/// A twentieth more: what a new connection costs, messages that lie across two segments, and what
+/// is read behind a large message.
+constexpr std::uint64_t thousandths_max = 1050;
+
+void check(role own, direction way) {
+    is_test = true;
+    for (const std::string_view scheme : {"tcp", "ws"}) {
+        for (const int io_threads : {0, 1}) {
+            for (const by means : {by::buffer, by::message}) {
+                for (const std::size_t bytes : {64, 1024, 65'536, 1 << 20}) {
+                    for (const bool in_lockstep : {false, true}) {
+                        const flow planned{.scheme = scheme,
+                                           .own = own,
+                                           .way = way,
+                                           .means = means,
+                                           .io_threads = io_threads,
+                                           .bytes = bytes,
+                                           .count = count_of(bytes, in_lockstep),
+                                           .in_lockstep = in_lockstep};
+                        CAPTURE(name_of(planned));
+                        CHECK(copies_of(planned) <= thousandths_max);
+                    }
+                }
+            }
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("copies: what a server sends is copied once at most") {
+    check(role::server, direction::out);
+}
+
+TEST_CASE("copies: what a client sends is copied once at most") {
+    check(role::client, direction::out);
+}
+
+TEST_CASE("copies: what a server receives is copied once at most") {
+    check(role::server, direction::in);
+}
+
+TEST_CASE("copies: what a client receives is copied once at most") {
+    check(role::client, direction::in);
+}
