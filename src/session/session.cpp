@@ -704,7 +704,13 @@ void session::write_some() {
         if (is_done_writing()) {
             return finish_if_drained();
         }
-        if (!write_translated() || !write_rope()) {
+        if (!write_translated()) {
+            return;
+        }
+        if (translation_ && !prefix_.empty()) {
+            continue; // It waited for the end of what was begun, and nothing is any more.
+        }
+        if (!write_rope()) {
             return;
         }
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
