@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/zws_input.hpp"
 
+#include "base/limits.hpp"
 #include "wire/zmtp/frame.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace zlink::session {
@@ -40,11 +42,20 @@ result<void> zws_input::take_frame(std::span<const std::byte>& octets, secret_oc
             taken = on_control();
         } else if (found == piece::refused) {
             taken = refuse();
-        } else if (found == piece::header) {
+        } else if (found == piece::fragment) {
+            fragments_.append(decoder_.body());
+        } else if (found == piece::header || found == piece::end) {
+            const bool is_assembled = found == piece::end;
+            const std::uint64_t body_bytes =
+                is_assembled ? fragments_.size() : decoder_.body_bytes();
             std::byte header[zmtp::header_bytes_max];
-            const std::size_t bytes =
-                zmtp::write_header(header, decoder_.body_bytes(), decoder_.flags());
+            const std::size_t bytes = zmtp::write_header(header, body_bytes, decoder_.flags());
             out.insert(out.end(), header, header + bytes);
+            if (is_assembled) {
+                out.insert(out.end(), fragments_.view().begin(), fragments_.view().end());
+                wipe(std::span{fragments_.data(), fragments_.size()});
+                fragments_.release();
+            }
             is_whole = !decoder_.is_inside();
         } else {
             out.insert(out.end(), decoder_.body().begin(), decoder_.body().end());
@@ -83,41 +94,46 @@ void zws_input::trim() noexcept {
 
 /// @param octets  Overwritten.
 result<void> zws_input::consume(std::span<std::byte> octets, inbound& into) {
-    if (is_over_) {
-        return {};
-    }
-    if (inner_) {
-        std::byte* const room = for_inner_.reserve(zmtp_bytes_max(octets.size()));
+    while (!is_over_) {
+        // A large payload that has begun lies in a block of its own.
+        while (!inner_ && decoder_.is_inside() && !octets.empty()) {
+            decoder_.next(octets);
+            if (const result<void> fed = into.feed(decoder_.body()); !fed) {
+                return fed.error();
+            }
+        }
+        if (octets.empty()) {
+            return {};
+        }
+        const std::size_t room_bytes = zmtp_bytes_max(octets.size());
+        std::byte* const room =
+            inner_ ? for_inner_.reserve(room_bytes) : into.make_room(room_bytes).data();
         std::size_t used = 0;
-        const result<void> decoded = decode(octets, room, used);
-        const result<void> taken = inner_->feed({room, used}, into);
-        return decoded ? taken : decoded;
-    }
-    // A large payload that has begun lies in a block of its own.
-    while (decoder_.is_inside() && !octets.empty()) {
-        decoder_.next(octets);
-        if (const result<void> fed = into.feed(decoder_.body()); !fed) {
-            return fed.error();
+        const result<bool> has_fragments = decode(octets, room, used);
+        const result<void> taken =
+            inner_ ? inner_->feed({room, used}, into) : into.received_in_room(used);
+        if (!taken || !has_fragments) {
+            return taken ? has_fragments.error() : taken.error();
+        }
+        if (!*has_fragments) {
+            return {};
+        }
+        if (const result<void> passed = pass_on_fragments(into); !passed) {
+            return passed.error();
         }
     }
-    if (octets.empty()) {
-        return {};
-    }
-    std::byte* const room = into.make_room(zmtp_bytes_max(octets.size())).data();
-    std::size_t used = 0;
-    const result<void> decoded = decode(octets, room, used);
-    const result<void> taken = into.received_in_room(used);
-    return decoded ? taken : decoded;
+    return {};
 }
 
 /// @param out   Room for zmtp_bytes_max(octets.size()).
 /// @param used  The octets of the frames that were found, also before an error.
-result<void> zws_input::decode(std::span<std::byte> octets, std::byte* out, std::size_t& used) {
+/// @return Whether a body has ended that came in several frames, all of which are in fragments_.
+result<bool> zws_input::decode(std::span<std::byte>& octets, std::byte* out, std::size_t& used) {
     used = 0;
     while (!is_over_) {
         switch (decoder_.next(octets)) {
         case piece::nothing:
-            return {};
+            return false;
         case piece::header:
             used += zmtp::write_header(out + used, decoder_.body_bytes(), decoder_.flags());
             break;
@@ -125,6 +141,11 @@ result<void> zws_input::decode(std::span<std::byte> octets, std::byte* out, std:
             std::memcpy(out + used, decoder_.body().data(), decoder_.body().size());
             used += decoder_.body().size();
             break;
+        case piece::fragment:
+            fragments_.append(decoder_.body());
+            break;
+        case piece::end:
+            return true;
         case piece::control:
             if (const result<void> taken = on_control(); !taken) {
                 return taken.error();
@@ -134,7 +155,26 @@ result<void> zws_input::decode(std::span<std::byte> octets, std::byte* out, std:
             return refuse();
         }
     }
-    return {};
+    return false;
+}
+
+result<void> zws_input::pass_on(std::span<const std::byte> frames, inbound& into) {
+    return inner_ ? inner_->feed(frames, into) : into.feed(frames);
+}
+
+/// In pieces, so that a large body gets a block of its own as soon as its header is there.
+result<void> zws_input::pass_on_fragments(inbound& into) {
+    const pipe::octet_buffer assembled = std::move(fragments_);
+    std::span<const std::byte> rest = assembled.view();
+    std::byte header[zmtp::header_bytes_max];
+    const std::size_t header_bytes = zmtp::write_header(header, rest.size(), decoder_.flags());
+    result<void> passed = pass_on({header, header_bytes}, into);
+    while (passed && !rest.empty()) {
+        const auto next = rest.first(std::min(rest.size(), 2 * limits::external_bytes_min));
+        passed = pass_on(next, into);
+        rest = rest.subspan(next.size());
+    }
+    return passed;
 }
 
 result<void> zws_input::on_control() {

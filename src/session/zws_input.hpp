@@ -49,7 +49,9 @@ public:
 
 private:
     result<void> consume(std::span<std::byte> octets, inbound& into);
-    result<void> decode(std::span<std::byte> octets, std::byte* out, std::size_t& used);
+    result<bool> decode(std::span<std::byte>& octets, std::byte* out, std::size_t& used);
+    result<void> pass_on(std::span<const std::byte> frames, inbound& into);
+    result<void> pass_on_fragments(inbound& into);
     result<void> on_control();
     errc refuse() noexcept;
 
@@ -57,6 +59,7 @@ private:
     websocket_sink& controls_;
     std::unique_ptr<input> inner_; ///< Null: the rope gets the frames.
     pipe::octet_buffer for_inner_; ///< Empty between calls.
+    pipe::octet_buffer fragments_; ///< Of a body that comes in several frames.
     std::byte* scratch_ = nullptr;
     bool is_over_ = false;
 };

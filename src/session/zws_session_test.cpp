@@ -206,7 +206,7 @@ TEST_SUITE("session") {
         };
         const refused cases[] = {
             {masked("\0text"s, 0x81), 1003},
-            {masked("\0cut"s, 0x02), 1002},
+            {masked("\0stray"s, 0x80), 1002},
             {plain("\0bare"s), 1002},
             {masked("\3"s), 1002},
             {masked(""), 1002},
@@ -426,6 +426,26 @@ TEST_SUITE("session") {
                 one.send_block(large);
                 one.run();
                 CHECK(stream.written().substr(before) == plain("\0"s + large));
+            }
+        }
+    }
+
+    TEST_CASE("zws session: what a browser sends in several frames is one message") {
+        for (const std::size_t bytes : {1000, 100'000}) {
+            for (const std::size_t size : {3, 5'000, 20'000, 120'000}) {
+                CAPTURE(bytes);
+                CAPTURE(size);
+                session_harness one{options_of(socket_type::pair), {}, scheme::ws};
+                one.accept({.read_bytes_max = bytes});
+                const std::string large = pattern(size);
+                one.peer_sends(request("ZWS2.0/NULL") + masked("\2\5RE"s, 0x02) +
+                               masked(ready("PAIR").substr(4), 0x80));
+                std::string sent = masked("\1first"s) + masked("\0"s, 0x02);
+                for (std::size_t at = 0; at < size; at += 50'000) {
+                    sent += masked(large.substr(at, 50'000), 0x00) + masked("", 0x89);
+                }
+                one.peer_sends(sent + masked("", 0x80) + masked("\0end"s));
+                CHECK(one.arrived() == messages{"*", "+first", large, "end"});
             }
         }
     }

@@ -418,10 +418,9 @@ TEST_SUITE("zws") {
             constexpr int count = 5000;
             int sent = 0; // Not far ahead: nobody would make room for who waits.
             for (int received = 0; received < count; ++received) {
-                while (sent < std::min(count, received + 500) &&
-                       first.send(std::to_string(sent), ZLINK_DONTWAIT) == ok &&
-                       second.send(std::to_string(sent)) == ok) {
-                    ++sent;
+                for (; sent < std::min(count, received + 500); ++sent) {
+                    REQUIRE(first.send(std::to_string(sent)) == ok);
+                    REQUIRE(second.send(std::to_string(sent)) == ok);
                 }
                 REQUIRE(first.recv_frame() == std::to_string(received));
                 REQUIRE(second.recv_frame() == std::to_string(received));

@@ -18,10 +18,13 @@ decoder::piece decoder::next(std::span<std::byte>& input) noexcept {
     if (refusal_ != close_code::none) {
         return piece::refused;
     }
+    if (is_last_fragment_ && body_rest_ == 0) {
+        return end_fragments();
+    }
     if (input.empty()) {
         return piece::nothing;
     }
-    if (is_inside()) {
+    if (body_rest_ != 0) {
         return take_body(input);
     }
     std::size_t taken = 0;
@@ -58,7 +61,16 @@ decoder::piece decoder::take_body(std::span<std::byte>& input) noexcept {
     body_ = input.first(there);
     body_rest_ -= there;
     input = input.subspan(there);
-    return piece::body;
+    if (!is_fragmented_) {
+        return piece::body;
+    }
+    if (std::exchange(awaits_flags_, false)) {
+        if (!take_flags(body_.front())) {
+            return refuse(close_code::protocol_error);
+        }
+        body_ = body_.subspan(flags_bytes);
+    }
+    return piece::fragment;
 }
 
 /// Looks at what begins with a header.
@@ -93,21 +105,55 @@ decoder::piece decoder::look_at_message(std::span<const std::byte> octets,
     if (head_.kind == opcode::text) {
         return refuse(close_code::unsupported_data);
     }
-    if (head_.kind != opcode::binary || !head_.is_final() || head_.payload_bytes == 0) {
+    const bool is_continuation = head_.kind == opcode::continuation;
+    if (is_continuation != is_fragmented_) {
+        return refuse(close_code::protocol_error);
+    }
+    if (is_continuation || !head_.is_final()) {
+        return begin_fragment(taken);
+    }
+    if (head_.payload_bytes == 0) {
         return refuse(close_code::protocol_error);
     }
     if (octets.size() < head_.header_bytes + flags_bytes) {
         return piece::nothing;
     }
-    const auto flags = std::to_integer<unsigned>(octets[head_.header_bytes] ^ head_.key[0]);
-    if (flags > flag_command) { // A command with more is none, as in ZMTP.
+    if (!take_flags(octets[head_.header_bytes] ^ head_.key[0])) {
         return refuse(close_code::protocol_error);
     }
     taken = head_.header_bytes + flags_bytes;
-    flags_ = flags == flag_command ? zmtp::flag_command : flags;
     body_bytes_ = body_rest_ = head_.payload_bytes - flags_bytes;
     phase_ = flags_bytes;
     return piece::header;
+}
+
+decoder::piece decoder::begin_fragment(std::size_t& taken) noexcept {
+    if (!std::exchange(is_fragmented_, true)) {
+        fragments_bytes_ = 0;
+        awaits_flags_ = true;
+    }
+    if (head_.payload_bytes > rules_.payload_bytes_max - fragments_bytes_) {
+        return refuse(close_code::too_large);
+    }
+    fragments_bytes_ += head_.payload_bytes;
+    taken = head_.header_bytes;
+    is_last_fragment_ = head_.is_final();
+    body_rest_ = head_.payload_bytes;
+    body_ = {};
+    phase_ = 0;
+    return piece::fragment;
+}
+
+decoder::piece decoder::end_fragments() noexcept {
+    is_fragmented_ = is_last_fragment_ = false;
+    return awaits_flags_ ? refuse(close_code::protocol_error) : piece::end;
+}
+
+/// @return Whether there are such flags: a command with more is none, as in ZMTP.
+bool decoder::take_flags(std::byte octet) noexcept {
+    const auto flags = std::to_integer<unsigned>(octet);
+    flags_ = flags == flag_command ? zmtp::flag_command : flags;
+    return flags <= flag_command;
 }
 
 decoder::piece decoder::refuse(close_code code) noexcept {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace std::string_literals;
@@ -31,6 +32,7 @@ std::vector<std::string> decoded(std::string_view octets, sender from, std::size
                                  std::uint64_t body_bytes_max = 1000) {
     zws::decoder by{from, body_bytes_max};
     std::vector<std::string> found;
+    std::string fragments;
     for (std::size_t at = 0; at < octets.size(); at += step_bytes) {
         std::string step{octets.substr(at, step_bytes)};
         std::span<std::byte> input = bytes_of(step);
@@ -44,6 +46,10 @@ std::vector<std::string> decoded(std::string_view octets, sender from, std::size
                 CHECK(by.is_inside() == (by.body_bytes() != 0));
             } else if (next == piece::body) {
                 found.back() += text_of(by.body());
+            } else if (next == piece::fragment) {
+                fragments += text_of(by.body());
+            } else if (next == piece::end) {
+                found.push_back(std::to_string(by.flags()) + ":" + std::exchange(fragments, {}));
             } else {
                 found.push_back(std::to_string(static_cast<int>(by.control_kind())) + "!" +
                                 text_of(by.control_payload()));
@@ -97,9 +103,11 @@ TEST_SUITE("zws") {
             int code;
         };
         const refused cases[] = {
-            {"\x81\2\0a"s, sender::server, 1003},          // Text.
-            {"\2\2\0a"s, sender::server, 1002},            // The first of several frames.
-            {"\x80\2\0a"s, sender::server, 1002},          // The last of several frames.
+            {"\x81\2\0a"s, sender::server, 1003},        // Text.
+            {"\x80\2\0a"s, sender::server, 1002},        // The last of no frames.
+            {"\2\2\0a\x82\2\0b"s, sender::server, 1002}, // A message in another.
+            {"\2\0\x80\0"s, sender::server, 1002},       // No flags in several frames.
+            {"\2\1\3"s, sender::server, 1002},
             {"\x82\0"s, sender::server, 1002},             // No flags.
             {"\x82\1\3"s, sender::server, 1002},           // A command with more.
             {"\x82\1\4"s, sender::server, 1002},           // Flags that there are not.
@@ -122,6 +130,20 @@ TEST_SUITE("zws") {
     TEST_CASE("zws decoder: takes a body of exactly the limit") {
         const std::string body(1000, 'x');
         CHECK(decoded("\x82\x7e\x03\xe9\0"s + body, sender::server, 5000) == list{"0:" + body});
+    }
+
+    TEST_CASE("zws decoder: puts a message in several frames together, with pings between them") {
+        const std::string from_client =
+            masked(0x02, "") + masked(0x00, "\1he"s) + masked(0x89, "p") + masked(0x00, "l") +
+            masked(0x80, "lo") + masked(0x82, "\0next"s) + masked(0x02, "\0"s) + masked(0x80, "");
+        for (std::size_t bytes = 1; bytes < 60; ++bytes) {
+            CAPTURE(bytes);
+            CHECK(decoded(from_client, sender::client, bytes) ==
+                  list{"9!p", "1:hello", "0:next", "0:"});
+        }
+        const std::string half(501, 'x');
+        const std::string frame = "\x7e\x01\xf5"s + half;
+        CHECK(decoded("\2" + frame + "\x80" + frame, sender::server, 7) == list{"1009"});
     }
 
     TEST_CASE("zws decoder: takes nothing behind what it refused") {
