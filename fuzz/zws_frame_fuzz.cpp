@@ -5,7 +5,7 @@
 // octets; an octet for the size of the pieces; then what the peer sends.
 #include "fuzz.hpp"
 
-#include "wire/zws/decoder.hpp"
+#include "wire/zws_decoder.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "base/random_octets.hpp"
 #include "wire/zmtp/command.hpp"
 #include "wire/zmtp/v1_frame.hpp"
-#include "wire/zws/frame.hpp"
+#include "wire/zws_frame.hpp"
 
 #include <cstring>
 #include <utility>

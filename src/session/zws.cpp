@@ -3,7 +3,7 @@
 
 #include "base/random_octets.hpp"
 #include "wire/websocket/field_text.hpp"
-#include "wire/zws/frame.hpp"
+#include "wire/zws_frame.hpp"
 
 namespace zlink::session {
 

@@ -44,6 +44,10 @@ result<void> zws_input::take_frame(std::span<const std::byte>& octets, secret_oc
             taken = refuse();
         } else if (found == piece::fragment) {
             fragments_.append(decoder_.body());
+            if (fragments_.size() > limits::handshake_command_bytes_max) {
+                is_over_ = true;
+                taken = errc::message_too_large;
+            }
         } else if (found == piece::header || found == piece::end) {
             const bool is_assembled = found == piece::end;
             const std::uint64_t body_bytes =

@@ -5,7 +5,7 @@
 #include "pipe/octet_buffer.hpp"
 #include "session/input.hpp"
 #include "session/websocket_scanner.hpp"
-#include "wire/zws/decoder.hpp"
+#include "wire/zws_decoder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,8 @@ public:
 
     /// Takes octets off the front of `octets`, up to the end of the first frame.
     /// @param out  What they are in ZMTP is appended.
-    /// @error  As received().
+    /// @error message_too_large  A body in several frames is larger than a command may be.
+    /// @error                    As received().
     result<void> take_frame(std::span<const std::byte>& octets, secret_octets& out);
 
     /// Has frames pass through `inner` from now on.

@@ -450,6 +450,16 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("zws session: before the handshake is done nothing large is put together") {
+        session_harness one{options_of(socket_type::pair), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request("ZWS2.0") + masked("\0"s + pattern(60'000), 0x02));
+        CHECK(!stream.is_closed());
+        one.peer_sends(masked(pattern(5'537), 0x00));
+        CHECK(stream.is_closed());
+        CHECK(stream.written().ends_with(plain("\x03\xf1", 0x88))); // 1009
+    }
+
     TEST_CASE("zws session: a full queue holds the peer back, and loses nothing") {
         socket_options chosen = options_of(socket_type::pull);
         chosen.recv_hwm = 2;

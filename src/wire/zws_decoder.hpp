@@ -3,7 +3,7 @@
 
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/frame.hpp"
-#include "wire/zws/frame.hpp"
+#include "wire/zws_frame.hpp"
 
 #include <array>
 #include <cstddef>

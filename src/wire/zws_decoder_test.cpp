@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "wire/zws/decoder.hpp"
+#include "wire/zws_decoder.hpp"
 
 #include <doctest/doctest.h>
 
