@@ -141,8 +141,7 @@ TEST_SUITE("zws") {
             CHECK(decoded(from_client, sender::client, bytes) ==
                   list{"9!p", "1:hello", "0:next", "0:"});
         }
-        const std::string half(501, 'x');
-        const std::string frame = "\x7e\x01\xf5"s + half;
+        const std::string frame = "\x7e\x01\xf5\0"s + std::string(500, 'x');
         CHECK(decoded("\2" + frame + "\x80" + frame, sender::server, 7) == list{"1009"});
     }
 
