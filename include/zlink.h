@@ -92,7 +92,7 @@ ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
 #define ZLINK_HAS_CAPABILITIES 1
 
 /// Asks whether this build has `capability`: "ipc", "curve", "gssapi", "pgm", "tipc", "norm",
-/// "vmci", "draft" or "tls".
+/// "vmci", "draft", "tls", "ws" or "wss" (also "WS" and "WSS", as libzmq has them).
 ///
 /// @return 1 if it does, 0 if it does not or the name is unknown.
 ZLINK_EXPORT int zlink_has(const char* capability);
@@ -305,7 +305,8 @@ ZLINK_EXPORT int zlink_msg_set(zlink_msg_t* msg, int property, int value);
 /// Looks up what the peer that sent `msg` told of itself when it connected.
 ///
 /// @param property  "Socket-Type", "Routing-Id", "Peer-Address", "User-Id", or a name of the
-///                  peer's own, "X-...".
+///                  peer's own, "X-..."; over ws and wss also "Path", what was asked for,
+///                  "Origin", if a page was named, and "Subprotocol".
 /// @return A text, valid until `msg` changes.
 /// @error EINVAL  The message carries no such property.
 ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* property);
@@ -416,7 +417,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     73                           ///< Write, RAW_STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
 #define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver what does not match a subscription. 0.
-#define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP pings. 0: none.
+#define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP or WebSocket pings. 0: none.
 #define ZLINK_HEARTBEAT_TTL 76   ///< int, ms: silence after which the peer may drop us. 0: none.
 #define ZLINK_HEARTBEAT_TIMEOUT                                                                    \
     77 ///< int, ms: silence after which we drop the peer.
@@ -465,10 +466,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_WS_ORIGINS                                                                           \
     1011 ///< Text, any length: pages that may connect to us, separated by commas:
          ///< `https://example.org`, `*.example.org` for what is below it, `null`. A program that
-         ///< names no origin may always. Unset: all.
+         ///< names no origin may always. Unset: all. For patterns, too.
 #define ZLINK_WS_SUBPROTOCOLS                                                                      \
-    1012 ///< Text, any length: subprotocols to agree on, separated by commas, the preferred one
-         ///< first. A server takes the first that the client offers, or none.
+    1012 ///< Text, any length: STREAM's subprotocols to agree on, separated by commas, the
+         ///< preferred one first. A server takes the first that the client offers, or none.
+         ///< Patterns have those of ZWS 2.0; a STREAM refuses who offers nothing else.
 
 /// Of a STREAM over ws:// and wss://: permessage-deflate (RFC 7692). ZLINK_WS_DEFLATE_MIN and
 /// ZLINK_WS_DEFLATE_LEVEL count from the next message on.
@@ -610,11 +612,14 @@ ZLINK_EXPORT int zlink_setsockopt(void* socket, int option, const void* value, s
 ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t* size);
 
 /// Accepts peers at `endpoint`: "tcp://INTERFACE:PORT" ("*" for every interface or any port),
-/// "ipc://PATH" ("@NAME" for an abstract one, "*" for a temporary one) or "inproc://NAME".
+/// "ipc://PATH" ("@NAME" for an abstract one, "*" for a temporary one) or "inproc://NAME"; also
+/// "tls://INTERFACE:PORT", "ws://INTERFACE:PORT/PATH" and "wss://INTERFACE:PORT/PATH", where
+/// "/PATH" may be missing. Over ws and wss the patterns speak ZWS 2.0 (45/ZWS), as libzmq does and
+/// jszmq in browsers, and take who asks for any path.
 ///
 /// @error EINVAL           The endpoint is malformed, or ZLINK_USE_FD does not listen.
-/// @error EPROTONOSUPPORT  There is no such transport, or it is inproc and the peers of this socket
-///                         speak no ZMTP.
+/// @error EPROTONOSUPPORT  There is no such transport; or it is inproc and the peers of this socket
+///                         speak no ZMTP, or ws or wss and they exchange raw octets.
 /// @error EADDRINUSE       Somebody listens there already.
 /// @error EADDRNOTAVAIL    The address is not one of this machine.
 /// @error ENODEV           There is no such interface.
@@ -627,10 +632,10 @@ ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
 /// Connects to the peer that accepts at `endpoint`, now or later: the connection is made, and made
 /// again when it breaks, in the background.
 ///
-/// @param endpoint  "tcp://HOST:PORT", "tcp://SOURCE;HOST:PORT", "ipc://PATH" or "inproc://NAME".
+/// @param endpoint  "tcp://HOST:PORT", "tcp://SOURCE;HOST:PORT", "ipc://PATH" or "inproc://NAME";
+///                  "tls://HOST:PORT", "ws://HOST:PORT/PATH", "wss://HOST:PORT/PATH".
 /// @error EINVAL           The endpoint or ZLINK_SOCKS_PROXY is malformed.
-/// @error EPROTONOSUPPORT  There is no such transport, or it is inproc and the peers of this socket
-///                         speak no ZMTP.
+/// @error EPROTONOSUPPORT  As zlink_bind.
 /// @error ENOTSOCK         `socket` is not a socket.
 /// @error ETERM            The context was shut down.
 ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);

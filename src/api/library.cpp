@@ -16,7 +16,8 @@ struct capability {
     bool present;
 };
 
-constexpr std::array<capability, 9> capabilities{{
+// libzmq spells WebSocket with capitals, unlike the other transports.
+constexpr std::array<capability, 13> capabilities{{
     {"ipc", true},
     {"curve", true},
     {"gssapi", false},
@@ -26,6 +27,10 @@ constexpr std::array<capability, 9> capabilities{{
     {"vmci", false},
     {"draft", false},
     {"tls", true},
+    {"ws", true},
+    {"WS", true},
+    {"wss", true},
+    {"WSS", true},
 }};
 
 } // namespace

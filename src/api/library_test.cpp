@@ -51,6 +51,13 @@ TEST_SUITE("api") {
         CHECK(zlink_errno() == EHOSTUNREACH);
     }
 
+    TEST_CASE("library: has WebSocket, as libzmq spells it and as endpoints do") {
+        for (const char* const each : {"ws", "WS", "wss", "WSS"}) {
+            CHECK(zlink_has(each) == 1);
+            CHECK(zmq_has(each) == 1);
+        }
+    }
+
     TEST_CASE("library: has ipc, and nothing that it has never heard of") {
         CHECK(zlink_has("ipc") == 1);
         CHECK(zlink_has("pgm") == 0);

@@ -48,6 +48,7 @@ enum class protocol_fault : std::int32_t {
     zap_bad_version = 0x20000003,
     zap_invalid_status_code = 0x20000004,
     zap_invalid_metadata = 0x20000005,
+    websocket_unspecified = 0x30000000,
 };
 
 /// Is told what happens to the connections of one socket.

@@ -22,6 +22,18 @@ void handshake::start(std::vector<std::byte>& out) {
     flush_greeting(out);
 }
 
+result<void> handshake::start_upgraded(bool has_mechanism, std::vector<std::byte>& out) {
+    is_upgraded_ = true;
+    if (has_mechanism) {
+        mechanism_ = make_mechanism(about_);
+        return conclude(mechanism_->start(), out);
+    }
+    // The frame with the identity is that of version 2.0.
+    identity_.emplace(peer_greeting{.version = peer_version::v2, .type = about_.options.type});
+    identity_->start(about_.options.routing_id, out);
+    return {};
+}
+
 void handshake::flush_greeting(std::vector<std::byte>& out) {
     const auto octets = greeting_.outgoing();
     out.insert(out.end(), octets.begin(), octets.end());
@@ -44,7 +56,7 @@ result<void> handshake::on_received(std::span<const std::byte>& input,
 }
 
 result<void> handshake::receive(std::span<const std::byte>& input, std::vector<std::byte>& out) {
-    if (greeting_.state() < greeting_state::complete) {
+    if (!is_upgraded_ && greeting_.state() < greeting_state::complete) {
         if (const result<void> taken = receive_greeting(input, out); !taken) {
             return taken.error();
         }

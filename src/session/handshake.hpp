@@ -46,6 +46,10 @@ public:
     /// Appends what is to be sent before anything is received.
     void start(std::vector<std::byte>& out);
 
+    /// The same where an upgrade to ZWS has taken the greetings' place (45/ZWS).
+    /// @param has_mechanism  Otherwise each side sends its identity, and is not asked about.
+    result<void> start_upgraded(bool has_mechanism, std::vector<std::byte>& out);
+
     /// What is to be asked of ZAP, once for each question; the answer goes to on_zap_reply, or
     /// on_no_zap_handler.
     /// @return Without the peer's address. Its views last as long as this handshake.
@@ -64,12 +68,12 @@ public:
         return mechanism_ ? mechanism_->is_complete() : identity_ && identity_->is_complete();
     }
 
-    /// What the peer speaks.
+    /// What the peer speaks; 3.0 over ZWS.
     wire::zmtp::peer_version version() const noexcept { return greeting_.peer().version; }
 
     /// Whether the peer, of libzmq 2.x, sends no subscriptions and relies on getting everything.
     bool filters_by_itself() const noexcept {
-        return identity_ && !greeting_.peer().type.has_value();
+        return identity_ && !is_upgraded_ && !greeting_.peer().type.has_value();
     }
 
     /// Whether the peer takes subscriptions as commands (3.1), not as messages.
@@ -109,6 +113,7 @@ private:
     secret_octets partial_;      ///< Octets of a frame that is not complete, perhaps a password.
     bool needs_handler_ = false; ///< For the question that was taken.
     bool has_failed_ = false;    ///< One of the calls has.
+    bool is_upgraded_ = false;   ///< There are no greetings.
 };
 
 } // namespace zlink::session

@@ -8,6 +8,7 @@
 #include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
 #include "session/v1_input.hpp"
+#include "session/zws_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/tls_stream.hpp"
@@ -44,6 +45,12 @@ std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
     return options.message_bytes_max < 0 || options.raw
                ? zmtp::body_bytes_limit
                : static_cast<std::uint64_t>(options.message_bytes_max);
+}
+
+/// Whether an upgrade failed by what was said, and not for want of an answer.
+bool is_refusal(errc reason) noexcept {
+    return reason == errc::protocol_violation || reason == errc::message_too_large ||
+           reason == errc::permission_denied;
 }
 
 std::uint64_t unfinished_bytes_max_of(const socket_options& options) noexcept {
@@ -283,6 +290,9 @@ void session::continue_handshake(std::span<const std::byte> octets) {
     if (state_ == session_state::upgrade) {
         return continue_upgrade(octets);
     }
+    if (speaks_zws()) {
+        return continue_zws(octets);
+    }
     const result<void> taken = handshake_->on_received(octets, prefix_);
     if (taken) {
         if (auto question = handshake_->take_question(); question) {
@@ -297,6 +307,9 @@ void session::after_step(const result<void>& taken, std::span<const std::byte> r
     if (taken && handshake_->is_complete()) {
         return enter_traffic(rest);
     }
+    if (!taken && speaks_zws()) {
+        refuse_zws(taken.error());
+    }
     write_some(); // After a failure: an ERROR, as far as the kernel takes it.
     if (!taken) {
         return lost(taken.error());
@@ -309,7 +322,8 @@ void session::after_step(const result<void>& taken, std::span<const std::byte> r
 void session::ask_zap(wire::zap_request& request) {
     pipe::end_ptr to_handler = origin_->host->reach_zap_handler(thread_.mailbox());
     if (!to_handler) {
-        return after_step(handshake_->on_no_zap_handler(prefix_), {});
+        return after_step(
+            step_handshake([&](auto& out) { return handshake_->on_no_zap_handler(out); }), {});
     }
     after_step({}, {}); // The peer may go on, or go, meanwhile.
     if (state_ != session_state::handshake) {
@@ -323,7 +337,11 @@ void session::ask_zap(wire::zap_request& request) {
 
 void session::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept {
     const std::unique_ptr<zap_client> done = std::move(zap_);
-    guarded([&] { after_step(handshake_->on_zap_reply(std::move(reply), prefix_), {}); });
+    guarded([&] {
+        after_step(step_handshake(
+                       [&](auto& out) { return handshake_->on_zap_reply(std::move(reply), out); }),
+                   {});
+    });
 }
 
 void session::on_zap_handler_gone() noexcept {
@@ -376,18 +394,32 @@ void session::adopt_terms(handshake& agreed) {
     const std::unique_ptr<curve_ciphers> ciphers = agreed.take_ciphers();
     const bool is_v1 = agreed.version() == zmtp::peer_version::v1;
     const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_subscribe_command();
-    if (ciphers || subscribes_by_message || is_v1 || end_->in.conflates()) {
+    using framing = translation::framing;
+    const framing frames = speaks_zws() ? (dialing_ ? framing::masked_zws : framing::zws)
+                           : is_v1      ? framing::v1
+                                        : framing::zmtp;
+    if (ciphers || subscribes_by_message || frames != framing::zmtp || end_->in.conflates()) {
         translation_ = std::make_unique<translation>(
             translation::needs{.sealer = ciphers ? &ciphers->sealer : nullptr,
                                .subscriptions_as_messages = subscribes_by_message,
-                               .v1_frames = is_v1});
+                               .frames = frames});
     }
+    std::unique_ptr<input> opener;
     if (ciphers) {
-        input_ = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+        opener = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+    }
+    if (speaks_zws()) {
+        zws().pass_through(std::move(opener));
     } else if (is_v1) {
         input_ = std::make_unique<v1_input>();
+    } else {
+        input_ = std::move(opener);
     }
-    announce_peer(agreed.take_peer());
+    std::unique_ptr<pipe::peer_info> peer = agreed.take_peer();
+    if (upgrade_) {
+        describe_upgrade(*peer);
+    }
+    announce_peer(std::move(peer));
     tell(connection_event::handshake_succeeded, 0);
 }
 
@@ -582,7 +614,7 @@ session::verdict session::on_command(std::span<const std::byte> body) noexcept {
     if (!command) {
         return verdict::fail;
     }
-    if (command->name == zmtp::ping_name) {
+    if (command->name == zmtp::ping_name && !speaks_websocket()) {
         const result<zmtp::ping_view> ping = zmtp::decode_ping(command->data);
         if (!ping) {
             return verdict::fail;
@@ -594,7 +626,7 @@ session::verdict session::on_command(std::span<const std::byte> body) noexcept {
         }
         return verdict::drop;
     }
-    if (command->name == zmtp::pong_name) {
+    if (command->name == zmtp::ping_name || command->name == zmtp::pong_name) {
         return verdict::drop;
     }
     if (command->name == zmtp::error_name) {
@@ -632,7 +664,7 @@ void session::on_ping(const zmtp::ping_view& ping) {
 
 void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
     guarded([&] {
-        if (is_framed()) {
+        if (speaks_websocket()) {
             return on_ping_due();
         }
         std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
@@ -678,7 +710,13 @@ void session::write_some() {
         if (is_done_writing()) {
             return finish_if_drained();
         }
-        if (!write_translated() || !write_rope()) {
+        if (!write_translated()) {
+            return;
+        }
+        if (translation_ && !prefix_.empty()) {
+            continue; // It waited for the end of what was begun, and nothing is any more.
+        }
+        if (!write_rope()) {
             return;
         }
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
@@ -1069,8 +1107,9 @@ bool session::has_unsent() const noexcept {
     if (!prefix_.empty()) {
         return true;
     }
-    // Behind a farewell no message follows.
-    return !farewell_ && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
+    // Behind a farewell no message follows, but over the next connection of a pattern.
+    const bool may_follow = !farewell_ || (dialing_ && !is_framed());
+    return may_follow && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
 }
 
 void session::finish_if_drained() {
@@ -1083,7 +1122,7 @@ void session::finish_if_drained() {
     if (has_unsent() && !awaits_subscriptions_) {
         return;
     }
-    if (phase_ == phase::closing && is_framed()) {
+    if (speaks_websocket()) {
         go_away();
         if (!prefix_.empty()) {
             return;
@@ -1154,6 +1193,10 @@ void session::tell(connection_event what, std::int32_t value) const noexcept {
 
 /// @param reason  As lost().
 void session::tell_failed_handshake(errc reason) const noexcept {
+    if (speaks_zws() && upgrade_ && !handshake_ && is_refusal(reason)) {
+        const handshake_failure refused = failure_of(protocol_fault::websocket_unspecified);
+        return tell(refused.what, refused.value);
+    }
     if (!handshake_) {
         return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
@@ -1189,6 +1232,7 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::traffic) {
         take_leave_of_socket(reason);
     }
+    farewell_.reset();
     if (translation_) {
         if (const std::uint64_t done = translation_->abandon();
             done != 0 && outbound_->advance(done)) {

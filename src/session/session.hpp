@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,10 +38,10 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ [tls] ──▶ handshake or upgrade ──▶ traffic ──▶ closed
-///        ▲            │          │                       │           ▲
-///        └────────────┴──────────┴───────────────────────┘ lost      │   from every state
-///        └───────────────────────────────────────────────────────────┘
+///   connecting ──▶ [tls] ──▶ [upgrade] ──▶ [handshake] ──▶ traffic ──▶ closed
+///        ▲            │          │              │             │           ▲
+///        └────────────┴──────────┴──────────────┴─────────────┘ lost      │   from every state
+///        └────────────────────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
     tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
@@ -68,6 +69,7 @@ struct farewell {
 };
 
 class session;
+class zws_input;
 
 /// What sessions need of whoever made them; outlives them.
 class session_host {
@@ -227,6 +229,14 @@ private:
     void on_parting_deadline() noexcept;
     void start_upgrade();
     void continue_upgrade(std::span<const std::byte> octets);
+    void start_zws(std::span<const std::byte> rest);
+    void continue_zws(std::span<const std::byte> octets);
+    result<void> take_zws_frames(std::span<const std::byte>& octets);
+    void refuse_zws(errc reason);
+    using handshake_step = std::function<result<void>(std::vector<std::byte>& out)>;
+    result<void> step_handshake(const handshake_step& step);
+    zws_input& zws() noexcept;
+    void describe_upgrade(pipe::peer_info& peer);
     void on_socket_closed();
     std::string peer_endpoint() const;
     void tell_lingering() noexcept;
@@ -253,6 +263,7 @@ private:
     /// Whether the peer is one of a STREAM.
     bool is_framed() const noexcept { return options().type == socket_type::stream; }
     bool speaks_websocket() const noexcept { return is_web(origin_->where.via); }
+    bool speaks_zws() const noexcept { return speaks_websocket() && !is_framed(); }
     pipe::layout frames() const noexcept;
     std::optional<wire::websocket::deflate_direction> own_deflation() const noexcept;
     std::optional<peer_deflation> peers_deflation() const noexcept;
@@ -271,7 +282,7 @@ private:
     std::optional<outbound> outbound_;
     transport::stream_ptr stream_;
     std::unique_ptr<handshake> handshake_;
-    std::unique_ptr<web_handshake> upgrade_;    ///< During it.
+    std::unique_ptr<web_handshake> upgrade_;    ///< From its beginning until traffic.
     std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     /// What it takes to connect, again and again.

@@ -37,6 +37,8 @@ close_code code_of(errc reason) noexcept {
     case EILSEQ:
     case EBADMSG:
         return close_code::invalid_payload;
+    case ENOMSG:
+        return close_code::unsupported_data;
     case ENOMEM:
         return close_code::internal_error;
     default:
@@ -56,6 +58,8 @@ std::string_view text_of(errc reason) noexcept {
         return "text is no UTF-8";
     case EBADMSG:
         return "compressed data is corrupt";
+    case ENOMSG:
+        return "text where only binary is taken";
     default:
         break;
     }
@@ -163,8 +167,7 @@ void session::begin_parting(farewell said) {
 
 /// The peer broke its protocol, or a limit: it is told, and what else it sends is discarded.
 void session::break_off(errc reason) {
-    if (!is_framed() || !speaks_websocket() || phase_ != phase::open ||
-        state_ != session_state::traffic) {
+    if (!speaks_websocket() || phase_ != phase::open || state_ != session_state::traffic) {
         return lost(reason);
     }
     begin_parting({.code = static_cast<std::uint16_t>(code_of(reason)),
@@ -219,7 +222,7 @@ void session::start_upgrade() {
 void session::continue_upgrade(std::span<const std::byte> octets) {
     const result<void> taken = upgrade_->on_received(octets, prefix_);
     if (taken && upgrade_->is_complete()) {
-        return enter_traffic(octets);
+        return is_framed() ? enter_traffic(octets) : start_zws(octets);
     }
     write_some(); // After a failure: an answer that says why, as far as the kernel takes it.
     if (!taken) {
@@ -251,6 +254,9 @@ bool session::may_send_control() const noexcept {
 }
 
 void session::on_websocket_close(const wire::websocket::close_view& said) {
+    if (state_ != session_state::traffic) {
+        return; // Of ZWS, which looks itself.
+    }
     if (phase_ == phase::open) {
         begin_parting({.code = static_cast<std::uint16_t>(said.code),
                        .reason = std::string(said.reason),

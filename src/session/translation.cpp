@@ -2,8 +2,10 @@
 #include "session/translation.hpp"
 
 #include "base/limits.hpp"
+#include "base/random_octets.hpp"
 #include "wire/zmtp/command.hpp"
 #include "wire/zmtp/v1_frame.hpp"
+#include "wire/zws_frame.hpp"
 
 #include <cstring>
 #include <utility>
@@ -14,7 +16,7 @@ namespace zlink::session {
 using namespace wire::zmtp;
 
 translation::translation(const needs& of_peer)
-    : subscriptions_as_messages_(of_peer.subscriptions_as_messages), v1_frames_(of_peer.v1_frames) {
+    : subscriptions_as_messages_(of_peer.subscriptions_as_messages), framing_(of_peer.frames) {
     if (of_peer.sealer != nullptr) {
         sealer_ = *of_peer.sealer;
     }
@@ -47,14 +49,35 @@ void translation::translate(const frame_head& head, std::span<const std::byte> b
 }
 
 void translation::append_frame(unsigned flags, std::span<const std::byte> body) {
-    if (sealer_) {
-        const std::uint64_t bytes = curve_sealer::frame_bytes(body.size());
+    return sealer_ ? append_sealed(flags, body) : append_framed(flags, body);
+}
+
+void translation::append_sealed(unsigned flags, std::span<const std::byte> body) {
+    const std::uint64_t bytes = curve_sealer::frame_bytes(body.size());
+    if (framing_ == framing::zmtp) {
         sealer_->seal(flags, body, buffer_.reserve(bytes));
         return buffer_.commit(bytes);
     }
-    std::byte* const out = buffer_.reserve(v1_header_bytes_max + body.size());
-    buffer_.commit(v1_frames_ ? write_v1_header(out, body.size(), flags)
-                              : write_header(out, body.size(), flags));
+    std::byte* const frame = sealed_.reserve(bytes);
+    sealer_->seal(flags, body, frame);
+    const frame_head head = read_head_trusted(frame);
+    append_framed(head.flags, {frame + head.header_bytes, head.body_bytes});
+}
+
+void translation::append_framed(unsigned flags, std::span<const std::byte> body) {
+    std::byte* const out = buffer_.reserve(wire::zws::header_bytes_max + body.size());
+    switch (framing_) {
+    case framing::zmtp:
+        buffer_.commit(write_header(out, body.size(), flags));
+        break;
+    case framing::v1:
+        buffer_.commit(write_v1_header(out, body.size(), flags));
+        break;
+    case framing::zws:
+        return buffer_.commit(wire::zws::write_frame(out, flags, body));
+    case framing::masked_zws:
+        return buffer_.commit(wire::zws::write_masked_frame(out, flags, body, random_octets()));
+    }
     buffer_.append(body);
 }
 
@@ -72,6 +95,7 @@ std::uint64_t translation::on_sent(std::size_t bytes) noexcept {
     command_bytes_ = 0;
     if (buffer_.capacity() > 2 * limits::translated_bytes_max) {
         buffer_.release(); // A large message has passed.
+        sealed_.release();
     }
     buffer_.clear();
     return std::exchange(source_bytes_, 0);
@@ -98,14 +122,27 @@ std::uint64_t translation::abandon() noexcept {
 
 translation::sent_frame translation::frame_at(std::size_t offset) const noexcept {
     const std::byte* const frame = buffer_.view().data() + offset;
-    const frame_head head = v1_frames_ ? read_v1_head_trusted(frame) : read_head_trusted(frame);
-    const std::uint64_t body_bytes = head.body_bytes - (sealer_ ? curve_message_overhead_bytes : 0);
-    return {head.frame_bytes(), header_bytes(body_bytes) + body_bytes};
+    sent_frame found{};
+    std::uint64_t body_bytes = 0;
+    if (is_zws()) {
+        const auto head = wire::websocket::read_head_trusted(frame);
+        found.bytes = head.frame_bytes();
+        body_bytes = head.payload_bytes - wire::zws::flags_bytes;
+    } else {
+        const frame_head head =
+            framing_ == framing::v1 ? read_v1_head_trusted(frame) : read_head_trusted(frame);
+        found.bytes = head.frame_bytes();
+        body_bytes = head.body_bytes;
+    }
+    body_bytes -= sealer_ ? curve_message_overhead_bytes : 0;
+    found.source_bytes = header_bytes(body_bytes) + body_bytes;
+    return found;
 }
 
 void translation::trim() noexcept {
     if (buffer_.empty()) {
         buffer_.release();
+        sealed_.release();
     }
 }
 

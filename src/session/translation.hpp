@@ -13,17 +13,23 @@
 namespace zlink::session {
 
 /// What stands between the outgoing rope and a peer that needs other octets: CURVE's boxes, frames
-/// of version 1.0, subscriptions as messages as before version 3.1. Works on a batch of frames at a
-/// time.
+/// of version 1.0, those of ZWS, subscriptions as messages as before version 3.1. Works on a batch
+/// of frames at a time.
 ///
 /// @threads The session's.
 class translation {
 public:
+    enum class framing : std::uint8_t {
+        zmtp,
+        v1, ///< Not together with a sealer.
+        zws,
+        masked_zws, ///< We are the client.
+    };
     /// What the peer needs.
     struct needs {
         const curve_sealer* sealer = nullptr;   ///< If messages are encrypted.
         bool subscriptions_as_messages = false; ///< Instead of SUBSCRIBE and CANCEL commands.
-        bool v1_frames = false;                 ///< Not together with a sealer.
+        framing frames = framing::zmtp;
     };
     explicit translation(const needs& of_peer);
 
@@ -62,6 +68,8 @@ public:
 private:
     void translate(const wire::zmtp::frame_head& head, std::span<const std::byte> body);
     void append_frame(unsigned flags, std::span<const std::byte> body);
+    void append_sealed(unsigned flags, std::span<const std::byte> body);
+    void append_framed(unsigned flags, std::span<const std::byte> body);
 
     /// A frame in buffer_.
     struct sent_frame {
@@ -69,11 +77,15 @@ private:
         std::uint64_t source_bytes; ///< Of the frame in the rope that it was made of.
     };
     sent_frame frame_at(std::size_t offset) const noexcept;
+    bool is_zws() const noexcept {
+        return framing_ == framing::zws || framing_ == framing::masked_zws;
+    }
 
     std::optional<curve_sealer> sealer_;
     bool subscriptions_as_messages_;
-    bool v1_frames_;
+    framing framing_;
     pipe::octet_buffer buffer_;
+    pipe::octet_buffer sealed_; ///< A frame that ZWS is put around; empty between calls.
     std::size_t sent_bytes_ = 0;
     std::size_t command_bytes_ = 0;
     std::uint64_t source_bytes_ = 0; ///< Octets of the rope that buffer_ was made of.

@@ -2,6 +2,7 @@
 #include "session/web_handshake.hpp"
 
 #include "base/limits.hpp"
+#include "session/zws.hpp"
 #include "wire/websocket/field_text.hpp"
 #include "wire/websocket/upgrade.hpp"
 
@@ -128,6 +129,20 @@ bool parse(Parser& parser, std::string_view header) {
 web_handshake::web_handshake(role own, const endpoint& where, const socket_options& options)
     : role_(own), where_(where), options_(options) {}
 
+std::string_view web_handshake::subprotocols() const noexcept {
+    return is_zws() ? zws_subprotocols(options_) : options_.web_subprotocols;
+}
+
+/// What a server chooses. @return Nothing if it wants none of what is offered.
+std::optional<std::string_view>
+web_handshake::choose_subprotocol(std::string_view offered,
+                                  std::span<const std::string> ours) const noexcept {
+    const std::string_view chosen = is_zws() ? websocket::first_subprotocol(offered, ours)
+                                             : websocket::preferred_subprotocol(offered, ours);
+    const bool is_wanted = !chosen.empty() || !(is_zws() || offers_only_zws(offered));
+    return is_wanted ? std::optional{chosen} : std::nullopt;
+}
+
 void web_handshake::start(std::vector<std::byte>& out) {
     if (role_ == role::server) {
         return;
@@ -142,8 +157,8 @@ void web_handshake::start(std::vector<std::byte>& out) {
                     "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
                     key_ + "\r\n");
-    if (!options_.web_subprotocols.empty()) {
-        append(out, "Sec-WebSocket-Protocol: " + options_.web_subprotocols + "\r\n");
+    if (!subprotocols().empty()) {
+        append(out, "Sec-WebSocket-Protocol: " + std::string(subprotocols()) + "\r\n");
     }
     if (may_deflate()) {
         append(out, "Sec-WebSocket-Extensions: " +
@@ -181,7 +196,8 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
         return refuse(out, "400 Bad Request", errc::protocol_violation);
     }
     const auto& request = parser.get();
-    if (!websocket::is_path(view(request.target()), where_.path)) {
+    // Patterns take any path, as libzmq does.
+    if (!is_zws() && !websocket::is_path(view(request.target()), where_.path)) {
         return refuse(out, "404 Not Found", errc::protocol_violation);
     }
     const std::string version = values(request, http::field::sec_websocket_version);
@@ -201,10 +217,15 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
         !websocket::is_origin_allowed(origin, split(options_.web_origins))) {
         return refuse(out, "403 Forbidden", errc::permission_denied);
     }
+    const std::vector<std::string> ours = split(subprotocols());
+    const auto subprotocol =
+        choose_subprotocol(values(request, http::field::sec_websocket_protocol), ours);
+    if (!subprotocol) {
+        return refuse(out, "400 Bad Request", errc::protocol_violation);
+    }
     agreed_.target = view(request.target());
     agreed_.origin = origin;
-    agreed_.subprotocol = websocket::preferred_subprotocol(
-        values(request, http::field::sec_websocket_protocol), split(options_.web_subprotocols));
+    agreed_.subprotocol = *subprotocol;
     append(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 "Sec-WebSocket-Accept: " +
                     accept_of(key) + "\r\n");
@@ -259,9 +280,9 @@ result<void> web_handshake::examine(std::string_view header) {
         return is_final ? errc::permission_denied : errc::connection_refused;
     }
     const std::string subprotocol = values(response, http::field::sec_websocket_protocol);
-    const std::vector<std::string> ours = split(options_.web_subprotocols);
+    const std::vector<std::string> ours = split(subprotocols());
     const bool is_offered =
-        subprotocol.empty() || std::ranges::find(ours, subprotocol) != ours.end();
+        (subprotocol.empty() && !is_zws()) || std::ranges::find(ours, subprotocol) != ours.end();
     if (!is_upgrade(response) || !is_offered ||
         values(response, http::field::sec_websocket_accept) != accept_of(key_)) {
         return errc::protocol_violation;

@@ -15,8 +15,9 @@
 
 namespace zlink::session {
 
-/// The HTTP upgrade with which a connection over ws or wss begins (RFC 6455, 4), on either side.
-/// Does no I/O.
+/// The HTTP upgrade with which a connection over ws or wss begins (RFC 6455, 4), on either side. A
+/// pattern's ends with one of the subprotocols of ZWS; who offers those only is no peer of a
+/// STREAM. Does no I/O.
 ///
 /// @threads One at a time.
 class web_handshake {
@@ -51,6 +52,11 @@ public:
     const terms& agreed() const noexcept { return agreed_; }
 
 private:
+    /// Whether it is for a pattern of ZMTP, not for a STREAM.
+    bool is_zws() const noexcept { return !options_.has_foreign_peers(); }
+    std::string_view subprotocols() const noexcept;
+    std::optional<std::string_view>
+    choose_subprotocol(std::string_view offered, std::span<const std::string> ours) const noexcept;
     result<void> answer(std::string_view request, std::vector<std::byte>& out);
     result<void> examine(std::string_view response);
     void accept_deflate(std::string_view offered, std::vector<std::byte>& out);

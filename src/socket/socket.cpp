@@ -310,9 +310,9 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 // Endpoints.
 
-/// @error protocol_not_supported  The patterns of ZMTP do not travel there; or only they do.
+/// @error protocol_not_supported  Raw octets do not travel there; or only the patterns of ZMTP do.
 result<void> socket::check_transport(const endpoint& where) const {
-    const bool is_passable = (!is_web(where.via) || options_.type == socket_type::stream) &&
+    const bool is_passable = !(is_web(where.via) && options_.raw) &&
                              !(options_.has_foreign_peers() && where.via == scheme::inproc);
     return is_passable ? result<void>{} : result<void>{errc::protocol_not_supported};
 }

@@ -193,6 +193,10 @@ TEST_CASE("peers: where they are, over each transport") {
         case transport::ipc:
             CHECK(where == endpoint);
             break;
+        case transport::ws:
+            CHECK(where.starts_with("ws://127.0.0.1:"));
+            CHECK(where != endpoint);
+            break;
         }
     }
 }

@@ -50,7 +50,7 @@ std::string vacant_port() {
 } // namespace
 
 std::ostream& operator<<(std::ostream& out, const setting& shown) {
-    static constexpr std::array names{"inproc", "tcp", "ipc"};
+    static constexpr std::array names{"inproc", "tcp", "ipc", "ws"};
     return out << names[static_cast<unsigned>(shown.via)] << ", " << shown.io_threads
                << " I/O threads";
 }
@@ -64,15 +64,19 @@ std::ostream& operator<<(std::ostream& out, const message& shown) {
 }
 
 std::vector<setting> every_setting() {
-    return settings({transport::inproc, transport::tcp, transport::ipc}, {0, 1, 3});
+    return settings({transport::inproc, transport::tcp, transport::ipc, transport::ws}, {0, 1, 3});
 }
 
 std::vector<setting> network_settings() {
+    return settings({transport::tcp, transport::ipc, transport::ws}, {0, 1, 3});
+}
+
+std::vector<setting> raw_settings() {
     return settings({transport::tcp, transport::ipc}, {0, 1, 3});
 }
 
 std::vector<setting> threaded_settings() {
-    return settings({transport::inproc, transport::tcp, transport::ipc}, {1, 3});
+    return settings({transport::inproc, transport::tcp, transport::ipc, transport::ws}, {1, 3});
 }
 
 std::string wildcard(transport via) {
@@ -83,6 +87,8 @@ std::string wildcard(transport via) {
         return "tcp://127.0.0.1:*";
     case transport::ipc:
         return "ipc://*";
+    case transport::ws:
+        return "ws://127.0.0.1:*/zws";
     }
     return {};
 }
@@ -95,6 +101,8 @@ std::string vacant(transport via) {
         return vacant_port();
     case transport::ipc:
         return "ipc:///tmp/zlink-api-" + serial_number();
+    case transport::ws:
+        return "ws" + vacant_port().substr(3) + "/zws";
     }
     return {};
 }

@@ -37,7 +37,7 @@ constexpr milliseconds moment{20};
 /// No error.
 constexpr int ok = 0;
 
-enum class transport : unsigned char { inproc, tcp, ipc };
+enum class transport : unsigned char { inproc, tcp, ipc, ws };
 
 /// Between what and by whom octets are moved.
 struct setting {
@@ -50,6 +50,8 @@ std::ostream& operator<<(std::ostream& out, const setting& shown);
 std::vector<setting> every_setting();
 /// As every_setting(), without inproc.
 std::vector<setting> network_settings();
+/// Where peers that speak no ZMTP go.
+std::vector<setting> raw_settings();
 /// As every_setting(), without the ones where the caller drives.
 std::vector<setting> threaded_settings();
 inline constexpr std::array every_io_threads{0, 1, 3};

@@ -57,7 +57,7 @@ std::string octets_option(socket& of, int option) {
 TEST_SUITE("raw stream") {
 
     TEST_CASE("raw stream: talks to a peer without ZMTP, and tells when it comes and goes") {
-        for (const setting& chosen : network_settings()) {
+        for (const setting& chosen : raw_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket stream{owner, ZLINK_RAW_STREAM};
@@ -81,7 +81,7 @@ TEST_SUITE("raw stream") {
     }
 
     TEST_CASE("raw stream: passes on many octets as they are, in both directions") {
-        for (const setting& chosen : network_settings()) {
+        for (const setting& chosen : raw_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket stream{owner, ZLINK_RAW_STREAM};
@@ -103,7 +103,7 @@ TEST_SUITE("raw stream") {
     }
 
     TEST_CASE("raw stream: an empty frame ends the connection, behind what was sent") {
-        for (const setting& chosen : network_settings()) {
+        for (const setting& chosen : raw_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket stream{owner, ZLINK_RAW_STREAM};
@@ -377,7 +377,7 @@ TEST_SUITE("raw stream") {
     }
 
     TEST_CASE("router: with ZMQ_ROUTER_RAW its peers speak no ZMTP") {
-        for (const setting& chosen : network_settings()) {
+        for (const setting& chosen : raw_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
             socket router{owner, ZLINK_ROUTER};

@@ -455,13 +455,27 @@ TEST_SUITE("stream over ws") {
         CHECK(error_of(zlink_stream_send_many(other, ids.data(), 2, sent.get(), 0)) == ENOTSUP);
     }
 
-    TEST_CASE("stream over ws: only a STREAM goes there") {
+    TEST_CASE("stream over ws: raw octets do not go there") {
         context owner{0};
-        for (const int type : {ZLINK_PAIR, ZLINK_ROUTER, ZLINK_RAW_STREAM}) {
-            socket other{owner, type};
-            CHECK(other.try_bind(std::string(wildcard_path)) == EPROTONOSUPPORT);
-            CHECK(other.try_connect("ws://127.0.0.1:1/") == EPROTONOSUPPORT);
-        }
+        socket raw{owner, ZLINK_RAW_STREAM};
+        CHECK(raw.try_bind(std::string(wildcard_path)) == EPROTONOSUPPORT);
+        CHECK(raw.try_connect("ws://127.0.0.1:1/") == EPROTONOSUPPORT);
+    }
+
+    TEST_CASE("stream over ws: who offers the subprotocols of patterns only is no peer") {
+        context owner;
+        socket server{owner, ZLINK_STREAM};
+        const std::string endpoint = tcp_of(server.bind(std::string(wildcard_path)));
+        const auto answer = [&](std::string_view offered) {
+            raw_peer client{owner, endpoint};
+            client.send(
+                request("/chat", "Sec-WebSocket-Protocol: " + std::string(offered) + "\r\n"));
+            return recv_header(client).substr(9, 3);
+        };
+        CHECK(answer("ZWS2.0") == "400");
+        CHECK(answer("ZWS2.0/NULL, ZWS2.0") == "400");
+        CHECK(answer("chat") == "101");
+        CHECK(answer("ZWS2.0, chat") == "101");
     }
 
 } // TEST_SUITE

@@ -66,6 +66,16 @@ def environments(candidate_library):
 
 
 @pytest.fixture(scope="session")
+def system_library():
+    """Debian's libzmq.so.5, which speaks ws; the one in pyzmq's wheel does not."""
+    command = ["cc", "-print-file-name=libzmq.so.5"]
+    found = Path(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    if not found.exists():
+        pytest.skip("the system has no libzmq.so.5")
+    return found
+
+
+@pytest.fixture(scope="session")
 def programs(environments):
     """Command and extra environment variables of each kind of peer."""
     return {kind: ([python, PEER], extra) for kind, (python, extra) in environments.items()}
