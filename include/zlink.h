@@ -507,6 +507,24 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< that the socket is bound to again, from where these options say now. Peers that are
          ///< connected stay. Where a file is wrong, all stays as it was.
 
+/// Of listeners. Each endpoint that is bound counts by itself.
+#define ZLINK_MAX_CONNECTIONS                                                                      \
+    1040 ///< int, connections: most that stand at a time; one more is closed at once, and a monitor
+         ///< is told of ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit. 0.
+#define ZLINK_MAX_CONNECTIONS_PER_ADDRESS                                                          \
+    1041 ///< int, connections: most of one address; for one more as ZLINK_MAX_CONNECTIONS, with
+         ///< EDQUOT. Of an IPv6 address the first 64 bits count, an IPv4 address in one
+         ///< (::ffff:/96) as itself. Peers over ipc have none. 0: no limit. 0.
+#define ZLINK_PROXY_PROTOCOL                                                                       \
+    1042 ///< Flag: connections come through a proxy, which says first for whom (PROXY protocol 1 or
+         ///< 2, at most 4096 octets). That is the peer's address everywhere, and what counts for
+         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS; ZLINK_TCP_ACCEPT_FILTER is about the proxy's. Who
+         ///< says nothing in ZLINK_HANDSHAKE_IVL, or something else, is disconnected:
+         ///< ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL with EAGAIN, EPROTO, EMSGSIZE or EDQUOT. 0.
+#define ZLINK_REUSE_PORT                                                                           \
+    1043 ///< Flag: several sockets, also of several processes, may be bound to one tcp port, if all
+         ///< of them say so; the system spreads connections over them (SO_REUSEPORT). 0.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 

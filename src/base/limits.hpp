@@ -79,6 +79,10 @@ constexpr std::chrono::milliseconds parting_max{5000};
 /// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
 constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
 
+/// What a proxy may say of a connection before it begins (PROXY protocol, version 2): the
+/// addresses, and fields that are skipped.
+constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;
+
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;
 

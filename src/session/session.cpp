@@ -10,6 +10,7 @@
 #include "session/v1_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "transport/guest_stream.hpp"
 #include "transport/tls_stream.hpp"
 #include "wire/length/frame.hpp"
 #include "wire/zmtp/command.hpp"
@@ -84,13 +85,14 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 }
 
 void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                     int descriptor) {
+                     int descriptor, transport::guest_ptr who) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
-    thread.post([made, descriptor] {
+    thread.post([made, descriptor, who = std::move(who)] {
         made->become_resident();
         made->guarded([&] {
-            made->start_stream(
-                transport::make_descriptor_stream(made->thread_.context(), descriptor));
+            made->start_stream(transport::make_guest_stream(
+                transport::make_descriptor_stream(made->thread_.context(), descriptor), who,
+                made->options().proxy_protocol));
         });
     });
 }
@@ -201,7 +203,8 @@ void session::on_connect_timeout() noexcept {
 
 /// @param connected  Null if the system had nothing left for it.
 void session::start_stream(transport::stream_ptr connected) {
-    advance(origin_->tls ? session_state::tls : session_state::handshake);
+    const bool is_proxied = !dialing_ && options().proxy_protocol;
+    advance(origin_->tls || is_proxied ? session_state::opening : session_state::handshake);
     if (origin_->tls && connected) {
         connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
     }
@@ -214,13 +217,14 @@ void session::start_stream(transport::stream_ptr connected) {
     }
     is_writable_ = true;
     timer_.stop();
-    const bool has_handshake = origin_->tls || speaks_websocket() || !options().has_foreign_peers();
+    const bool has_handshake =
+        state_ == session_state::opening || speaks_websocket() || !options().has_foreign_peers();
     if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
     }
-    if (state_ == session_state::tls) {
-        return secure();
+    if (state_ == session_state::opening) {
+        return open_stream();
     }
     start_handshake();
 }
@@ -233,7 +237,7 @@ void session::on_handshake_deadline() noexcept {
 
 // Handshake.
 
-void session::secure() {
+void session::open_stream() {
     const io_outcome outcome = stream_->try_open();
     if (outcome.what != io_outcome::status::moved) {
         return wait_or_lose(outcome);
@@ -313,7 +317,7 @@ void session::ask_zap(wire::zap_request& request) {
     if (state_ != session_state::handshake) {
         return;
     }
-    const std::string address = transport::peer_host(stream_->descriptor());
+    const std::string address = transport::peer_host(stream_->peer());
     request.address = address;
     zap_.reset(new zap_client(std::move(to_handler), *this));
     zap_->ask(request);
@@ -481,9 +485,10 @@ void session::make_outbound() {
 /// message it learns the last only.
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
-    if (const std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
+    const transport::socket_address address = stream_->peer();
+    if (const std::string host = transport::peer_host(address); !host.empty()) {
         peer->properties.add(pipe::peer_address_property, host);
-        peer->port = transport::peer_port(stream_->descriptor());
+        peer->port = transport::peer_port(address);
     }
     pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
     stream_->describe(agreed);
@@ -507,8 +512,8 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
 
 void session::on_readable() noexcept {
     guarded([this] {
-        if (state_ == session_state::tls) {
-            secure();
+        if (state_ == session_state::opening) {
+            open_stream();
         } else if (state_ == session_state::handshake || state_ == session_state::upgrade) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
@@ -1029,10 +1034,10 @@ std::string session::peer_endpoint() const {
     if (dialing_) {
         return origin_->target;
     }
-    const int descriptor = stream_->descriptor();
-    return transport::peer_host(descriptor).empty()
-               ? transport::local_endpoint_text(descriptor, origin_->where)
-               : transport::peer_endpoint_text(descriptor, origin_->where);
+    const transport::socket_address peer = stream_->peer();
+    return transport::peer_host(peer).empty()
+               ? transport::local_endpoint_text(stream_->descriptor(), origin_->where)
+               : transport::peer_endpoint_text(peer, origin_->where);
 }
 
 void session::tell_lingering() noexcept {
@@ -1160,7 +1165,7 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if ((state_ == session_state::tls && stream_) || state_ == session_state::upgrade ||
+    if ((state_ == session_state::opening && stream_) || state_ == session_state::upgrade ||
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }

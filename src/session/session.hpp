@@ -23,6 +23,7 @@
 #include "session/websocket_scanner.hpp"
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
+#include "transport/guests.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 
@@ -37,13 +38,13 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ [tls] ──▶ handshake or upgrade ──▶ traffic ──▶ closed
-///        ▲            │          │                       │           ▲
-///        └────────────┴──────────┴───────────────────────┘ lost      │   from every state
-///        └───────────────────────────────────────────────────────────┘
+///   connecting ──▶ [opening] ──▶ handshake or upgrade ──▶ traffic ──▶ closed
+///        ▲             │             │                       │           ▲
+///        └─────────────┴─────────────┴───────────────────────┘ lost      │   from every state
+///        └───────────────────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
-    tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
+    opening,    ///< The stream reads what a proxy says, or agrees on keys; nothing of ours passes.
     handshake,  ///< Greetings and mechanism; no message may pass.
     upgrade,    ///< HTTP turns into WebSocket; no message may pass.
     traffic,    ///< Messages pass both ways.
@@ -129,8 +130,9 @@ public:
 
     /// Starts a session over a connection that came in.
     /// @param descriptor  Taken over.
+    /// @param who         Null where nobody counts.
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                       int descriptor);
+                       int descriptor, transport::guest_ptr who = {});
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                        transport::stream_ptr connected);
 
@@ -169,7 +171,7 @@ private:
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
-    void secure();
+    void open_stream();
     void start_handshake();
     void continue_handshake(std::span<const std::byte> octets);
     void ask_zap(wire::zap_request& request);

@@ -75,7 +75,7 @@ pipe::layout session::frames() const noexcept {
 
 void session::adopt_stream_peer() {
     auto peer = std::make_unique<pipe::peer_info>();
-    std::string detail = transport::peer_endpoint_text(stream_->descriptor(), origin_->where);
+    std::string detail = transport::peer_endpoint_text(stream_->peer(), origin_->where);
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) {
             peer->properties.add(name, value);

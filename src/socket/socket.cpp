@@ -388,21 +388,22 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         return tell_failed(made.error());
     }
     const std::shared_ptr<session::session_origin> origin = *made;
-    const transport::listener::accept_handler accept = [origin, &owner = context_](int descriptor) {
-        if (origin->observer->watches(connection_event::accepted)) {
-            origin->observer->on_connection_event(
-                connection_event::accepted, descriptor,
-                transport::local_endpoint_text(descriptor, origin->where));
-        }
-        owner.add_dependant();
-        try {
-            session::session::accept(owner.choose_thread(origin->options->affinity), origin,
-                                     descriptor);
-        } catch (...) {
-            owner.on_session_gone();
-            throw;
-        }
-    };
+    const transport::listener::accept_handler accept =
+        [origin, &owner = context_](int descriptor, transport::guest_ptr who) {
+            if (origin->observer->watches(connection_event::accepted)) {
+                origin->observer->on_connection_event(
+                    connection_event::accepted, descriptor,
+                    transport::local_endpoint_text(descriptor, origin->where));
+            }
+            owner.add_dependant();
+            try {
+                session::session::accept(owner.choose_thread(origin->options->affinity), origin,
+                                         descriptor, std::move(who));
+            } catch (...) {
+                owner.on_session_gone();
+                throw;
+            }
+        };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
         return tell_failed(opened.error());

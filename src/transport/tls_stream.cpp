@@ -132,6 +132,9 @@ public:
     void end_writing() noexcept override;
     void close() noexcept override;
     int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }
+    socket_address peer() const noexcept override {
+        return below_ ? below_->peer() : socket_address{};
+    }
 
 private:
     /// Hands the readiness of the stream below on.
@@ -354,6 +357,9 @@ io_outcome tls_stream::fail(int error) noexcept {
 }
 
 io_outcome tls_stream::try_open() noexcept {
+    if (const io_outcome opened = below_->try_open(); opened.what != status::moved) {
+        return opened;
+    }
     begin_call();
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned != 1) {
