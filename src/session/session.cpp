@@ -523,6 +523,9 @@ void session::on_readable() noexcept {
 }
 
 void session::read_messages() {
+    if (farewell_ && farewell_->is_seen_off) {
+        return see_off();
+    }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
         if (turn_bytes >= limits::turn_bytes_max) {
@@ -983,6 +986,9 @@ void session::on_events(std::uint32_t happened) noexcept {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     guarded([&] {
+        if (!end_ && dialing_ && dialing_->former) {
+            return on_former_left();
+        }
         if ((happened & pipe::event::readable) != 0) {
             wake_outbound();
             write_some();
@@ -991,8 +997,9 @@ void session::on_events(std::uint32_t happened) noexcept {
             resume_inbound();
         }
         constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
-        if ((happened & let_go) != 0 && !end_) {
-            return finish(); // The connection, and the pipe with it, went in between.
+        if ((happened & let_go) != 0 && !end_) { // The connection went in between,
+            return dialing_ && dialing_->former ? on_former_left()
+                                                : finish(); // maybe with the pipe.
         }
         if ((happened & pipe::event::dismissed) != 0) {
             on_dismissed();
@@ -1018,6 +1025,10 @@ void session::on_socket_closed() {
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
         go_away();
+        if (is_framed() && state_ == session_state::traffic && stream_) {
+            stream_->end_writing();
+            discard_arrived(); // It would have the connection reset.
+        }
         return finish();
     }
     if (linger) {
@@ -1090,6 +1101,9 @@ void session::finish_if_drained() {
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);
+    }
+    if (is_framed() && state_ == session_state::traffic) {
+        return see_off();
     }
     finish();
 }
@@ -1209,7 +1223,7 @@ void session::lost(errc reason) noexcept {
         if (end_->peer_is_closed()) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        end_.reset();
+        is_framed() ? leave_pipe() : end_.reset();
         dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
@@ -1223,6 +1237,9 @@ void session::lost(errc reason) noexcept {
         awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
     }
     advance(session_state::connecting);
+    if (dialing_->former) {
+        return;
+    }
     try {
         dial_later(reason);
         if (end_) {
@@ -1262,6 +1279,7 @@ void session::finish() noexcept {
         static_cast<void>(outbound_->settle_accounts());
     }
     end_.reset();
+    forget_former();
     thread_.remove_tenant(*this);
     intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);

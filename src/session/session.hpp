@@ -66,6 +66,7 @@ struct farewell {
     bool is_asked_for = false;      ///< By our application: who dialled does not come again.
     bool is_mutual = false;         ///< The peer has said so, too, or is not asked any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
+    bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
 };
 
 class session;
@@ -101,6 +102,7 @@ struct session_origin {
     std::shared_ptr<connection_observer> observer; ///< Null: nobody.
     endpoint where;                                ///< As it was given.
     transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
+    pipe::departures_ptr departures;               ///< Null where nobody counts.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -225,6 +227,11 @@ private:
     void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
     bool is_done_writing();
     void go_away();
+    void see_off();
+    bool discard_arrived();
+    void leave_pipe();
+    void forget_former() noexcept;
+    void on_former_left();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
     void start_upgrade();
@@ -280,6 +287,9 @@ private:
         runtime::backoff pauses;
         pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
         std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+        /// Of a STREAM: of the connection before, until the socket has received all that it brought
+        /// and that it went. The next one is told behind that, so it comes behind that.
+        pipe::end_ptr former;
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.

@@ -159,10 +159,10 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 
 listener::listener(boost::asio::io_context& reactor, listening opened,
                    std::shared_ptr<const socket_options> options,
-                   std::shared_ptr<connection_observer> observer)
+                   std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone)
     : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)),
-      observer_(std::move(observer)), guests_(make_guest_book(*options_)), socket_(reactor),
-      pause_timer_(reactor) {}
+      observer_(std::move(observer)), gone_(std::move(gone)), guests_(make_guest_book(*options_)),
+      socket_(reactor), pause_timer_(reactor) {}
 
 listener::~listener() {
     stop();
@@ -225,6 +225,11 @@ void listener::wait() noexcept {
 
 void listener::accept_some() noexcept {
     for (int count = 0; count < limits::accepts_per_turn && handler_; ++count) {
+        if (gone_ &&
+            gone_->untold_count.load(std::memory_order_relaxed) >= limits::untold_departures_max) {
+            tell_failed(ENOBUFS);
+            return pause();
+        }
         const int accepted =
             ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {

@@ -6,6 +6,7 @@
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "pipe/peer_info.hpp"
 #include "transport/guests.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -49,9 +50,10 @@ public:
     using accept_handler = std::function<void(int descriptor, guest_ptr who)>;
 
     /// @param observer  Is told of connections that could not be taken.
+    /// @param gone      While there are too many of them, nobody is let in. Null: nobody counts.
     listener(boost::asio::io_context& reactor, listening opened,
              std::shared_ptr<const socket_options> options,
-             std::shared_ptr<connection_observer> observer);
+             std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone);
     ~listener();
 
     /// Starts to take connections.
@@ -79,6 +81,7 @@ private:
     listening opened_;
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
+    pipe::departures_ptr gone_;
     guest_book_ptr guests_; ///< Null where nobody counts.
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;

@@ -52,7 +52,7 @@ TEST_SUITE("stream ends") {
                 CAPTURE(is_full);
                 const context owner{1};
                 web_pair both{owner};
-                const std::string payload = is_full ? long_text(100'000) : "";
+                const std::string payload = is_full ? long_text(3'000'000) : "";
                 both.server.set(ZLINK_LINGER, linger);
                 if (is_full && linger != 0) {
                     CHECK(both.server.send(message{both.id, payload}) == ok);
@@ -92,7 +92,7 @@ TEST_SUITE("stream ends") {
                 const std::string unread =
                     is_web ? "\x82\xfe\x27\x10\0\0\0\0"s + std::string(10'000, 'u')
                            : framed(std::string(10'000, 'u'));
-                for (int count = 0; count < 4; ++count) {
+                for (int count = 0; count < 60; ++count) {
                     client.send(unread);
                 }
                 server.close();
@@ -144,6 +144,32 @@ TEST_SUITE("stream ends") {
                 CHECK(client.recv() == message{second, "new"});
             }
         }
+    }
+
+    TEST_CASE("stream ends: who does not receive holds no more of them than the limit") {
+        constexpr int peer_count = 1200; // Above the limit of 1000.
+        const context owner{1};
+        socket server{owner, ZLINK_STREAM};
+        server.set(ZLINK_BACKLOG, 4096);
+        const std::string bound = server.bind("tcp://127.0.0.1:*");
+        watcher seen{owner, server, ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_ACCEPTED};
+        for (int count = 0; count < peer_count; ++count) {
+            raw_peer{owner, bound}.send(framed("x"));
+        }
+        int accepted_count = 0;
+        for (event told = seen.next(); told.what == ZLINK_EVENT_ACCEPTED; told = seen.next()) {
+            ++accepted_count;
+        }
+        CHECK(accepted_count < peer_count);
+        // Who comes to it later finds all of them.
+        int arrival_count = 0;
+        int departure_count = 0;
+        while (departure_count < peer_count) {
+            const message told = server.recv();
+            arrival_count += told.frames.size() == 3 && told.frames[1] == "\1";
+            departure_count += told.frames.size() == 3 && told.frames[1] != "\1";
+        }
+        CHECK(arrival_count == peer_count);
     }
 
     TEST_CASE("stream ends: who connects again without events gets all messages in order") {
