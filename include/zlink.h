@@ -896,6 +896,9 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// a monitor is told of ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS. What was connected with
 /// zlink_connect is connected again once the application has received all of the connection before.
 ///
+/// When the socket is closed, its peers have up to 5 s, and no longer than ZLINK_LINGER, to read
+/// what was sent and to go. With ZLINK_LINGER 0 they are disconnected at once.
+///
 /// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
 /// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of
 /// a message; if the payload is sent all the same, it is dropped. It waits, or fails with EAGAIN,
