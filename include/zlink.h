@@ -403,8 +403,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_SERVICE_PRINCIPAL 64 ///< Text: the server's principal.
 #define ZLINK_GSSAPI_PLAINTEXT 65         ///< Flag: authenticate without encryption. 0.
 #define ZLINK_HANDSHAKE_IVL 66            ///< int, ms: longest handshake. 0: no limit. 30000.
-#define ZLINK_SOCKS_PROXY 68 ///< Text: "host:port" of a SOCKS5 proxy that tcp connects go
-///< through, and that resolves their names.
+#define ZLINK_SOCKS_PROXY 68 ///< Text: "host:port" of a SOCKS5 proxy that connections over
+///< tcp, tls, ws and wss go through, and that resolves
+///< their names. TLS is spoken with the peer behind it.
 #define ZLINK_XPUB_NODROP 69 ///< Write, XPUB and PUB, flag: EAGAIN instead of dropping. 0.
 #define ZLINK_BLOCKY 70      ///< Context option: see zlink_ctx_set. 1.
 #define ZLINK_XPUB_MANUAL                                                                          \
@@ -533,6 +534,24 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< that the socket is bound to again, from where these options say now. Peers that are
          ///< connected stay. Where a file is wrong, all stays as it was.
 
+/// Of listeners. Each endpoint that is bound counts by itself.
+#define ZLINK_MAX_CONNECTIONS                                                                      \
+    1040 ///< int, connections: most that stand at a time; one more is closed at once, and a monitor
+         ///< is told of ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit. 0.
+#define ZLINK_MAX_CONNECTIONS_PER_ADDRESS                                                          \
+    1041 ///< int, connections: most of one address; for one more as ZLINK_MAX_CONNECTIONS, with
+         ///< EDQUOT. Of an IPv6 address the first 64 bits count, an IPv4 address in one
+         ///< (::ffff:/96) as itself. Peers over ipc have none. 0: no limit. 0.
+#define ZLINK_PROXY_PROTOCOL                                                                       \
+    1042 ///< Flag: connections come through a proxy, which says first for whom (PROXY protocol 1 or
+         ///< 2, at most 4096 octets). That is the peer's address everywhere, and what counts for
+         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS; ZLINK_TCP_ACCEPT_FILTER is about the proxy's. Who
+         ///< says nothing in ZLINK_HANDSHAKE_IVL, or something else, is disconnected:
+         ///< ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL with EAGAIN, EPROTO, EMSGSIZE or EDQUOT. 0.
+#define ZLINK_REUSE_PORT                                                                           \
+    1043 ///< Flag: several sockets, also of several processes, may be bound to one tcp port, if all
+         ///< of them say so; the system spreads connections over them (SO_REUSEPORT). 0.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 
@@ -656,6 +675,27 @@ ZLINK_EXPORT int zlink_unbind(void* socket, const char* endpoint);
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_disconnect(void* socket, const char* endpoint);
+
+/// Lets all peers go in good order, as before a restart: nobody is let in any more, and nothing is
+/// connected again; what was sent goes out; and each connection ends behind it. Over ws and wss a
+/// STREAM tells its peers 1001 and waits for their answer; over tcp and ipc a peer reads the end of
+/// the stream, over tls the closing of TLS before it.
+///
+/// The socket stays open. What peers have sent can still be received, as can, of a STREAM, that
+/// they have gone; what is sent now goes nowhere. It may be bound and connected again.
+///
+/// Over inproc peers are left at once: what was sent to them has arrived.
+///
+/// @blocks  Until all have gone, up to `timeout` ms; -1: as long as it takes. A peer of a STREAM
+///          that does not go may take 5 s.
+/// @error EAGAIN    Some had not gone in that time. They are disconnected, and what waited for them
+///                  is dropped.
+/// @error EINVAL    `timeout` is below -1.
+/// @error ENOMEM    There is no memory to tell the I/O threads. May be called again.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error EINTR     A signal handler ran. Peers go on leaving; may be called again, to wait.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_socket_drain(void* socket, int timeout);
 
 /// Sends a copy of `data` as a frame: with ZLINK_SNDMORE as one that more follow, otherwise as the
 /// last of its message. The message is queued; that it was sent says nothing of its arrival.
@@ -881,6 +921,13 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 ///   zlink_stream_close.
 ///
 /// ZLINK_STREAM_EVENTS turns these messages off.
+///
+/// While 1000 peers have gone and the application has received that of none, nobody is let in, and
+/// a monitor is told of ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS. What was connected with
+/// zlink_connect is connected again once the application has received all of the connection before.
+///
+/// When the socket is closed, its peers have up to 5 s, and no longer than ZLINK_LINGER, to read
+/// what was sent and to go. With ZLINK_LINGER 0 they are disconnected at once.
 ///
 /// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
 /// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of

@@ -98,6 +98,21 @@ extern "C" int zlink_disconnect(void* socket, const char* endpoint) {
 }
 ZLINK_ALSO_ZMQ(disconnect)
 
+extern "C" int zlink_socket_drain(void* socket, int timeout) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if (timeout < -1) {
+            return zlink::errc::invalid_argument;
+        }
+        const auto until = timeout < 0 ? zlink::pipe::deadline{}
+                                       : zlink::pipe::clock::now() + zlink::milliseconds(timeout);
+        return (*target)->drain(until);
+    });
+}
+
 extern "C" int zlink_setsockopt(void* socket, int option, const void* value, size_t size) {
     return at_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);

@@ -73,6 +73,10 @@ constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 /// Heartbeats and answers to them that a peer may leave unread before no more are sent.
 constexpr std::size_t unread_answers_bytes_max = 4096;
 
+/// Peers of a STREAM that have gone and of which the application has not received that: with more,
+/// nobody is let in. Each holds what it sent, at most its high-water mark.
+constexpr std::uint32_t untold_departures_max = 1000;
+
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
@@ -93,6 +97,10 @@ constexpr std::size_t inflated_at_once_max = 4096;
 
 /// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
 constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
+
+/// What a proxy may say of a connection before it begins (PROXY protocol, version 2): the
+/// addresses, and fields that are skipped.
+constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;
 
 /// A command of the handshake; more ends the session.
 constexpr std::size_t handshake_command_bytes_max = std::size_t{64} * 1024;

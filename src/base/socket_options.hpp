@@ -74,6 +74,12 @@ struct socket_options {
     int tcp_retransmit_max = 0;  ///< Milliseconds; 0: the system's.
     std::string device;          ///< Network interface; empty: any.
     int use_descriptor = -1;     ///< One that listens, for the next bind only; -1: none.
+    bool reuse_port = false;     ///< Listening: others may listen at the same port.
+
+    // Listeners.
+    int connections_max = 0;             ///< At a time; 0: no limit.
+    int connections_per_address_max = 0; ///< Of one address; 0: no limit.
+    bool proxy_protocol = false;         ///< A proxy says first whom it speaks for.
 
     // Who may connect; empty: everybody.
     std::vector<network> tcp_accept_filters;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/ref_counted.hpp"
 #include "pipe/block.hpp"
 #include "pipe/property_list.hpp"
 
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zlink::pipe {
 
@@ -29,7 +31,7 @@ inline constexpr std::string_view reason_property = "Reason";
 /// comes again and again costs no more than one that stays, whether or not the socket reads.
 ///
 /// @threads Any; nothing else changes after it was published.
-struct peer_info final : block {
+struct peer_info : block {
     std::string routing_id;   ///< As the peer announced it; may be empty.
     property_list properties; ///< Metadata.
     std::uint16_t port = 0;   ///< Of the peer's address, if it has one; 0 otherwise.
@@ -82,6 +84,34 @@ private:
 };
 
 using peer_info_ptr = boost::intrusive_ptr<peer_info>;
+
+/// How many connections of a socket went without its having heard of it.
+struct departures final : ref_counted<departures> {
+    std::atomic<std::uint32_t> untold_count{0};
+};
+using departures_ptr = boost::intrusive_ptr<departures>;
+
+/// The news that a peer of a STREAM has gone, which counts until nobody holds it.
+struct departure final : peer_info {
+    /// @param counted_among  Null: nobody counts.
+    explicit departure(departures_ptr counted_among) noexcept
+        : counted_among_(std::move(counted_among)) {
+        destroy = [](block* self) { delete static_cast<departure*>(self); };
+        if (counted_among_) {
+            counted_among_->untold_count.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    departure(const departure&) = delete;
+    departure& operator=(const departure&) = delete;
+    ~departure() {
+        if (counted_among_) {
+            counted_among_->untold_count.fetch_sub(1, std::memory_order_relaxed);
+        }
+    }
+
+private:
+    departures_ptr counted_among_;
+};
 
 /// What a peer in the same process is known by.
 /// @throws std::bad_alloc

@@ -11,6 +11,7 @@
 #include "session/zws_input.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "transport/guest_stream.hpp"
 #include "transport/tls_stream.hpp"
 #include "wire/length/frame.hpp"
 #include "wire/zmtp/command.hpp"
@@ -93,13 +94,14 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 }
 
 void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                     int descriptor) {
+                     int descriptor, transport::guest_ptr who) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
-    thread.post([made, descriptor] {
+    thread.post([made, descriptor, who = std::move(who)] {
         made->become_resident();
         made->guarded([&] {
-            made->start_stream(
-                transport::make_descriptor_stream(made->thread_.context(), descriptor));
+            made->start_stream(transport::make_guest_stream(
+                transport::make_descriptor_stream(made->thread_.context(), descriptor), who,
+                made->options().proxy_protocol));
         });
     });
 }
@@ -210,7 +212,8 @@ void session::on_connect_timeout() noexcept {
 
 /// @param connected  Null if the system had nothing left for it.
 void session::start_stream(transport::stream_ptr connected) {
-    advance(origin_->tls ? session_state::tls : session_state::handshake);
+    const bool is_proxied = !dialing_ && options().proxy_protocol;
+    advance(origin_->tls || is_proxied ? session_state::opening : session_state::handshake);
     if (origin_->tls && connected) {
         connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
     }
@@ -223,13 +226,14 @@ void session::start_stream(transport::stream_ptr connected) {
     }
     is_writable_ = true;
     timer_.stop();
-    const bool has_handshake = origin_->tls || speaks_websocket() || !options().has_foreign_peers();
+    const bool has_handshake =
+        state_ == session_state::opening || speaks_websocket() || !options().has_foreign_peers();
     if (has_handshake && options().handshake_interval > 0) {
         start_timer(timer_, milliseconds(options().handshake_interval),
                     &session::on_handshake_deadline);
     }
-    if (state_ == session_state::tls) {
-        return secure();
+    if (state_ == session_state::opening) {
+        return open_stream();
     }
     start_handshake();
 }
@@ -242,7 +246,7 @@ void session::on_handshake_deadline() noexcept {
 
 // Handshake.
 
-void session::secure() {
+void session::open_stream() {
     const io_outcome outcome = stream_->try_open();
     if (outcome.what != io_outcome::status::moved) {
         return wait_or_lose(outcome);
@@ -329,7 +333,7 @@ void session::ask_zap(wire::zap_request& request) {
     if (state_ != session_state::handshake) {
         return;
     }
-    const std::string address = transport::peer_host(stream_->descriptor());
+    const std::string address = transport::peer_host(stream_->peer());
     request.address = address;
     zap_.reset(new zap_client(std::move(to_handler), *this));
     zap_->ask(request);
@@ -516,9 +520,10 @@ void session::make_outbound() {
 /// message it learns the last only.
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
-    if (const std::string host = transport::peer_host(stream_->descriptor()); !host.empty()) {
+    const transport::socket_address address = stream_->peer();
+    if (const std::string host = transport::peer_host(address); !host.empty()) {
         peer->properties.add(pipe::peer_address_property, host);
-        peer->port = transport::peer_port(stream_->descriptor());
+        peer->port = transport::peer_port(address);
     }
     pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
     stream_->describe(agreed);
@@ -542,8 +547,8 @@ void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
 
 void session::on_readable() noexcept {
     guarded([this] {
-        if (state_ == session_state::tls) {
-            secure();
+        if (state_ == session_state::opening) {
+            open_stream();
         } else if (state_ == session_state::handshake || state_ == session_state::upgrade) {
             read_handshake();
         } else if (state_ == session_state::traffic) {
@@ -553,6 +558,9 @@ void session::on_readable() noexcept {
 }
 
 void session::read_messages() {
+    if (farewell_ && farewell_->is_seen_off) {
+        return see_off();
+    }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
         if (turn_bytes >= limits::turn_bytes_max) {
@@ -1022,6 +1030,9 @@ void session::on_events(std::uint32_t happened) noexcept {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     guarded([&] {
+        if (!end_ && dialing_ && dialing_->former) {
+            return on_former_left();
+        }
         if ((happened & pipe::event::readable) != 0) {
             wake_outbound();
             write_some();
@@ -1030,8 +1041,9 @@ void session::on_events(std::uint32_t happened) noexcept {
             resume_inbound();
         }
         constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
-        if ((happened & let_go) != 0 && !end_) {
-            return finish(); // The connection, and the pipe with it, went in between.
+        if ((happened & let_go) != 0 && !end_) { // The connection went in between,
+            return dialing_ && dialing_->former ? on_former_left()
+                                                : finish(); // maybe with the pipe.
         }
         if ((happened & pipe::event::dismissed) != 0) {
             on_dismissed();
@@ -1057,6 +1069,10 @@ void session::on_socket_closed() {
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
         go_away();
+        if (is_framed() && state_ == session_state::traffic && stream_) {
+            stream_->end_writing();
+            discard_arrived(); // It would have the connection reset.
+        }
         return finish();
     }
     if (linger) {
@@ -1073,10 +1089,10 @@ std::string session::peer_endpoint() const {
     if (dialing_) {
         return origin_->target;
     }
-    const int descriptor = stream_->descriptor();
-    return transport::peer_host(descriptor).empty()
-               ? transport::local_endpoint_text(descriptor, origin_->where)
-               : transport::peer_endpoint_text(descriptor, origin_->where);
+    const transport::socket_address peer = stream_->peer();
+    return transport::peer_host(peer).empty()
+               ? transport::local_endpoint_text(stream_->descriptor(), origin_->where)
+               : transport::peer_endpoint_text(peer, origin_->where);
 }
 
 void session::tell_lingering() noexcept {
@@ -1130,6 +1146,9 @@ void session::finish_if_drained() {
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);
+    }
+    if (is_framed() && state_ == session_state::traffic) {
+        return see_off();
     }
     finish();
 }
@@ -1209,7 +1228,7 @@ void session::lost(errc reason) noexcept {
     if (state_ == session_state::closed || state_ == session_state::connecting) {
         return;
     }
-    if ((state_ == session_state::tls && stream_) || state_ == session_state::upgrade ||
+    if ((state_ == session_state::opening && stream_) || state_ == session_state::upgrade ||
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
@@ -1254,7 +1273,7 @@ void session::lost(errc reason) noexcept {
         if (end_->peer_is_closed()) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        end_.reset();
+        is_framed() ? leave_pipe() : end_.reset();
         dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
@@ -1268,6 +1287,9 @@ void session::lost(errc reason) noexcept {
         awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
     }
     advance(session_state::connecting);
+    if (dialing_->former) {
+        return;
+    }
     try {
         dial_later(reason);
         if (end_) {
@@ -1307,6 +1329,7 @@ void session::finish() noexcept {
         static_cast<void>(outbound_->settle_accounts());
     }
     end_.reset();
+    forget_former();
     thread_.remove_tenant(*this);
     intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);

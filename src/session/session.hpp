@@ -23,6 +23,7 @@
 #include "session/websocket_scanner.hpp"
 #include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
+#include "transport/guests.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 
@@ -38,13 +39,13 @@ namespace zlink::session {
 
 /// Where a session stands. It is in exactly one state and leaves it only through advance().
 ///
-///   connecting ──▶ [tls] ──▶ [upgrade] ──▶ [handshake] ──▶ traffic ──▶ closed
-///        ▲            │          │              │             │           ▲
-///        └────────────┴──────────┴──────────────┴─────────────┘ lost      │   from every state
-///        └────────────────────────────────────────────────────────────────┘
+///   connecting ──▶ [opening] ──▶ [upgrade] ──▶ [handshake] ──▶ traffic ──▶ closed
+///        ▲             │            │              │             │           ▲
+///        └─────────────┴────────────┴──────────────┴─────────────┘ lost      │   from every state
+///        └───────────────────────────────────────────────────────────────────┘
 enum class session_state : std::uint8_t {
     connecting, ///< There is no connection; the dialer works or waits.
-    tls,        ///< The stream agrees with the peer on keys; nothing of ours may pass.
+    opening,    ///< The stream reads what a proxy says, or agrees on keys; nothing of ours passes.
     handshake,  ///< Greetings and mechanism; no message may pass.
     upgrade,    ///< HTTP turns into WebSocket; no message may pass.
     traffic,    ///< Messages pass both ways.
@@ -66,6 +67,7 @@ struct farewell {
     bool is_asked_for = false;      ///< By our application: who dialled does not come again.
     bool is_mutual = false;         ///< The peer has said so, too, or is not asked any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
+    bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
 };
 
 class session;
@@ -102,6 +104,7 @@ struct session_origin {
     std::shared_ptr<connection_observer> observer; ///< Null: nobody.
     endpoint where;                                ///< As it was given.
     transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
+    pipe::departures_ptr departures;               ///< Null where nobody counts.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -131,8 +134,9 @@ public:
 
     /// Starts a session over a connection that came in.
     /// @param descriptor  Taken over.
+    /// @param who         Null where nobody counts.
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                       int descriptor);
+                       int descriptor, transport::guest_ptr who = {});
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                        transport::stream_ptr connected);
 
@@ -171,7 +175,7 @@ private:
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
     void start_stream(transport::stream_ptr connected);
-    void secure();
+    void open_stream();
     void start_handshake();
     void continue_handshake(std::span<const std::byte> octets);
     void ask_zap(wire::zap_request& request);
@@ -225,6 +229,11 @@ private:
     void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
     bool is_done_writing();
     void go_away();
+    void see_off();
+    bool discard_arrived();
+    void leave_pipe();
+    void forget_former() noexcept;
+    void on_former_left();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
     void start_upgrade();
@@ -291,6 +300,9 @@ private:
         runtime::backoff pauses;
         pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
         std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+        /// Of a STREAM: of the connection before, until the socket has received all that it brought
+        /// and that it went. The next one is told behind that, so it comes behind that.
+        pipe::end_ptr former;
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.

@@ -102,7 +102,7 @@ std::optional<peer_deflation> session::peers_deflation() const noexcept {
 
 void session::adopt_stream_peer() {
     auto peer = std::make_unique<pipe::peer_info>();
-    std::string detail = transport::peer_endpoint_text(stream_->descriptor(), origin_->where);
+    std::string detail = transport::peer_endpoint_text(stream_->peer(), origin_->where);
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) {
             peer->properties.add(name, value);
@@ -134,7 +134,7 @@ void session::take_leave_of_stream(errc reason) noexcept {
         const std::string text =
             farewell_ ? std::to_string(farewell_->code) + " " + farewell_->reason
                       : std::to_string(static_cast<int>(code)) + " " + std::string(text_of(reason));
-        auto left = std::make_unique<pipe::peer_info>();
+        auto left = std::make_unique<pipe::departure>(origin_->departures);
         left->properties.add(pipe::reason_property, text);
         end_->push_control(left.release());
     } catch (const std::bad_alloc&) {
@@ -146,8 +146,14 @@ void session::take_leave_of_stream(errc reason) noexcept {
 
 /// The application wants no more of this peer, and all that was sent before is written.
 void session::part(const pipe::close_request& asked) {
+    farewell said{.code = asked.code, .reason = asked.reason, .is_asked_for = true};
     if (phase_ == phase::open) {
-        begin_parting({.code = asked.code, .reason = asked.reason, .is_asked_for = true});
+        begin_parting(std::move(said));
+    } else if (phase_ == phase::closing && !farewell_) {
+        farewell_ = std::make_unique<farewell>(std::move(said));
+        if (speaks_websocket()) {
+            send_close(farewell_->code, farewell_->reason);
+        }
     }
 }
 
@@ -205,6 +211,66 @@ void session::go_away() {
     farewell_ = std::make_unique<farewell>();
     send_close(static_cast<std::uint16_t>(close_code::going_away), {});
     write_prefix();
+}
+
+/// The socket has let go, and all is written. Closed at once, the connection would be reset by what
+/// the peer sends meanwhile, and the peer might not read what we sent last: so it is told that
+/// nothing follows, and what it sends is discarded until it goes.
+void session::see_off() {
+    if (!farewell_) {
+        farewell_ = std::make_unique<farewell>();
+    }
+    if (!std::exchange(farewell_->is_seen_off, true)) {
+        start_timer(timer_, limits::parting_max, &session::on_parting_deadline);
+        if (!std::exchange(farewell_->has_ended_writing, true)) {
+            stream_->end_writing();
+        }
+    }
+    if (!discard_arrived()) {
+        return finish();
+    }
+    stream_->wait_readable(*this);
+}
+
+/// @return Whether the peer may send more.
+bool session::discard_arrived() {
+    const auto scratch = thread_.scratch();
+    const iovec room{scratch.data(), scratch.size()};
+    for (std::size_t bytes = 0; bytes < limits::turn_bytes_max;) {
+        const transport::io_outcome outcome = stream_->try_read({&room, 1});
+        if (outcome.what != transport::io_outcome::status::moved) {
+            return outcome.what == transport::io_outcome::status::would_block;
+        }
+        bytes += outcome.bytes;
+    }
+    return true;
+}
+
+// Coming again.
+
+/// Lets go of the pipe of the connection that is lost, so that its socket takes leave of it.
+void session::leave_pipe() {
+    end_->close();
+    dialing_->former = std::move(end_);
+    dialing_->former->set_owner(this); // To be told when it has.
+}
+
+void session::forget_former() noexcept {
+    if (dialing_ && dialing_->former) {
+        dialing_->former->set_owner(nullptr);
+        dialing_->former.reset();
+    }
+}
+
+/// Something happened to the pipe of the connection before.
+void session::on_former_left() {
+    if (!dialing_->former->peer_is_closed()) {
+        return;
+    }
+    forget_former();
+    if (state_ == session_state::connecting) {
+        dial_later({});
+    }
 }
 
 // WebSocket.

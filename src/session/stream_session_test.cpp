@@ -186,7 +186,56 @@ TEST_SUITE("session") {
             stream.make_room(SIZE_MAX);
             one.run();
             CHECK(stream.written() == response + "\x88\2\x03\xe8"s);
+            CHECK(!stream.is_closed());
+            stream.peer_ends();
+            one.run();
             CHECK(one.is_gone());
+        }
+    }
+
+    TEST_CASE("stream session: a close code that was given counts, also if the socket is closed "
+              "before it is written") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        stream.make_room(0);
+        one.send("late");
+        one.run();
+        one.end().push_control(new pipe::close_request(4000, "go"));
+        one.close_socket();
+        one.run();
+        stream.make_room(SIZE_MAX);
+        one.run();
+        CHECK(stream.written() == response + "\x82\4late\x88\4\x0f\xa0go");
+        CHECK(stream.has_ended_writing());
+        stream.peer_ends();
+        one.run();
+        CHECK(one.is_gone());
+    }
+
+    TEST_CASE(
+        "stream session: whose socket is closed is read from until its peer goes, or is late") {
+        for (const scheme via : {scheme::tcp, scheme::ws}) {
+            for (const bool is_late : {false, true}) {
+                session_harness one{stream_options(), {}, via};
+                scripted_stream& stream = one.accept();
+                one.peer_sends(via == scheme::ws ? request : "");
+                one.close_socket();
+                one.run();
+                CHECK(stream.has_ended_writing());
+                CHECK(!stream.is_closed());
+                one.peer_sends(std::string(100'000, 'x'));
+                one.pass(4999ms);
+                CHECK(!stream.is_closed());
+                if (is_late) {
+                    one.pass(1ms);
+                } else {
+                    stream.peer_ends();
+                    one.run();
+                }
+                CHECK(stream.is_closed());
+                CHECK(one.is_gone());
+            }
         }
     }
 

@@ -103,6 +103,11 @@ public:
     virtual result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                                     std::string_view reason);
 
+    /// Has a peer leave behind all that was sent to it, because the socket is drained.
+    /// @return Whether it will; if not, the pattern has no way of its own.
+    /// @throws std::bad_alloc
+    virtual bool part_from(peer&) { return false; }
+
     /// Sends a payload to each of some peers; only STREAM. Those that are unknown, gone or full get
     /// nothing.
     /// @param routing_ids  One behind the other.

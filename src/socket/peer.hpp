@@ -354,6 +354,7 @@ public:
 
     std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
+    bool is_asked_to_go = false;
 
 private:
     ZLINK_COLD void adopt(const pipe::frame& control) {

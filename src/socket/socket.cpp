@@ -19,6 +19,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
+void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
+    owner.for_each_thread([&](runtime::io_thread& each) {
+        each.post([&each, origin_id, told] {
+            each.tell_origin_gone(origin_id);
+            if (told) {
+                told->arrive();
+            }
+        });
+    });
+}
+
 std::uint64_t queue_max(int high_water_mark) noexcept {
     return static_cast<std::uint64_t>(high_water_mark);
 }
@@ -143,6 +154,9 @@ result<void> socket::process_mail() {
             is_terminated_ = true;
             monitored_->stop();
             return;
+        }
+        if ((happened & pipe::event::arrived) != 0) {
+            return; // Of a countdown.
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
         if ((happened & pipe::event::attached) != 0) {
@@ -364,6 +378,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->socket = mailbox_;
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
+    made->departures = departures_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);
@@ -388,21 +403,22 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         return tell_failed(made.error());
     }
     const std::shared_ptr<session::session_origin> origin = *made;
-    const transport::listener::accept_handler accept = [origin, &owner = context_](int descriptor) {
-        if (origin->observer->watches(connection_event::accepted)) {
-            origin->observer->on_connection_event(
-                connection_event::accepted, descriptor,
-                transport::local_endpoint_text(descriptor, origin->where));
-        }
-        owner.add_dependant();
-        try {
-            session::session::accept(owner.choose_thread(origin->options->affinity), origin,
-                                     descriptor);
-        } catch (...) {
-            owner.on_session_gone();
-            throw;
-        }
-    };
+    const transport::listener::accept_handler accept =
+        [origin, &owner = context_](int descriptor, transport::guest_ptr who) {
+            if (origin->observer->watches(connection_event::accepted)) {
+                origin->observer->on_connection_event(
+                    connection_event::accepted, descriptor,
+                    transport::local_endpoint_text(descriptor, origin->where));
+            }
+            owner.add_dependant();
+            try {
+                session::session::accept(owner.choose_thread(origin->options->affinity), origin,
+                                         descriptor, std::move(who));
+            } catch (...) {
+                owner.on_session_gone();
+                throw;
+            }
+        };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
         return tell_failed(opened.error());
@@ -411,8 +427,8 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     options_.use_descriptor = -1; // It is the listener's now.
     boost::intrusive_ptr<transport::listener> listener;
     try {
-        listener.reset(
-            new transport::listener(thread.context(), *opened, origin->options, monitored_));
+        listener.reset(new transport::listener(thread.context(), *opened, origin->options,
+                                               monitored_, departures_));
     } catch (...) {
         ::close(opened->descriptor);
         throw;
@@ -564,6 +580,22 @@ void socket::set_linger(pipe::pipe_end& end) const noexcept {
 
 /// Ends what a bind or connect call began, with all its connections.
 void socket::release_binding(binding& undone) noexcept {
+    stop_binding(undone, {});
+    for (const auto& each : peers_) {
+        if (each->end().origin_id == undone.origin_id && !each->departing) {
+            set_linger(each->end());
+            on_peer_drained(*each);
+        }
+    }
+    destroy_departed();
+    if (!undone.listener) {
+        tell_sessions(undone, {});
+    }
+}
+
+/// Lets nobody in any more. Connections stay, but those that have no pipe yet.
+/// @param told  Notes that each I/O thread knows. Null: nobody waits for that.
+void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via == scheme::inproc) {
         const std::string name =
             patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
@@ -573,31 +605,25 @@ void socket::release_binding(binding& undone) noexcept {
             context_.disconnect_inproc(name, *undone.joined);
         }
     }
-    const auto tell_sessions = [&owner = context_, id = undone.origin_id] {
-        owner.for_each_thread([id](runtime::io_thread& each) {
-            each.post([&each, id] { each.tell_origin_gone(id); });
-        });
-    };
-    if (undone.listener) {
-        undone.listener->remove_file();
-        monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
-                                        undone.address);
-        undone.thread->post([listener = undone.listener, &owner = context_, tell_sessions] {
+    if (!undone.listener) {
+        return;
+    }
+    undone.listener->remove_file();
+    monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
+                                    undone.address);
+    undone.thread->post(
+        [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
             listener->stop();
-            tell_sessions(); // Now that no more of them come.
+            tell_all_sessions(owner, id, told); // Now that no more of them come.
             owner.on_session_gone();
         });
-    }
-    for (const auto& each : peers_) {
-        if (each->end().origin_id == undone.origin_id && !each->departing) {
-            set_linger(each->end());
-            on_peer_drained(*each);
-        }
-    }
-    destroy_departed();
-    // Sessions that have no pipe yet learn of it on their own threads.
-    if (undone.via != scheme::inproc && !undone.listener) {
-        tell_sessions();
+}
+
+/// Has sessions that have no pipe yet learn on their own threads that a connect call was undone.
+/// @param told  As stop_binding().
+void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
+    if (undone.via != scheme::inproc) {
+        tell_all_sessions(context_, undone.origin_id, told);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
 #include "session/session.hpp"
+#include "socket/countdown.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
@@ -143,6 +144,14 @@ public:
     /// @error terminated
     result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
 
+    /// Unbinds and disconnects from everything, but has what was sent go out first and peers part
+    /// in the order of their transport: WebSocket peers of a STREAM are told 1001. What they sent
+    /// can still be received.
+    /// @blocks  Until all have gone, at most until `until`.
+    /// @error again        Some had not by then. They are gone now, with what waited for them.
+    /// @error interrupted, terminated
+    result<void> drain(pipe::deadline until);
+
     /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
     /// long as options().linger allows.
     void close() noexcept;
@@ -231,6 +240,11 @@ private:
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
+    void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
+    void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
+    void ask_to_go(peer& asked);
+    bool has_connections() const noexcept;
+    void end_connections() noexcept;
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
     void note_endpoint(std::string_view text);
@@ -262,6 +276,7 @@ private:
     mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
+    const pipe::departures_ptr departures_{new pipe::departures};
 };
 
 } // namespace zlink::socket

@@ -4,6 +4,7 @@
 #include "base/byte_order.hpp"
 #include "base/patience.hpp"
 #include "pipe/close_request.hpp"
+#include "wire/websocket/close.hpp"
 
 namespace zlink::socket {
 
@@ -178,6 +179,13 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
     found->end().push_control(new pipe::close_request(code, reason));
     forget(*found);
     return {};
+}
+
+bool stream::part_from(peer& leaving) {
+    constexpr auto code = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
+    leaving.end().push_control(new pipe::close_request(code, "going away"));
+    forget(leaving);
+    return true;
 }
 
 // Sending.

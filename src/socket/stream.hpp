@@ -55,6 +55,7 @@ public:
 
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason) override;
+    bool part_from(peer& leaving) override;
     result<std::size_t> send_many(std::span<const std::byte> routing_ids,
                                   outgoing& source) override;
 

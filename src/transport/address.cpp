@@ -190,17 +190,30 @@ std::string local_endpoint_text(int descriptor, const endpoint& as) {
     return endpoint_text(address_of(descriptor, ::getsockname), as);
 }
 
-std::string peer_endpoint_text(int descriptor, const endpoint& as) {
-    return endpoint_text(address_of(descriptor, ::getpeername), as);
+std::string peer_endpoint_text(const socket_address& peer, const endpoint& as) {
+    return endpoint_text(peer, as);
 }
 
-std::string peer_host(int descriptor) {
-    const socket_address peer = address_of(descriptor, ::getpeername);
+socket_address peer_address(int descriptor) noexcept {
+    return address_of(descriptor, ::getpeername);
+}
+
+socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept {
+    in_addr v4{};
+    in6_addr v6{};
+    if (host.size() == sizeof v4) {
+        std::memcpy(&v4, host.data(), sizeof v4);
+        return from_v4(v4, port);
+    }
+    std::memcpy(&v6, host.data(), sizeof v6);
+    return from_v6(v6, 0, port);
+}
+
+std::string peer_host(const socket_address& peer) {
     return is_internet(peer) ? host_text(peer.storage) : std::string();
 }
 
-std::uint16_t peer_port(int descriptor) noexcept {
-    const socket_address peer = address_of(descriptor, ::getpeername);
+std::uint16_t peer_port(const socket_address& peer) noexcept {
     return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
 }
 

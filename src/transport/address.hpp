@@ -5,7 +5,10 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <sys/socket.h>
 
@@ -35,12 +38,19 @@ result<socket_address> unix_address(const std::string& path);
 /// Where `descriptor` is bound, or is connected to, as an endpoint: "tcp://127.0.0.1:5555".
 /// @param as  Whose scheme it has, and whose path if it has one, unless it is ipc.
 std::string local_endpoint_text(int descriptor, const endpoint& as);
-std::string peer_endpoint_text(int descriptor, const endpoint& as);
+std::string peer_endpoint_text(const socket_address& peer, const endpoint& as);
 
-/// The peer's address without port, as ZMTP's Peer-Address has it; empty for ipc.
-std::string peer_host(int descriptor);
-/// The peer's tcp port; 0 for ipc.
-std::uint16_t peer_port(int descriptor) noexcept;
+/// Where the peer of `descriptor` is; of no family if the system does not know.
+socket_address peer_address(int descriptor) noexcept;
+
+/// An address of the internet.
+/// @param host  In the order of the wire: 4 octets, or 16.
+socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept;
+
+/// The host of a peer, as ZMTP's Peer-Address has it; empty for ipc.
+std::string peer_host(const socket_address& peer);
+/// Its tcp port; 0 for ipc.
+std::uint16_t peer_port(const socket_address& peer) noexcept;
 
 /// Whether both ends of a tcp connection are the same socket. That happens to who dials a local
 /// port where nobody listens, time and again: some day the system chooses this very port for the

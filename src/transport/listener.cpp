@@ -35,6 +35,12 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
     if (address.family() != AF_UNIX) {
         const int on = 1;
         ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (options.reuse_port &&
+            ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
+            const errc error = last_error();
+            ::close(descriptor);
+            return error;
+        }
     }
     if (::bind(descriptor, address.get(), address.bytes) != 0 ||
         ::listen(descriptor, options.backlog) != 0) {
@@ -153,9 +159,10 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 
 listener::listener(boost::asio::io_context& reactor, listening opened,
                    std::shared_ptr<const socket_options> options,
-                   std::shared_ptr<connection_observer> observer)
+                   std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone)
     : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)),
-      observer_(std::move(observer)), socket_(reactor), pause_timer_(reactor) {}
+      observer_(std::move(observer)), gone_(std::move(gone)), guests_(make_guest_book(*options_)),
+      socket_(reactor), pause_timer_(reactor) {}
 
 listener::~listener() {
     stop();
@@ -218,6 +225,11 @@ void listener::wait() noexcept {
 
 void listener::accept_some() noexcept {
     for (int count = 0; count < limits::accepts_per_turn && handler_; ++count) {
+        if (gone_ &&
+            gone_->untold_count.load(std::memory_order_relaxed) >= limits::untold_departures_max) {
+            tell_failed(ENOBUFS);
+            return pause();
+        }
         const int accepted =
             ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
@@ -228,7 +240,13 @@ void listener::accept_some() noexcept {
             }
             tune_connection(accepted, *options_);
             try {
-                handler_(accepted);
+                result<guest_ptr> who = admit(accepted);
+                if (!who) {
+                    ::close(accepted);
+                    tell_failed(static_cast<int>(who.error()));
+                    continue;
+                }
+                handler_(accepted, std::move(*who));
             } catch (const std::bad_alloc&) {
                 ::close(accepted);
                 tell_failed(ENOMEM);
@@ -249,6 +267,20 @@ void listener::accept_some() noexcept {
     if (handler_) {
         wait();
     }
+}
+
+/// @error  As guest_book::admit() and guest::come_from().
+result<guest_ptr> listener::admit(int descriptor) const {
+    if (!guests_) {
+        return guest_ptr{};
+    }
+    result<guest_ptr> who = guest_book::admit(guests_);
+    if (who && !options_->proxy_protocol) {
+        if (const result<void> placed = (*who)->come_from(peer_address(descriptor)); !placed) {
+            return placed.error();
+        }
+    }
+    return who;
 }
 
 void listener::tell_failed(int error) const noexcept {

@@ -6,6 +6,8 @@
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "pipe/peer_info.hpp"
+#include "transport/guests.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -38,19 +40,20 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
                                  connection_observer& observer);
 
 /// Takes connections from a listening descriptor. When descriptors run out it pauses and goes on
-/// later.
+/// later. Those above ZLINK_MAX_CONNECTIONS or ZLINK_MAX_CONNECTIONS_PER_ADDRESS are closed.
 ///
 /// @threads The I/O thread that it lives on, but the constructor and remove_file(): any.
 class listener final : public ref_counted<listener> {
 public:
     /// Gets each connection's descriptor, which it owns from then on, unless it throws
-    /// std::bad_alloc.
-    using accept_handler = std::function<void(int descriptor)>;
+    /// std::bad_alloc, and what counts it; null where nobody counts.
+    using accept_handler = std::function<void(int descriptor, guest_ptr who)>;
 
     /// @param observer  Is told of connections that could not be taken.
+    /// @param gone      While there are too many of them, nobody is let in. Null: nobody counts.
     listener(boost::asio::io_context& reactor, listening opened,
              std::shared_ptr<const socket_options> options,
-             std::shared_ptr<connection_observer> observer);
+             std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone);
     ~listener();
 
     /// Starts to take connections.
@@ -72,11 +75,14 @@ private:
     void accept_some() noexcept;
     void pause() noexcept;
     void tell_failed(int error) const noexcept;
+    result<guest_ptr> admit(int descriptor) const;
 
     boost::asio::io_context& reactor_;
     listening opened_;
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
+    pipe::departures_ptr gone_;
+    guest_book_ptr guests_; ///< Null where nobody counts.
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::steady_timer pause_timer_;

@@ -3,6 +3,7 @@
 
 #include "base/ref_counted.hpp"
 #include "pipe/property_list.hpp"
+#include "transport/address.hpp"
 
 #include <cstddef>
 #include <span>
@@ -43,7 +44,8 @@ class stream : public ref_counted<stream> {
 public:
     virtual ~stream() = default;
 
-    /// Agrees with the peer on what octets need to pass: nothing, but with TLS.
+    /// Agrees with the peer on what octets need to pass: nothing, but with TLS, or behind a proxy
+    /// that has to say first whom it speaks for.
     /// @return `moved` once that is done; `would_block` while it waits for the peer: try again when
     ///         reading would not block.
     virtual io_outcome try_open() noexcept { return {io_outcome::status::moved}; }
@@ -80,6 +82,9 @@ public:
 
     /// The descriptor, or -1.
     virtual int descriptor() const noexcept = 0;
+
+    /// Where the peer is, as the system says, or a proxy in between. After try_open().
+    virtual socket_address peer() const noexcept { return peer_address(descriptor()); }
 };
 
 using stream_ptr = boost::intrusive_ptr<stream>;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <memory>
 #include <new>
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -67,6 +68,31 @@ tls_context& owner_of(const SSL_CTX* rules) noexcept {
     return *static_cast<tls_context*>(SSL_CTX_get_app_data(rules));
 }
 
+/// Where an SSL_CTX has its keys of tickets. A ticket counts for nothing but the files and rules
+/// that its connection began with, also where that ends its handshake after they were read again.
+int place_of_tickets() noexcept {
+    static const int place = SSL_CTX_get_ex_new_index(
+        0, nullptr, nullptr, nullptr, [](void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) {
+            delete static_cast<ticket_keys*>(keys);
+        });
+    return place;
+}
+
+ticket_keys& tickets_of(const SSL_CTX* rules) noexcept {
+    return *static_cast<ticket_keys*>(SSL_CTX_get_ex_data(rules, place_of_tickets()));
+}
+
+/// @error no_memory
+result<void> make_tickets(SSL_CTX* rules) {
+    auto keys = std::make_unique<ticket_keys>();
+    if (place_of_tickets() < 0 || SSL_CTX_set_ex_data(rules, place_of_tickets(), keys.get()) != 1) {
+        set_error_text("OpenSSL: " + take_tls_error());
+        return errc::no_memory;
+    }
+    keys.release(); // It is the SSL_CTX's now.
+    return {};
+}
+
 int on_new_session(SSL* connection, SSL_SESSION* session) noexcept {
     owner_of(SSL_get_SSL_CTX(connection)).keep(tls_ptr<SSL_SESSION>(session));
     return 1; // It is ours now.
@@ -88,7 +114,7 @@ int choose_alpn(SSL* connection, const unsigned char** chosen, unsigned char* ch
 
 int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
                   EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* authenticator, int makes) noexcept {
-    ticket_keys& keys = owner_of(SSL_get_SSL_CTX(connection)).tickets();
+    ticket_keys& keys = tickets_of(SSL_get_SSL_CTX(connection));
     const auto now = ticket_keys::clock::now();
     ticket_key key;
     auto how = ticket_keys::found::fresh;
@@ -220,6 +246,9 @@ result<tls_rules> tls_context::read(const socket_options& options) {
     }
     SSL_CTX* const rules = made.get();
     SSL_CTX_set_app_data(rules, this);
+    if (const result<void> made_tickets = make_tickets(rules); !made_tickets) {
+        return made_tickets.error();
+    }
     set_behaviour(rules);
     set_resumption(rules, options.tls_session_resumption, use_);
     for (const auto step :
@@ -247,7 +276,6 @@ void tls_context::adopt(tls_rules read) noexcept {
     const std::lock_guard lock{mutex_};
     std::swap(rules_, read);
     session_.reset();
-    tickets_.forget(); // Who is let in now may be others.
 }
 
 tls_ptr<SSL> tls_context::open() {

@@ -17,7 +17,7 @@ namespace zlink::transport {
 
 /// What a TLS context was told by options and files.
 struct tls_rules {
-    tls_ptr<SSL_CTX> algorithms; ///< Certificates and keys, too.
+    tls_ptr<SSL_CTX> algorithms; ///< Certificates and keys, too, and those of tickets.
     std::string hostname;        ///< Whom we dial.
     std::string alpn;            ///< As the wire has it (RFC 7301, 3.1).
 };
@@ -60,8 +60,6 @@ public:
 
     // For OpenSSL.
 
-    ticket_keys& tickets() noexcept { return tickets_; }
-
     /// Keeps `session` for the next connection.
     void keep(tls_ptr<SSL_SESSION> session) noexcept;
 
@@ -77,7 +75,6 @@ private:
 
     const endpoint where_;
     const endpoint_use use_;
-    ticket_keys tickets_;
     std::mutex mutex_; ///< Guards what follows.
     tls_rules rules_;
     tls_ptr<SSL_SESSION> session_;

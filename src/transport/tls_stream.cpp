@@ -2,6 +2,7 @@
 #include "transport/tls_stream.hpp"
 
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 
 #include <algorithm>
 #include <array>
@@ -132,6 +133,9 @@ public:
     void end_writing() noexcept override;
     void close() noexcept override;
     int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }
+    socket_address peer() const noexcept override {
+        return below_ ? below_->peer() : socket_address{};
+    }
 
 private:
     /// Hands the readiness of the stream below on.
@@ -166,6 +170,7 @@ private:
     void begin_call() noexcept;
     io_outcome outcome_of(int returned) noexcept;
     io_outcome fail(int error) noexcept;
+    io_outcome fail_writing(int error) noexcept;
     std::size_t flush() noexcept;
     void flush_later() noexcept;
     void on_readable_below() noexcept;
@@ -353,7 +358,20 @@ io_outcome tls_stream::fail(int error) noexcept {
     return {status::failed, 0, error};
 }
 
+/// Nothing can be written any more. Who waits to read is told: the stream below may be as before.
+io_outcome tls_stream::fail_writing(int error) noexcept {
+    error_ = error;
+    patiently([this] {
+        boost::asio::post(reactor_,
+                          [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+    });
+    return fail(error);
+}
+
 io_outcome tls_stream::try_open() noexcept {
+    if (const io_outcome opened = below_->try_open(); opened.what != status::moved) {
+        return opened;
+    }
     begin_call();
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned != 1) {
@@ -416,7 +434,7 @@ io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
         const std::size_t bytes_max = std::min(rest.bytes(), write_bytes_max);
         unsent_.reserve(bytes_max + (bytes_max / tls_record_bytes_max + 1) * record_overhead_bytes);
     } catch (const std::bad_alloc&) {
-        return fail(ENOMEM);
+        return fail_writing(ENOMEM);
     }
     const supply before = supply_;
     written_records records;
@@ -445,7 +463,10 @@ io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
     if (bytes > 0) {
         return {status::moved, bytes};
     }
-    return error_ != 0 ? fail(error_) : failure;
+    if (error_ != 0) {
+        return fail_writing(error_);
+    }
+    return failure.what == status::failed ? fail_writing(failure.error) : failure;
 }
 
 // Waiting.

@@ -42,10 +42,4 @@ ticket_keys::found ticket_keys::find(std::span<const std::uint8_t, ticket_key::n
     return found::none;
 }
 
-void ticket_keys::forget() noexcept {
-    const std::lock_guard lock{mutex_};
-    current_ = {};
-    previous_ = {};
-}
-
 } // namespace zlink::transport

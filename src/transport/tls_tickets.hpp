@@ -42,9 +42,6 @@ public:
     found find(std::span<const std::uint8_t, ticket_key::name_bytes> name, clock::time_point now,
                ticket_key& key);
 
-    /// Opens no ticket any more that was made so far.
-    void forget() noexcept;
-
 private:
     struct held {
         ticket_key key;

@@ -55,16 +55,4 @@ TEST_SUITE("transport") {
         CHECK(keys.find(first.name, start + 5 * tls_ticket_key_life, next) == found::none);
     }
 
-    TEST_CASE("tls tickets: forget all keys when told to") {
-        ticket_keys keys;
-        const ticket_keys::clock::time_point start{};
-        ticket_key first;
-        ticket_key next;
-        REQUIRE(keys.current(start, first));
-        keys.forget();
-        CHECK(keys.find(first.name, start, next) == found::none);
-        REQUIRE(keys.current(start, next));
-        CHECK(next.name != first.name);
-    }
-
 } // TEST_SUITE

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // What connections that come and go leave behind.
+#include "edge_fixture.hpp"
 #include "fixture.hpp"
+#include "raw_peer.hpp"
+#include "stream_fixture.hpp"
 
 #include <malloc.h>
 
@@ -56,4 +59,36 @@ TEST_CASE("churn: the memory of a thousand connections with traffic is given bac
         router.events(); // Lets go of the peers that are gone.
         return allocated() < before + slack_bytes;
     });
+}
+
+TEST_CASE("churn: the memory of peers of a STREAM is given back") {
+    for (const bool is_web : {false, true}) {
+        CAPTURE(is_web);
+        const context owner;
+        socket stream{owner, ZLINK_STREAM};
+        const std::string bound = stream.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*");
+        const auto visit = [&] {
+            raw_peer peer{owner, tcp_of(bound)};
+            if (is_web) {
+                peer.send(edge_upgrade);
+            }
+            const std::string id = recv_arrival(stream);
+            peer.send(is_web ? std::string("\x82\x81\0\0\0\0x", 7) : framed("x"));
+            REQUIRE(stream.recv() == message{id, "x"});
+            peer.close();
+            recv_departure(stream, id);
+        };
+        for (int count = 0; count < 100; ++count) {
+            visit();
+        }
+        const std::size_t before = allocated();
+        for (int count = 0; count < 1000; ++count) {
+            visit();
+        }
+        constexpr std::size_t slack_bytes = 128 * 1024; // 1000 peers would hold more than 1 MiB.
+        wait_until(owner, [&] {
+            stream.events();
+            return allocated() < before + slack_bytes;
+        });
+    }
 }

@@ -29,6 +29,7 @@ public:
     bool is_parted_from();
     /// Whether the other side has not ended the connection.
     bool is_connected() const;
+    int descriptor() const noexcept { return descriptor_; }
     void close() noexcept;
     /// Ends the connection so that the other side's next write fails.
     void reset() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // What happens while the process has no descriptor left, and after that.
+#include "edge_fixture.hpp"
 #include "fixture.hpp"
 #include "watcher.hpp"
 
@@ -160,6 +161,27 @@ TEST_CASE("shortage of descriptors: a listener says so, does not spin, and takes
             const milliseconds pause =
                 time_of([&] { CHECK(seen.expect(ZLINK_EVENT_ACCEPT_FAILED, endpoint) == EMFILE); });
             CHECK(pause >= milliseconds{50});
+        }
+        seen.await(ZLINK_EVENT_ACCEPTED);
+    }
+}
+
+TEST_CASE("shortage of descriptors: a listener takes the connection afterwards, whatever the "
+          "transport") {
+    for (const std::string chosen : edge_endpoints) {
+        CAPTURE(chosen);
+        const context owner;
+        const edge_trust trust;
+        api_test::socket bound{owner, ZLINK_STREAM};
+        trust.let_listen(bound);
+        const std::string endpoint = bound.bind(chosen);
+        watcher seen{owner, bound, ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_ACCEPTED};
+        system_socket client;
+        {
+            const shortage none_left;
+            client.connect(tcp_of(endpoint));
+            CHECK(seen.expect(ZLINK_EVENT_ACCEPT_FAILED, endpoint) == EMFILE);
+            CHECK(seen.expect(ZLINK_EVENT_ACCEPT_FAILED, endpoint) == EMFILE);
         }
         seen.await(ZLINK_EVENT_ACCEPTED);
     }

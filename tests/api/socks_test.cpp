@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // The proxy at the other end is a thread of the test, which passes octets on.
+#include "edge_fixture.hpp"
+#include "stream_fixture.hpp"
 #include "watcher.hpp"
 
 #include <arpa/inet.h>
+#include <cerrno>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -153,6 +156,41 @@ TEST_CASE("socks: connects through the proxy, which finds the peer") {
             CHECK(between.request == (host == "127.0.0.1"
                                           ? std::string("\x05\x01\x00\x01\x7f\x00\x00\x01", 8)
                                           : std::string("\x05\x01\x00\x03", 4) + host));
+        }
+    }
+}
+
+TEST_CASE("socks: TLS and WebSocket pass through the proxy, and the peer is still verified") {
+    for (const std::string bound_to : edge_endpoints) {
+        for (const bool is_trusted : {true, false}) {
+            CAPTURE(bound_to);
+            CAPTURE(is_trusted);
+            if (!is_trusted && !bound_to.starts_with("tls") && !bound_to.starts_with("wss")) {
+                continue; // tcp and ws ask for no certificate.
+            }
+            proxy between{{}};
+            const context owner;
+            const edge_trust trust;
+            const edge_trust of_others;
+            socket server{owner, ZLINK_STREAM};
+            socket client{owner, ZLINK_STREAM};
+            trust.let_listen(server);
+            (is_trusted ? trust : of_others).let_dial(client);
+            const std::string bound = server.bind(bound_to);
+            const std::string via = bound.substr(0, bound.find("://") + 3);
+            watcher seen{owner, client, ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL};
+            client.set(ZLINK_RECONNECT_IVL, -1).set(ZLINK_SOCKS_PROXY, between.address);
+            // A name that the proxy finds and the certificate has.
+            client.connect(via + "localhost" + bound.substr(bound.rfind(':')));
+            if (!is_trusted) {
+                CHECK(seen.next().value == EKEYREJECTED);
+                continue;
+            }
+            const std::string id = recv_arrival(client);
+            CHECK(client.send(message{id, "hello"}) == ok);
+            const std::string at_server = recv_arrival(server);
+            CHECK(server.recv() == message{at_server, "hello"});
+            CHECK(between.request == std::string("\x05\x01\x00\x03", 4) + "localhost");
         }
     }
 }

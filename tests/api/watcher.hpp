@@ -57,6 +57,8 @@ public:
 
     bool is_silent() { return pair_.poll(ZLINK_POLLIN, moment) == 0; }
     const std::string& name() const { return name_; }
+    /// The application's end.
+    socket& end() { return pair_; }
 
 private:
     socket pair_;

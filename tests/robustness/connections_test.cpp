@@ -6,8 +6,10 @@
 #include "watcher.hpp"
 #include "zmtp_peer.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 // Connections that come and go.
 
@@ -106,6 +108,72 @@ TEST_SUITE("connections") {
         wait_until(owner, [&] { return before.has_descriptors_back(); });
         before.check();
         CHECK(visitors.hear() == "done");
+    }
+
+    TEST_CASE("peers of a STREAM that connect and disconnect leave nothing behind") {
+        const int cycle_count = chosen(20'000, 4000, 1000);
+        const int first_count = 400;
+        for (const bool is_web : {false, true}) {
+            const other_process visitors{[&](const line& to_test) {
+                const context none;
+                const std::string endpoint = to_test.hear();
+                for (std::string word = to_test.hear(); !word.empty(); word = to_test.hear()) {
+                    for (int index = std::atoi(word.c_str()); index > 0; --index) {
+                        raw_peer visitor{none, endpoint};
+                        if (is_web) {
+                            visitor.send(
+                                "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                                "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+                        }
+                        if (index % 2 == 0) {
+                            visitor.send(is_web ? std::string("\x82\x81\0\0\0\0x", 7)
+                                                : std::string("\0\0\0\1x", 5));
+                            visitor.recv(1); // An answer, or that of the upgrade.
+                        }
+                        if (index % 4 < 2) {
+                            visitor.reset();
+                        }
+                    }
+                    to_test.say("done");
+                }
+            }};
+            const context owner;
+            socket stream{owner, ZLINK_STREAM};
+            const std::string bound =
+                stream.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*");
+            visitors.say("tcp" + bound.substr(bound.find(':'), bound.rfind(':') - bound.find(':')) +
+                         bound.substr(bound.rfind(':'),
+                                      bound.find('/', bound.rfind(':')) - bound.rfind(':')));
+            const auto serve = [&](int count) {
+                visitors.say(std::to_string(count));
+                std::atomic<bool> is_done{false};
+                std::thread waiting([&] {
+                    CHECK(visitors.hear() == "done");
+                    is_done = true;
+                });
+                while (!is_done || stream.poll(ZLINK_POLLIN, 0ms) != 0) {
+                    if (stream.poll(ZLINK_POLLIN, 10ms) == 0) {
+                        continue;
+                    }
+                    const message told = stream.recv();
+                    if (told.frames.size() == 2) {
+                        stream.send(told.frames[0], ZLINK_SNDMORE);
+                        stream.send(told.frames[1]);
+                    }
+                }
+                waiting.join();
+            };
+            serve(first_count);
+            const footprint before;
+            serve(cycle_count);
+            figures() << (is_web ? ", " : "") << cycle_count << " cycles";
+            wait_until(owner, [&] {
+                stream.events();
+                return before.has_descriptors_back();
+            });
+            before.check();
+        }
     }
 
     TEST_CASE("sockets that are opened, connected and closed leave nothing behind") {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// How a socket lets its peers go in good order.
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+
+#include <algorithm>
+
+namespace zlink::socket {
+
+using namespace std::chrono_literals;
+
+result<void> socket::drain(pipe::deadline until) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    std::uint32_t thread_count = 0;
+    context_.for_each_thread([&](runtime::io_thread&) { ++thread_count; });
+    const auto network_count = static_cast<std::uint32_t>(
+        std::count_if(bindings_.begin(), bindings_.end(),
+                      [](const binding& each) { return each.via != scheme::inproc; }));
+    countdown_ptr told; // Null: there is nobody to tell.
+    if (network_count != 0) {
+        told.reset(new countdown(mailbox_, network_count * thread_count));
+    }
+    for (binding& each : bindings_) {
+        stop_binding(each, told);
+        if (!each.listener) {
+            tell_sessions(each, told);
+        }
+    }
+    bindings_.clear();
+    while (true) {
+        // Before looking at the mail: pipes that were made by then are in it.
+        const bool is_closed = !told || told->is_over();
+        if (const result<void> processed = process_mail(); !processed) {
+            return processed.error();
+        }
+        for (const auto& each : peers_) {
+            ask_to_go(*each);
+        }
+        destroy_departed();
+        if (is_closed && !has_connections()) {
+            return {};
+        }
+        if (const result<void> waited = context_.wait(*mailbox_, until); !waited) {
+            if (waited.error() == errc::again) {
+                end_connections();
+            }
+            return waited.error();
+        }
+    }
+}
+
+void socket::ask_to_go(peer& asked) {
+    if (asked.is_asked_to_go || asked.departing || asked.is_closed_by_peer()) {
+        return;
+    }
+    if (asked.end().whole().is_inproc) {
+        on_peer_drained(asked); // What was sent has arrived.
+    } else if (!pattern_->part_from(asked)) {
+        asked.end().dismiss_other();
+    }
+    asked.is_asked_to_go = true;
+}
+
+/// Whether somebody has not gone yet.
+bool socket::has_connections() const noexcept {
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [](const auto& each) { return !each->is_closed_by_peer(); });
+}
+
+void socket::end_connections() noexcept {
+    for (const auto& each : peers_) {
+        if (!each->is_closed_by_peer() && !each->departing) {
+            each->end().whole().linger = 0ms;
+            on_peer_drained(*each);
+        }
+    }
+    destroy_departed();
+}
+
+} // namespace zlink::socket

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/guest_stream.hpp"
+
+#include "base/limits.hpp"
+#include "wire/proxy_protocol.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace zlink::transport {
+
+namespace {
+
+using status = io_outcome::status;
+
+/// What is read of a header at a time, at most.
+constexpr std::size_t header_read_bytes_max = 256;
+
+/// Where the peer is that a proxy speaks for.
+/// @param said  Not unknown.
+socket_address address_of(const wire::proxied_peer& said) {
+    switch (said.what) {
+    case wire::proxied_peer::kind::ipv4:
+        return internet_address(std::span{said.host}.first(4), said.port);
+    case wire::proxied_peer::kind::ipv6:
+        return internet_address(said.host, said.port);
+    case wire::proxied_peer::kind::unix_socket:
+    case wire::proxied_peer::kind::unknown:
+        break;
+    }
+    std::string path = said.path;
+    if (path.starts_with('\0')) {
+        path[0] = '@';
+    }
+    const result<socket_address> made = unix_address(path);
+    socket_address unnamed;
+    unnamed.storage.ss_family = AF_UNIX;
+    unnamed.bytes = sizeof unnamed.storage.ss_family;
+    return made ? *made : unnamed;
+}
+
+class guest_stream final : public stream {
+public:
+    guest_stream(stream_ptr below, guest_ptr who, bool is_proxied)
+        : below_(std::move(below)), who_(std::move(who)),
+          header_(is_proxied ? std::make_unique<wire::proxy_header>(limits::proxy_header_bytes_max)
+                             : nullptr) {}
+    ~guest_stream() override { close(); }
+
+    io_outcome try_open() noexcept override {
+        if (header_) {
+            if (const io_outcome read = read_header(); read.what != status::moved) {
+                return read;
+            }
+        }
+        return below_->try_open();
+    }
+
+    io_outcome try_read(std::span<const iovec> room) noexcept override {
+        return below_->try_read(room);
+    }
+    io_outcome try_write(std::span<const iovec> octets) noexcept override {
+        return below_->try_write(octets);
+    }
+    bool holds_unsent() const noexcept override { return below_->holds_unsent(); }
+    void describe(pipe::property_list& properties) const override { below_->describe(properties); }
+    void wait_readable(stream_user& user) override { below_->wait_readable(user); }
+    void wait_writable(stream_user& user) override { below_->wait_writable(user); }
+    void end_writing() noexcept override { below_->end_writing(); }
+    void close() noexcept override {
+        below_->close();
+        who_.reset();
+    }
+    bool is_plain() const noexcept override { return below_->is_plain(); }
+    int descriptor() const noexcept override { return below_->descriptor(); }
+    socket_address peer() const noexcept override {
+        return announced_ ? *announced_ : below_->peer();
+    }
+
+private:
+    io_outcome read_header() noexcept {
+        try {
+            while (header_->wanted_bytes() != 0) {
+                std::array<std::byte, header_read_bytes_max> octets;
+                const iovec room{octets.data(), std::min(header_->wanted_bytes(), octets.size())};
+                const io_outcome got = below_->try_read({&room, 1});
+                if (got.what != status::moved) {
+                    return got;
+                }
+                const auto taken = header_->on_received(std::span{octets}.first(got.bytes));
+                if (!taken) {
+                    return fail(taken.error());
+                }
+            }
+            return adopt_peer();
+        } catch (const std::bad_alloc&) {
+            return fail(errc::no_memory);
+        }
+    }
+
+    io_outcome adopt_peer() {
+        const bool is_named = header_->peer().what != wire::proxied_peer::kind::unknown;
+        if (is_named) {
+            announced_ = std::make_unique<socket_address>(address_of(header_->peer()));
+        }
+        header_.reset();
+        const result<void> counted = who_->come_from(peer());
+        return counted ? io_outcome{status::moved} : fail(counted.error());
+    }
+
+    static io_outcome fail(errc error) noexcept {
+        return {status::failed, 0, static_cast<int>(error)};
+    }
+
+    stream_ptr below_;
+    guest_ptr who_;
+    std::unique_ptr<wire::proxy_header> header_; ///< Until it is read.
+    std::unique_ptr<socket_address> announced_;  ///< By the proxy; null: nobody.
+};
+
+} // namespace
+
+stream_ptr make_guest_stream(stream_ptr below, guest_ptr who, bool is_proxied) noexcept {
+    if (!below || !who) {
+        return below;
+    }
+    try {
+        return stream_ptr{new guest_stream(below, std::move(who), is_proxied)};
+    } catch (const std::bad_alloc&) {
+        below->close();
+        return nullptr;
+    }
+}
+
+} // namespace zlink::transport

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/guests.hpp"
+
+#include <cstring>
+#include <netinet/in.h>
+#include <new>
+
+namespace zlink::transport {
+
+std::optional<guest_origin> guest_origin_of(const socket_address& peer) noexcept {
+    guest_origin made{};
+    const auto take = [&](int family, const void* octets, std::size_t bytes) {
+        made[0] = static_cast<std::byte>(family);
+        std::memcpy(made.data() + 1, octets, bytes);
+        return made;
+    };
+    if (peer.family() == AF_INET) {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer.storage).sin_addr;
+        return take(AF_INET, &v4, sizeof v4);
+    }
+    if (peer.family() != AF_INET6) {
+        return std::nullopt;
+    }
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer.storage).sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+        constexpr std::size_t prefix_bytes = sizeof v6 - sizeof(in_addr);
+        return take(AF_INET, v6.s6_addr + prefix_bytes, sizeof(in_addr));
+    }
+    return take(AF_INET6, v6.s6_addr, sizeof v6 / 2);
+}
+
+result<guest_ptr> guest_book::admit(const guest_book_ptr& into) {
+    {
+        const std::lock_guard lock{into->mutex_};
+        if (into->max_ != 0 && into->count_ >= into->max_) {
+            return too_many_guests;
+        }
+        ++into->count_;
+    }
+    if (auto* const made = new (std::nothrow) guest(into)) {
+        return guest_ptr{made};
+    }
+    into->leave({});
+    throw std::bad_alloc{};
+}
+
+result<void> guest_book::enter(const guest_origin& from) {
+    const std::lock_guard lock{mutex_};
+    std::uint32_t& count = counts_[from];
+    if (per_address_max_ != 0 && count >= per_address_max_) {
+        return too_many_of_address;
+    }
+    ++count;
+    return {};
+}
+
+void guest_book::leave(const std::optional<guest_origin>& from) noexcept {
+    const std::lock_guard lock{mutex_};
+    --count_;
+    if (!from) {
+        return;
+    }
+    const auto found = counts_.find(*from);
+    if (--found->second == 0) {
+        counts_.erase(found);
+    }
+}
+
+result<void> guest::come_from(const socket_address& peer) {
+    if (const auto from = guest_origin_of(peer)) {
+        if (const result<void> entered = book_->enter(*from); !entered) {
+            return entered;
+        }
+        origin_ = from;
+    }
+    return {};
+}
+
+guest_book_ptr make_guest_book(const socket_options& options) {
+    if (options.connections_max == 0 && options.connections_per_address_max == 0 &&
+        !options.proxy_protocol) {
+        return nullptr;
+    }
+    return guest_book_ptr{
+        new guest_book(options.connections_max, options.connections_per_address_max)};
+}
+
+} // namespace zlink::transport

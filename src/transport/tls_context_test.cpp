@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "transport/tls_context.hpp"
+
+#include "testing/certificates.hpp"
+
+#include <doctest/doctest.h>
+#include <openssl/bio.h>
+
+using namespace zlink;
+using testing::authority;
+using testing::identity;
+using testing::temporary_folder;
+using transport::tls_context;
+using transport::tls_context_ptr;
+using transport::tls_ptr;
+
+namespace {
+
+/// Two ends in memory.
+struct joined_ends {
+    joined_ends(tls_context& dialing, tls_context& accepting)
+        : client(dialing.open()), server(accepting.open()) {
+        BIO* of_client = nullptr;
+        BIO* of_server = nullptr;
+        REQUIRE(BIO_new_bio_pair(&of_client, 0, &of_server, 0) == 1);
+        SSL_set_bio(client.get(), of_client, of_client);
+        SSL_set_bio(server.get(), of_server, of_server);
+    }
+
+    joined_ends(const joined_ends&) = delete;
+    joined_ends& operator=(const joined_ends&) = delete;
+    ~joined_ends() {
+        // Else OpenSSL would not resume what has not been parted from.
+        SSL_set_shutdown(client.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+        SSL_set_shutdown(server.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    }
+
+    /// Completes the handshake, and has the client take its ticket.
+    void open() const {
+        for (bool is_open = false; !is_open;) {
+            const int at_client = SSL_do_handshake(client.get());
+            const int at_server = SSL_do_handshake(server.get());
+            is_open = at_client == 1 && at_server == 1;
+            REQUIRE((is_open || SSL_get_error(client.get(), at_client) != SSL_ERROR_SSL));
+        }
+        char octet;
+        SSL_read(client.get(), &octet, 1);
+    }
+
+    bool is_resumed() const { return SSL_session_reused(server.get()) == 1; }
+
+    tls_ptr<SSL> client;
+    tls_ptr<SSL> server;
+};
+
+struct sides {
+    sides() {
+        endpoint where;
+        where.via = scheme::tls;
+        where.address.host = "localhost";
+        const identity shown = issuer.issue();
+        socket_options of_client;
+        of_client.tls_ca = issuer.path();
+        of_server.tls_certificate = shown.certificate;
+        of_server.tls_key = shown.key;
+        dialing = *tls_context::make(of_client, where, endpoint_use::dial);
+        accepting = *tls_context::make(of_server, where, endpoint_use::listen);
+    }
+
+    void reload() const {
+        auto read = accepting->read(of_server);
+        REQUIRE(static_cast<bool>(read));
+        accepting->adopt(std::move(*read));
+    }
+
+    temporary_folder folder;
+    authority issuer{folder, "issuer"};
+    socket_options of_server;
+    tls_context_ptr dialing;
+    tls_context_ptr accepting;
+};
+
+} // namespace
+
+TEST_SUITE("transport") {
+
+    TEST_CASE("tls context: resumes sessions, but none from before its files were read again") {
+        const sides both;
+        const joined_ends first{*both.dialing, *both.accepting};
+        first.open();
+        const joined_ends again{*both.dialing, *both.accepting};
+        again.open();
+        CHECK(again.is_resumed());
+
+        both.reload();
+        const joined_ends after{*both.dialing, *both.accepting};
+        after.open();
+        CHECK(!after.is_resumed());
+    }
+
+    TEST_CASE("tls context: a connection that began before its files were read again gets no "
+              "ticket that counts afterwards") {
+        const sides both;
+        const joined_ends begun{*both.dialing, *both.accepting};
+        both.reload();
+        begun.open();
+        const joined_ends after{*both.dialing, *both.accepting};
+        after.open();
+        CHECK(!after.is_resumed());
+        const joined_ends again{*both.dialing, *both.accepting};
+        again.open();
+        CHECK(again.is_resumed());
+    }
+
+} // TEST_SUITE

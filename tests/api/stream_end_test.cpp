@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// How connections of a STREAM end, and in which order that is told.
+#include "edge_fixture.hpp"
+#include "raw_peer.hpp"
+#include "stream_fixture.hpp"
+#include "watcher.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <sys/socket.h>
+#include <vector>
+
+// In it, because the system's socket() is near, too.
+namespace api_test {
+
+using namespace std::string_literals;
+
+namespace {
+
+std::string close_frame(int code, std::string_view reason = "") {
+    return "\x88"s + static_cast<char>(2 + reason.size()) + static_cast<char>(code >> 8) +
+           static_cast<char>(code & 0xff) + std::string(reason);
+}
+
+/// A STREAM that is bound to ws, and a client of raw octets that has upgraded.
+struct web_pair {
+    explicit web_pair(const context& owner)
+        : server(owner, ZLINK_STREAM), client(owner, tcp_of(server.bind("ws://127.0.0.1:*/"))) {
+        client.send(edge_upgrade);
+        std::string header;
+        while (!header.ends_with("\r\n\r\n")) {
+            header += client.recv(1);
+        }
+        id = recv_arrival(server);
+    }
+
+    socket server;
+    raw_peer client;
+    std::string id;
+};
+
+} // namespace
+
+TEST_SUITE("stream ends") {
+
+    TEST_CASE("stream ends: a close code that was given before the socket closes is what the peer "
+              "reads") {
+        for (const int linger : {-1, 0, 10'000}) {
+            for (const bool is_full : {false, true}) {
+                CAPTURE(linger);
+                CAPTURE(is_full);
+                const context owner{1};
+                web_pair both{owner};
+                const std::string payload = is_full ? long_text(20'000'000) : "";
+                both.server.set(ZLINK_LINGER, linger);
+                if (is_full && linger != 0) {
+                    CHECK(both.server.send(message{both.id, payload}) == ok);
+                }
+                REQUIRE(zlink_stream_close(both.server, both.id.data(), 4001, "full") == 0);
+                both.server.close();
+                if (is_full && linger != 0) {
+                    both.client.recv(payload.size() + 10);
+                }
+                const std::string said = close_frame(4001, "full");
+                CHECK(both.client.recv(said.size()) == said);
+                CHECK(both.client.is_parted_from());
+            }
+        }
+    }
+
+    TEST_CASE("stream ends: what was sent last is read, although the peer goes on sending") {
+        for (const bool is_web : {false, true}) {
+            for (const int linger : {-1, 10'000}) {
+                CAPTURE(is_web);
+                CAPTURE(linger);
+                const context owner{1};
+                socket server{owner, ZLINK_STREAM};
+                server.set(ZLINK_LINGER, linger).set(ZLINK_RCVHWM, 1);
+                const std::string bound =
+                    server.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*");
+                raw_peer client{owner, tcp_of(bound)};
+                if (is_web) {
+                    client.send(edge_upgrade);
+                    while (client.recv(1) != "\r" || client.recv(3) != "\n\r\n") {
+                    }
+                }
+                const std::string id = recv_arrival(server);
+                const std::string payload = long_text(20'000'000);
+                REQUIRE(server.send(message{id, payload}) == ok);
+                // More than anybody reads, in the kernel when the socket closes.
+                const std::string unread =
+                    is_web ? "\x82\xfe\x27\x10\0\0\0\0"s + std::string(10'000, 'u')
+                           : framed(std::string(10'000, 'u'));
+                for (int count = 0; count < 60; ++count) {
+                    client.send(unread);
+                }
+                server.close();
+                const std::size_t header_bytes = is_web ? 10 : 4;
+                CHECK(client.recv(header_bytes + payload.size()).substr(header_bytes) == payload);
+                if (is_web) {
+                    CHECK(client.recv(4) == close_frame(1001));
+                }
+                // Not a reset: then the rest would be lost to a peer of another system.
+                char octet;
+                wait_until(owner, [&] { return ::recv(client.descriptor(), &octet, 1, 0) != -1; });
+                CHECK(::recv(client.descriptor(), &octet, 1, 0) == 0);
+            }
+        }
+    }
+
+    TEST_CASE("stream ends: who connects again hears all of the old connection first") {
+        for (const int io_threads : every_io_threads) {
+            for (const bool is_web : {false, true}) {
+                CAPTURE(io_threads);
+                CAPTURE(is_web);
+                const context owner{io_threads};
+                socket server{owner, ZLINK_STREAM};
+                socket client{owner, ZLINK_STREAM};
+                client.set(ZLINK_RECONNECT_IVL, 1);
+                watcher seen{owner, client, ZLINK_EVENT_DISCONNECTED | ZLINK_EVENT_CONNECTED};
+                client.connect(server.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*"));
+                seen.await(ZLINK_EVENT_CONNECTED);
+                const std::string first = recv_arrival(client);
+                std::string at_server = recv_arrival(server);
+                for (int count = 0; count < 3; ++count) {
+                    REQUIRE(server.send(message{at_server, "old " + std::to_string(count)}) == ok);
+                }
+                REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
+                seen.await(ZLINK_EVENT_DISCONNECTED);
+                // A client that is slow to receive is not told of what comes next.
+                owner.let_io_happen();
+                client.events();
+                owner.let_io_happen();
+                client.events();
+                for (int count = 0; count < 3; ++count) {
+                    CHECK(client.recv() == message{first, "old " + std::to_string(count)});
+                }
+                recv_departure(client, first);
+                const std::string second = recv_arrival(client);
+                CHECK(second == id_of(2));
+                at_server = recv_turnover(server, at_server).next.id;
+                REQUIRE(server.send(message{at_server, "new"}) == ok);
+                CHECK(client.recv() == message{second, "new"});
+            }
+        }
+    }
+
+    TEST_CASE("stream ends: who does not receive holds no more of them than the limit") {
+        constexpr int peer_count = 1200; // Above the limit of 1000.
+        const context owner{1};
+        socket server{owner, ZLINK_STREAM};
+        server.set(ZLINK_BACKLOG, 4096);
+        const std::string bound = server.bind("tcp://127.0.0.1:*");
+        watcher seen{owner, server, ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_ACCEPTED};
+        for (int count = 0; count < peer_count; ++count) {
+            raw_peer{owner, bound}.send(framed("x"));
+        }
+        int accepted_count = 0;
+        for (event told = seen.next(); told.what == ZLINK_EVENT_ACCEPTED; told = seen.next()) {
+            ++accepted_count;
+        }
+        CHECK(accepted_count < peer_count);
+        // Who comes to it later finds all of them.
+        int arrival_count = 0;
+        int departure_count = 0;
+        while (departure_count < peer_count) {
+            const message told = server.recv();
+            arrival_count += told.frames.size() == 3 && told.frames[1] == "\1";
+            departure_count += told.frames.size() == 3 && told.frames[1] != "\1";
+        }
+        CHECK(arrival_count == peer_count);
+    }
+
+    TEST_CASE("stream ends: who connects again without events gets all messages in order") {
+        const context owner{1};
+        socket server{owner, ZLINK_STREAM};
+        socket client{owner, ZLINK_STREAM};
+        client.set(ZLINK_RECONNECT_IVL, 1).set(ZLINK_STREAM_EVENTS, 0);
+        client.connect(server.bind("tcp://127.0.0.1:*"));
+        std::string at_server = recv_arrival(server);
+        for (std::uint32_t round = 1; round <= 5; ++round) {
+            for (const char* const each : {"one", "two"}) {
+                REQUIRE(server.send(message{at_server, each}) == ok);
+            }
+            REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
+            CHECK(client.recv() == message{id_of(round), "one"});
+            CHECK(client.recv() == message{id_of(round), "two"});
+            recv_departure(server, at_server);
+            wait_until(owner, [&] {
+                client.events(); // Takes leave of the old connection.
+                return server.poll(ZLINK_POLLIN, 0ms) != 0;
+            });
+            at_server = recv_arrival(server);
+        }
+    }
+
+} // TEST_SUITE
+
+} // namespace api_test
