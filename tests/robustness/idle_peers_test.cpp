@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
 #include "other_process.hpp"
+#include "testing/certificates.hpp"
 #include "trial.hpp"
 #include "zmtp_peer.hpp"
 
 #include <cstddef>
 #include <list>
+#include <malloc.h>
+#include <string>
 
 // Peers that have connected and say nothing.
 
@@ -16,6 +19,86 @@ namespace {
 
 /// User memory that an idle tcp peer may take at a ROUTER.
 constexpr std::ptrdiff_t idle_peer_bytes_max = 2048;
+
+/// The same at a STREAM, after a message each way; what OpenSSL keeps for a connection besides.
+constexpr std::ptrdiff_t idle_stream_peer_bytes_max = 2048;
+constexpr std::ptrdiff_t idle_tls_bytes_max = 18'432;
+
+/// What is allocated. Between what stays there is room that queues have given back, which the
+/// allocator has use for but cannot return to the system.
+std::ptrdiff_t allocated_bytes() {
+    return static_cast<std::ptrdiff_t>(::mallinfo2().uordblks);
+}
+
+/// The peers of a STREAM, which are connections of another one: each is said something to, and
+/// answers.
+void play_stream_peers(const line& to_test, int peer_count) {
+    const context owner;
+    socket own{owner, ZLINK_STREAM};
+    own.set(ZLINK_STREAM_EVENTS, 0).set(ZLINK_TLS_VERIFY, 0);
+    const std::string endpoint = to_test.hear();
+    const auto connect = [&](int count) {
+        for (int number = 0; number < count; ++number) {
+            own.connect(endpoint);
+            const message asked = own.recv();
+            REQUIRE(own.send({asked.frames[0], "fine"}) == ok);
+        }
+        to_test.say("connected");
+    };
+    connect(100); // What is there once for all is not counted.
+    to_test.hear();
+    connect(peer_count);
+    to_test.hear();
+}
+
+/// Greets whoever comes, and waits for the answers.
+void greet(socket& by_whom, int count) {
+    for (int answered = 0; answered < count;) {
+        const message told = by_whom.recv();
+        if (told.frames.size() == 3) {
+            REQUIRE(told.frames[1] == "\1");
+            REQUIRE(by_whom.send({told.frames[0], "how are you?"}) == ok);
+        } else {
+            CHECK(told.frames[1] == "fine");
+            ++answered;
+        }
+    }
+}
+
+void check_idle_stream_peers(const std::string& endpoint, std::ptrdiff_t bytes_max) {
+    const int peer_count = chosen(10'000, 1000, 100);
+    const other_process peers{[&](const line& to_test) { play_stream_peers(to_test, peer_count); }};
+    const zlink::testing::temporary_folder folder;
+    zlink::testing::authority issuer{folder, "issuer"};
+    const zlink::testing::identity shown = issuer.issue();
+    const context owner;
+    socket server{owner, ZLINK_STREAM};
+    server.set(ZLINK_BACKLOG, 1000).set(ZLINK_TLS_CERTIFICATE, shown.certificate);
+    server.set(ZLINK_TLS_KEY, shown.key);
+    peers.say(server.bind(endpoint));
+    greet(server, 100);
+    CHECK(peers.hear() == "connected");
+    CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
+    const std::ptrdiff_t before = memory_bytes();
+    const std::ptrdiff_t allocated_before = allocated_bytes();
+
+    peers.say("connect");
+    greet(server, peer_count);
+    CHECK(peers.hear() == "connected");
+
+    figures() << peer_count << " peers";
+    if (is_sanitized) {
+        return;
+    }
+    // What queues hold is given back when they have not been used for some time.
+    const auto bytes = [&] { return (allocated_bytes() - allocated_before) / peer_count; };
+    wait_until(owner, [&] {
+        CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
+        return bytes() <= bytes_max;
+    });
+    figures() << ", " << bytes() << " octets each, of " << (memory_bytes() - before) / peer_count
+              << " that the process has taken";
+}
 
 } // namespace
 
@@ -74,5 +157,23 @@ TEST_SUITE("idle_peers") {
             REQUIRE(router.send({asked.frames[0], "yes"}) == ok);
         }
         CHECK(peers.hear() == "served " + std::to_string(served_count));
+    }
+
+    TEST_CASE("a STREAM with many idle tcp peers that have talked to it spends little on each") {
+        check_idle_stream_peers("tcp://127.0.0.1:*", idle_stream_peer_bytes_max);
+    }
+
+    TEST_CASE("a STREAM with many idle ws peers that have talked to it spends little on each") {
+        check_idle_stream_peers("ws://127.0.0.1:*/", idle_stream_peer_bytes_max);
+    }
+
+    TEST_CASE("a STREAM with many idle tls peers that have talked to it spends what TLS takes") {
+        check_idle_stream_peers("tls://127.0.0.1:*",
+                                idle_stream_peer_bytes_max + idle_tls_bytes_max);
+    }
+
+    TEST_CASE("a STREAM with many idle wss peers that have talked to it spends what TLS takes") {
+        check_idle_stream_peers("wss://127.0.0.1:*/",
+                                idle_stream_peer_bytes_max + idle_tls_bytes_max);
     }
 }
