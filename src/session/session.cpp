@@ -76,7 +76,8 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
         new dialing{.dialer = std::move(by),
                     .pauses = runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
                                                milliseconds(chosen.reconnect_interval_max)},
-                    .announced = {}}};
+                    .announced = {},
+                    .former = {}}};
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);
@@ -1273,7 +1274,11 @@ void session::lost(errc reason) noexcept {
         if (end_->peer_is_closed()) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        is_framed() ? leave_pipe() : end_.reset();
+        if (is_framed()) {
+            leave_pipe();
+        } else {
+            end_.reset();
+        }
         dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
