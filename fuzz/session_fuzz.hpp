@@ -4,7 +4,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "fuzz.hpp"
 
+#include "pipe/close_request.hpp"
 #include "testing/session_harness.hpp"
+#include "wire/websocket/close.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,6 +137,23 @@ public:
     void recv() {
         if (session_.has_pipe() && !is_closed_) {
             session_.arrived();
+            session_.run();
+        }
+    }
+
+    /// The socket sends text.
+    void send_text(std::size_t bytes) {
+        if (session_.has_pipe() && !is_closed_ && sent_count_++ < sent_messages_max) {
+            session_.send(std::string(bytes, 'x'), pipe::flag_text);
+            session_.run();
+        }
+    }
+
+    /// The socket of a STREAM ends the connection to its peer.
+    void close_peer(std::uint16_t code) {
+        if (session_.has_pipe() && !is_closed_ &&
+            wire::websocket::may_be_sent(wire::websocket::close_code{code})) {
+            session_.end().push_control(new pipe::close_request(code, "why"));
             session_.run();
         }
     }

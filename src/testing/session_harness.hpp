@@ -99,13 +99,16 @@ public:
         return *streams_.back();
     }
 
-    /// Begins as connect() does, without a connection.
+    /// Begins as connect() does, without a connection. Of a STREAM each one will have a pipe.
     void dial() {
-        const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
-        pipe::end_ptr sessions_end(made->second);
-        made->first.set_home(box_, nullptr);
-        made->second.set_home(thread_.mailbox(), nullptr);
-        end_ = pipe::end_ptr(made->first);
+        pipe::end_ptr sessions_end;
+        if (origin_->options->type != socket_type::stream) {
+            const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
+            sessions_end = pipe::end_ptr(made->second);
+            made->first.set_home(box_, nullptr);
+            made->second.set_home(thread_.mailbox(), nullptr);
+            end_ = pipe::end_ptr(made->first);
+        }
         dialer_.reset(new scripted_dialer(thread_));
         session::session::dial(thread_, origin_, dialer_, std::move(sessions_end));
         run();
