@@ -717,7 +717,7 @@ void session::write_some() {
     std::size_t turns = 0;
     while (write_prefix() && state_ == session_state::traffic) {
         if (is_done_writing()) {
-            return finish_if_drained();
+            return on_done_writing();
         }
         if (!write_translated()) {
             return;

@@ -66,6 +66,7 @@ struct farewell {
     std::string reason;
     bool is_asked_for = false;      ///< By our application: who dialled does not come again.
     bool is_mutual = false;         ///< The peer has said so, too, or is not asked any more.
+    bool is_answered = false;       ///< The peer has said so, too, and sends nothing any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
     bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
 };
@@ -228,6 +229,8 @@ private:
     void send_close(std::uint16_t code, std::string_view reason);
     void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
     bool is_done_writing();
+    void on_done_writing();
+    bool is_parted() const noexcept;
     void go_away();
     void see_off();
     bool discard_arrived();

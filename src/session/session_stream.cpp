@@ -126,9 +126,9 @@ void session::take_leave_of_stream(errc reason) noexcept {
     if (phase_ == phase::closing) {
         return;
     }
+    // Who leaves finishes the message, and says so first over WebSocket (RFC 6455, 7.1.5).
+    const bool is_unannounced = reason == errc{} && (speaks_websocket() || !inbound_->is_idle());
     inbound_->reset();
-    // Over WebSocket who leaves says so first (RFC 6455, 7.1.5).
-    const bool is_unannounced = reason == errc{} && speaks_websocket();
     const close_code code = is_unannounced ? close_code::abnormal : code_of(reason);
     try {
         const std::string text =
@@ -197,6 +197,22 @@ bool session::is_done_writing() {
     return true;
 }
 
+/// Whether both sides have said that the connection ends, and it is the server, we, who closes it
+/// (RFC 6455, 7.1.1).
+bool session::is_parted() const noexcept {
+    return farewell_->is_answered && !dialing_;
+}
+
+void session::on_done_writing() {
+    if (phase_ != phase::parting || !is_parted()) {
+        return finish_if_drained();
+    }
+    if (stream_->holds_unsent()) {
+        return stream_->wait_writable(*this);
+    }
+    lost({});
+}
+
 void session::on_parting_deadline() noexcept {
     if (state_ == session_state::traffic) {
         lost(static_cast<errc>(ETIMEDOUT));
@@ -226,7 +242,7 @@ void session::see_off() {
             stream_->end_writing();
         }
     }
-    if (!discard_arrived()) {
+    if (is_parted() || !discard_arrived()) {
         return finish();
     }
     stream_->wait_readable(*this);
@@ -326,9 +342,10 @@ void session::on_websocket_close(const wire::websocket::close_view& said) {
     if (phase_ == phase::open) {
         begin_parting({.code = static_cast<std::uint16_t>(said.code),
                        .reason = std::string(said.reason),
-                       .is_mutual = true});
+                       .is_mutual = true,
+                       .is_answered = true});
     } else if (farewell_) {
-        farewell_->is_mutual = true;
+        farewell_->is_mutual = farewell_->is_answered = true;
         thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
     }
 }

@@ -30,8 +30,8 @@ struct stream_peek {
 /// before all others were.
 class stream final : public pattern {
 public:
-    explicit stream(const socket_options& options) noexcept
-        : options_(options), deflation_(options) {}
+    /// @throws std::bad_alloc
+    explicit stream(const socket_options& options) : options_(options), deflation_(options) {}
 
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
@@ -72,7 +72,7 @@ private:
     /// A reference to `info`, if that is what is to be received next.
     class news_list {
     public:
-        news_list() noexcept = default;
+        news_list() = default;
         news_list(const news_list&) = delete;
         news_list& operator=(const news_list&) = delete;
         ~news_list();

@@ -25,7 +25,7 @@ namespace zlink::socket {
 /// of that was received, those that had something go on, in turn.
 class xpub final : public pattern {
 public:
-    explicit xpub(const socket_options& options) noexcept : options_(options) {}
+    explicit xpub(const socket_options& options) : options_(options) {}
 
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;

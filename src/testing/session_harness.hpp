@@ -72,6 +72,8 @@ public:
         }
         run();
         look();
+        thread_.tell_origin_gone(origin_->id); // Who has no pipe would dial for ever.
+        run();
         box_->shut([](pipe::letter&, std::uint32_t) {});
     }
 
