@@ -238,12 +238,10 @@ inline void pipe_end::close() noexcept {
 class end_ptr {
 public:
     end_ptr() noexcept = default;
-    explicit end_ptr(pipe_end& end) noexcept : whole_(&end.whole()), end_(&end) {}
-    end_ptr(end_ptr&& from) noexcept
-        : whole_(std::move(from.whole_)), end_(std::exchange(from.end_, nullptr)) {}
+    explicit end_ptr(pipe_end& end) noexcept : end_(&end) { end.retain(); }
+    end_ptr(end_ptr&& from) noexcept : end_(std::exchange(from.end_, nullptr)) {}
     end_ptr& operator=(end_ptr&& from) noexcept {
         reset();
-        whole_ = std::move(from.whole_);
         end_ = std::exchange(from.end_, nullptr);
         return *this;
     }
@@ -252,8 +250,7 @@ public:
     void reset() noexcept {
         if (end_ != nullptr) {
             end_->close();
-            end_ = nullptr;
-            whole_.reset();
+            std::exchange(end_, nullptr)->release();
         }
     }
 
@@ -262,7 +259,6 @@ public:
     pipe_end* operator->() const noexcept { return end_; }
 
 private:
-    pipe_ptr whole_;
     pipe_end* end_ = nullptr;
 };
 

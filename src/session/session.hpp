@@ -308,8 +308,14 @@ private:
         pipe::end_ptr former;
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
-    runtime::one_shot timer_;          ///< Handshake, connect timeout or next attempt.
-    runtime::one_shot linger_timer_;   ///< Runs once the socket is closed.
+    /// Handshake, connect timeout or next attempt. What follows a timer takes room that it leaves.
+    [[no_unique_address]] runtime::one_shot timer_;
+    std::uint32_t prefix_sent_bytes_ = 0;
+    [[no_unique_address]] runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
+    session_state state_ = session_state::connecting;
+    bool is_writable_ = true; ///< No write has failed on this connection.
+    bool shortcut_is_open_ = false;
+    bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
 
     std::vector<std::byte> prefix_;            ///< To be written before the next frame.
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
@@ -317,17 +323,12 @@ private:
     std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
     std::unique_ptr<farewell> farewell_;       ///< Of a STREAM, if one side said why it goes.
 
-    std::uint32_t prefix_sent_bytes_ = 0;
-    session_state state_ = session_state::connecting;
     enum class phase : std::uint8_t {
         open,
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
         parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
-    bool is_writable_ = true; ///< No write has failed on this connection.
-    bool shortcut_is_open_ = false;
-    bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.
     enum class warmth : std::uint8_t {

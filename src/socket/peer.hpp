@@ -346,15 +346,13 @@ public:
     std::uint32_t recv_index = nowhere;
     std::uint32_t send_index = nowhere;
     std::uint32_t owner_index = nowhere;
-    std::uint64_t match_serial = 0;
     std::uint32_t stream_id = 0; ///< Under which a STREAM knows it; 0: none.
+    std::uint64_t match_serial = 0;
 
     /// Of a STREAM's peer whose messages share a window; null before the first.
     std::unique_ptr<deflater> own_deflater;
 
     std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
-    bool departing = false; ///< On the socket's list of peers to be destroyed.
-    bool is_asked_to_go = false;
 
 private:
     ZLINK_COLD void adopt(const pipe::frame& control) {
@@ -413,9 +411,14 @@ private:
     pipe::peer_info* info_ = nullptr;
     std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::layout frames_;
-    bool deflates_;
-    bool closed_by_peer_ = false;
-    bool is_reader_awake_ = true; ///< Not marked asleep, as far as we have been told.
+    bool deflates_ : 1;
+    bool closed_by_peer_ : 1 = false;
+    bool is_reader_awake_ : 1 = true; ///< Not marked asleep, as far as we have been told.
+
+public:
+    // Here they take no room, and a server has many peers.
+    bool departing = false; ///< On the socket's list of peers to be destroyed.
+    bool is_asked_to_go = false;
 };
 
 } // namespace zlink::socket

@@ -56,7 +56,7 @@ TEST_SUITE("stream") {
             peer.send(framed("last") + "\0\0"s);
             peer.close();
             CHECK(stream.recv() == message{arrival.id, "last"});
-            CHECK(recv_departure(stream, arrival.id) == "1000 closed by the peer");
+            CHECK(recv_departure(stream, arrival.id) == "1006 closed by the peer");
             CHECK(stream.recv_error() == EAGAIN);
         }
     }
