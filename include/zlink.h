@@ -915,8 +915,9 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 ///   and wss other lines follow, `Path: ` with the path and query that were asked for, and where
 ///   there are any `Origin: `, `Subprotocol: ` and `Extensions: `. (They are also properties for
 ///   zlink_msg_gets.);
-/// - 0: it has gone, and everything that it sent was received before. The text is a number as in
+/// - 0: it has gone, and every message that it sent was received before. The text is a number as in
 ///   WebSocket close frames, a space and the reason: `1000 closed by the peer`,
+///   `1006 closed by the peer` within a message, or over ws without saying so,
 ///   `1006 Connection reset by peer`, `1009 message too large`, or what was given to
 ///   zlink_stream_close.
 ///

@@ -188,7 +188,7 @@ TEST_SUITE("stream and hostile peers") {
             for (const auto& each : liars) {
                 CHECK(each->is_connected());
                 each->close();
-                CHECK(recv_news(both.server).text == "1006 closed by the peer");
+                CHECK(recv_news(both.server).text.starts_with("1006 "));
             }
             both.exchange();
         }
