@@ -54,7 +54,11 @@ result<void> curve_input::received(std::size_t bytes, inbound& into) {
 }
 
 result<void> curve_input::feed(std::span<const std::byte> octets, inbound& into) {
-    return consume(octets, into);
+    if (held_.empty()) {
+        return consume(octets, into);
+    }
+    held_.append(octets);
+    return resume(into);
 }
 
 result<void> curve_input::resume(inbound& into) {

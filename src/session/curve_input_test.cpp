@@ -33,6 +33,9 @@ public:
         REQUIRE(input_.received(octets.size(), in_));
     }
 
+    /// The same of what has been read by somebody else.
+    void feed(std::span<const std::byte> octets) { REQUIRE(input_.feed(octets, in_)); }
+
     /// Gives back the credit for all that has arrived; nobody is told.
     void take() {
         for (std::string& each : take_all(queue_)) {
@@ -79,5 +82,27 @@ TEST_SUITE("session") {
         }
         one.take();
         CHECK(one.arrived == expected);
+    }
+
+    TEST_CASE("curve input: opens frames however they are cut, also those that it is fed") {
+        for (const std::size_t bytes : {1, 7, 100, 5000}) {
+            CAPTURE(bytes);
+            curve_sealer sealer{shared_key{}, curve_role::client, 0};
+            receiver one;
+            std::vector<std::string> expected;
+            for (unsigned count = 0; count < 8; ++count) {
+                const std::string payload = pattern(count % 4 == 3 ? 20'000 : 60, count);
+                std::vector<std::byte> frame(curve_sealer::frame_bytes(payload.size()));
+                sealer.seal(0, octets_of(payload), frame.data());
+                expected.push_back(spelled(0, payload));
+                for (std::span<const std::byte> left = frame; !left.empty();) {
+                    const auto next = left.first(std::min(bytes, left.size()));
+                    one.feed(next);
+                    left = left.subspan(next.size());
+                }
+                one.take();
+            }
+            CHECK(one.arrived == expected);
+        }
     }
 }

@@ -1155,7 +1155,11 @@ void session::finish_if_drained() {
 }
 
 void session::on_origin_gone(std::uint64_t origin_id) noexcept {
-    if (origin_->id == origin_id && !end_ && state_ != session_state::closed) {
+    if (origin_->id != origin_id || state_ == session_state::closed) {
+        return;
+    }
+    origin_is_gone_ = true;
+    if (!end_) {
         finish();
     }
 }
@@ -1271,10 +1275,10 @@ void session::lost(errc reason) noexcept {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
-        if (end_->peer_is_closed()) {
+        if (end_->peer_is_closed() || origin_is_gone_) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        if (is_framed()) {
+        if (is_framed() && outbound_) { // Otherwise the socket does not know it.
             leave_pipe();
         } else {
             end_.reset();
@@ -1298,6 +1302,9 @@ void session::lost(errc reason) noexcept {
     try {
         dial_later(reason);
         if (end_) {
+            if (end_->is_dismissed()) {
+                phase_ = phase::dismissed; // Which was no matter while it parted.
+            }
             finish_if_drained();
         }
     } catch (const std::bad_alloc&) {

@@ -329,6 +329,7 @@ private:
         parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
+    bool origin_is_gone_ = false; ///< No other connection follows that would have its own pipe.
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.
     enum class warmth : std::uint8_t {

@@ -239,6 +239,21 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE(
+        "stream session: whose endpoint is gone does not dial again, also if the peer is lost "
+        "before it was told to go") {
+        session_harness one{stream_options()};
+        one.dial();
+        scripted_stream& stream = one.reach({.room_bytes = 3});
+        one.send("never read");
+        close_peer(one, 1001, "");
+        one.end_origin();
+        CHECK(!one.is_gone());
+        stream.peer_resets();
+        one.run();
+        CHECK(one.is_gone());
+    }
+
     TEST_CASE("stream session: a peer that leaves within a message has not said that it goes") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept();

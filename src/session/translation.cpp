@@ -7,6 +7,7 @@
 #include "wire/zmtp/v1_frame.hpp"
 #include "wire/zws_frame.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -116,8 +117,8 @@ std::uint64_t translation::abandon() noexcept {
     }
     buffer_.release();
     sent_bytes_ = 0;
-    source_bytes_ = 0;
-    return done;
+    // The newest message of a conflating queue is one octet there, whatever its frame tells.
+    return std::min(done, std::exchange(source_bytes_, 0));
 }
 
 translation::sent_frame translation::frame_at(std::size_t offset) const noexcept {

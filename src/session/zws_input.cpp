@@ -77,16 +77,22 @@ std::size_t zws_input::prepare(std::span<std::byte> scratch, std::span<iovec, 2>
 }
 
 result<void> zws_input::received(std::size_t bytes, inbound& into) {
-    return consume({scratch_, bytes}, into);
+    return ended_by(consume({scratch_, bytes}, into));
 }
 
 result<void> zws_input::feed(std::span<const std::byte> octets, inbound& into) {
     std::vector<std::byte> unread{octets.begin(), octets.end()};
-    return consume(unread, into);
+    return ended_by(consume(unread, into));
 }
 
 result<void> zws_input::resume(inbound& into) {
-    return inner_ ? inner_->resume(into) : result<void>{};
+    return ended_by(inner_ ? inner_->resume(into) : result<void>{});
+}
+
+/// After an error nothing that comes counts any more.
+result<void> zws_input::ended_by(const result<void>& outcome) noexcept {
+    is_over_ = is_over_ || !outcome;
+    return outcome;
 }
 
 void zws_input::trim() noexcept {

@@ -49,6 +49,7 @@ public:
     void trim() noexcept override;
 
 private:
+    result<void> ended_by(const result<void>& outcome) noexcept;
     result<void> consume(std::span<std::byte> octets, inbound& into);
     result<bool> decode(std::span<std::byte>& octets, std::byte* out, std::size_t& used);
     result<void> pass_on(std::span<const std::byte> frames, inbound& into);

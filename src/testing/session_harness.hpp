@@ -72,8 +72,7 @@ public:
         }
         run();
         look();
-        thread_.tell_origin_gone(origin_->id); // Who has no pipe would dial for ever.
-        run();
+        end_origin(); // Who has no pipe would dial for ever.
         box_->shut([](pipe::letter&, std::uint32_t) {});
     }
 
@@ -227,6 +226,12 @@ public:
         REQUIRE(end_->in.has_frame());
         REQUIRE(end_->in.front().control);
         return take_news();
+    }
+
+    /// The socket takes back what it was bound or connected by.
+    void end_origin() {
+        thread_.tell_origin_gone(origin_->id);
+        run();
     }
 
     /// The whole socket goes, and nobody looks into its mailbox any more.
