@@ -684,12 +684,13 @@ ZLINK_EXPORT int zlink_disconnect(void* socket, const char* endpoint);
 /// The socket stays open. What peers have sent can still be received, as can, of a STREAM, that
 /// they have gone; what is sent now goes nowhere. It may be bound and connected again.
 ///
-/// Over inproc peers are left at once: what was sent to them has arrived, and what they sent and was
-/// not received is dropped.
+/// Over inproc peers are left at once: what was sent to them has arrived, and what they sent and
+/// was not received is dropped.
 ///
 /// @blocks  Until all have gone, up to `timeout` ms; -1: as long as it takes. A peer of a STREAM
 ///          that does not go may take 5 s.
-/// @error EAGAIN    Some had not gone in that time. They are disconnected, and what waited for them,
+/// @error EAGAIN    Some had not gone in that time. They are disconnected, and what waited for
+/// them,
 ///                  or came from them and was not received, is dropped.
 /// @error EINVAL    `timeout` is below -1.
 /// @error ENOMEM    There is no memory to tell the I/O threads. May be called again.
