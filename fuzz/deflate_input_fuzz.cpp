@@ -6,14 +6,11 @@
 // (100,000 otherwise), 4 a queue of two messages, 8 that what follows is the payload of one
 // message, 16 that this is text, and 32 that it comes twice; an octet for what is read at a time
 // the second time; one for the window; then frames of a server, or that payload.
-#include "fuzz.hpp"
-
-#include "testing/scanned_input.hpp"
+#include "input_fuzz.hpp"
 
 #include <string>
 
 using namespace zlink;
-using fuzz::require;
 namespace websocket = wire::websocket;
 
 namespace {
@@ -51,14 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                    compressed};
     testing::scanned_input in_pieces{pipe::layout::masked_websocket, message_bytes_max, allowed,
                                      compressed};
-    const auto first = at_once.read(sent);
-    const auto second = in_pieces.read(sent, read_bytes_max);
-    require(at_once.arrived() == in_pieces.arrived());
-    require(at_once.pings() == in_pieces.pings());
-    require(static_cast<bool>(first) == static_cast<bool>(second));
-    require(first || first.error() == second.error());
-    for (const std::string& each : at_once.arrived()) {
-        require(each.starts_with("close:") || each.size() <= message_bytes_max + 2);
-    }
+    fuzz::require_the_same(sent, at_once, in_pieces, read_bytes_max, message_bytes_max);
     return 0;
 }

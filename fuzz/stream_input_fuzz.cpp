@@ -4,12 +4,9 @@
 // Input: an octet, of which 1 and 2 choose the frames, 4 a limit of 300 octets on messages, and 8 a
 // queue of two messages; an octet for what is read at a time the second time; then what the peer
 // sends, 16 times over if 16 is set in the first octet.
-#include "fuzz.hpp"
-
-#include "testing/scanned_input.hpp"
+#include "input_fuzz.hpp"
 
 using namespace zlink;
-using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) {
@@ -28,14 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     testing::scanned_input at_once{frames, message_bytes_max, allowed};
     testing::scanned_input in_pieces{frames, message_bytes_max, allowed};
-    const auto first = at_once.read(sent);
-    const auto second = in_pieces.read(sent, read_bytes_max);
-    require(at_once.arrived() == in_pieces.arrived());
-    require(at_once.pings() == in_pieces.pings());
-    require(static_cast<bool>(first) == static_cast<bool>(second));
-    require(first || first.error() == second.error());
-    for (const std::string& each : at_once.arrived()) {
-        require(each.starts_with("close:") || each.size() <= message_bytes_max + 2);
-    }
+    fuzz::require_the_same(sent, at_once, in_pieces, read_bytes_max, message_bytes_max);
     return 0;
 }

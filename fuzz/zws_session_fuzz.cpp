@@ -2,6 +2,7 @@
 // Input: an octet, of which 1 and 2 choose the mechanism and 4 leaves the upgrade to the input;
 // then what happens to a session of a pattern over ws (session_play).
 #include "session_fuzz.hpp"
+#include "testing/web_upgrade.hpp"
 
 #include <array>
 
@@ -10,10 +11,8 @@ namespace {
 using namespace zlink;
 
 std::string request(std::string_view subprotocol) {
-    return "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-           "Sec-WebSocket-Protocol: " +
-           std::string(subprotocol) + "\r\n\r\n";
+    return testing::upgrade_request("/",
+                                    "Sec-WebSocket-Protocol: " + std::string(subprotocol) + "\r\n");
 }
 
 } // namespace

@@ -82,9 +82,12 @@ bool present_certificates(void* socket) {
             set(socket, ZLINK_TLS_KEY, tls->shown.key) && set(socket, ZLINK_TLS_CA, tls->trusted));
 }
 
+/// Has two sockets of a context of their own talk, and ends all three.
 /// @param far_type  Of the socket that binds.
+/// @param talk      talk(check, near, far) is called if there are both sockets.
 /// @return An error that is no want of memory, or 0.
-int converse(int io_threads, const char* endpoint, int near_type, int far_type) {
+template<class Talk>
+int between_sockets(int io_threads, int near_type, int far_type, Talk&& talk) {
     outcome check;
     void* const context = zlink_ctx_new();
     if (context == nullptr) {
@@ -100,13 +103,36 @@ int converse(int io_threads, const char* endpoint, int near_type, int far_type) 
             set(each, ZLINK_SNDTIMEO, longest_wait);
             set(each, ZLINK_RECONNECT_IVL, 1);
         }
-        check(zlink_socket_monitor(near, "inproc://seen", ZLINK_EVENT_ALL));
-        char bound[256];
-        std::size_t bound_bytes = sizeof bound;
-        if (present_certificates(far) && present_certificates(near) &&
-            check(zlink_bind(far, endpoint)) &&
-            check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
-            check(zlink_connect(near, bound))) {
+        talk(check, near, far);
+    }
+    if (near != nullptr) {
+        check(zlink_close(near));
+    }
+    if (far != nullptr) {
+        check(zlink_close(far));
+    }
+    check(zlink_ctx_term(context));
+    return check.other_error();
+}
+
+/// Binds the one and connects the other there.
+bool join(outcome& check, void* near, void* far, const char* endpoint) {
+    char bound[256];
+    std::size_t bound_bytes = sizeof bound;
+    return check(zlink_bind(far, endpoint)) &&
+           check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
+           check(zlink_connect(near, bound));
+}
+
+/// @return As between_sockets().
+int converse(int io_threads, const char* endpoint, int near_type, int far_type) {
+    return between_sockets(
+        io_threads, near_type, far_type, [&](outcome& check, void* near, void* far) {
+            check(zlink_socket_monitor(near, "inproc://seen", ZLINK_EVENT_ALL));
+            if (!present_certificates(far) || !present_certificates(near) ||
+                !join(check, near, far, endpoint)) {
+                return;
+            }
             char received[32];
             for (int count = 0; count < 2; ++count) {
                 if (check(zlink_send(near, "first", 5, ZLINK_SNDMORE))) {
@@ -118,16 +144,7 @@ int converse(int io_threads, const char* endpoint, int near_type, int far_type) 
                        check(zlink_getsockopt(far, ZLINK_RCVMORE, &more, &more_bytes))) {
                 }
             }
-        }
-    }
-    if (near != nullptr) {
-        check(zlink_close(near));
-    }
-    if (far != nullptr) {
-        check(zlink_close(far));
-    }
-    check(zlink_ctx_term(context));
-    return check.other_error();
+        });
 }
 
 /// Receives a message of a STREAM, or an event.
@@ -145,43 +162,21 @@ bool recv_streamed(outcome& check, void* socket, void* routing_id) {
 
 /// The same between two STREAMs over ws that compress.
 int converse_compressed(int io_threads) {
-    outcome check;
-    void* const context = zlink_ctx_new();
-    if (context == nullptr) {
-        return zlink_errno() == ENOMEM ? 0 : zlink_errno();
-    }
-    zlink_ctx_set(context, ZLINK_IO_THREADS, io_threads);
-    void* const far = zlink_socket(context, ZLINK_STREAM);
-    void* const near = zlink_socket(context, ZLINK_STREAM);
-    if (far != nullptr && near != nullptr) {
-        for (void* const each : {far, near}) {
-            set(each, ZLINK_LINGER, 0);
-            set(each, ZLINK_RCVTIMEO, longest_wait);
-            set(each, ZLINK_SNDTIMEO, longest_wait);
-            set(each, ZLINK_RECONNECT_IVL, 1);
-            set(each, ZLINK_WS_DEFLATE, 1);
-            set(each, ZLINK_WS_DEFLATE_CONTEXT, 1);
-        }
-        char bound[256];
-        std::size_t bound_bytes = sizeof bound;
-        char id[4];
-        if (check(zlink_bind(far, "ws://127.0.0.1:*/")) &&
-            check(zlink_getsockopt(far, ZLINK_LAST_ENDPOINT, bound, &bound_bytes)) &&
-            check(zlink_connect(near, bound)) && recv_streamed(check, near, id) &&
-            check(zlink_stream_send(near, id, large, sizeof large, 0)) &&
-            check(zlink_stream_send(near, id, large, 1000, 0))) {
-            for (int count = 0; count < 3 && recv_streamed(check, far, id); ++count) {
+    const int error = between_sockets(
+        io_threads, ZLINK_STREAM, ZLINK_STREAM, [](outcome& check, void* near, void* far) {
+            for (void* const each : {far, near}) {
+                set(each, ZLINK_WS_DEFLATE, 1);
+                set(each, ZLINK_WS_DEFLATE_CONTEXT, 1);
             }
-        }
-    }
-    if (near != nullptr) {
-        check(zlink_close(near));
-    }
-    if (far != nullptr) {
-        check(zlink_close(far));
-    }
-    check(zlink_ctx_term(context));
-    return check.other_error() == EHOSTUNREACH ? 0 : check.other_error();
+            char id[4];
+            if (join(check, near, far, "ws://127.0.0.1:*/") && recv_streamed(check, near, id) &&
+                check(zlink_stream_send(near, id, large, sizeof large, 0)) &&
+                check(zlink_stream_send(near, id, large, 1000, 0))) {
+                for (int count = 0; count < 3 && recv_streamed(check, far, id); ++count) {
+                }
+            }
+        });
+    return error == EHOSTUNREACH ? 0 : error;
 }
 
 /// @param talk  A conversation; returns as converse().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "testing/session_harness.hpp"
 #include "testing/web_compression.hpp"
+#include "testing/web_upgrade.hpp"
 
 #include <cerrno>
 #include <doctest/doctest.h>
@@ -21,15 +22,11 @@ namespace {
 
 using messages = std::vector<std::string>;
 
-const std::string request =
-    "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=11\r\n\r\n";
-const std::string response =
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+const std::string request = testing::upgrade_request(
+    "/", "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=11\r\n");
+const std::string response = testing::upgrade_response(
     "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; "
-    "client_no_context_takeover; server_max_window_bits=11\r\n\r\n";
+    "client_no_context_takeover; server_max_window_bits=11\r\n");
 
 socket_options deflate_options() {
     socket_options made = testing::session_options(socket_type::stream);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "testing/session_harness.hpp"
+#include "testing/web_upgrade.hpp"
 
 #include <cerrno>
 #include <doctest/doctest.h>
@@ -18,12 +19,8 @@ namespace {
 
 using messages = std::vector<std::string>;
 
-const std::string request =
-    "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-const std::string response =
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+const std::string request = testing::upgrade_request();
+const std::string response = testing::upgrade_response();
 const std::string hello = "\x82\x85\0\0\0\0hello"s; // Masked with zeros.
 
 socket_options stream_options() {

@@ -2,6 +2,7 @@
 //
 // A pattern over ws; the peer is the test's, octet by octet, and so is the time.
 #include "testing/session_harness.hpp"
+#include "testing/web_upgrade.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <doctest/doctest.h>
@@ -22,18 +23,15 @@ namespace {
 using messages = std::vector<std::string>;
 
 std::string request(std::string_view subprotocols) {
-    std::string made =
-        "GET /any HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    std::string offer;
     if (!subprotocols.empty()) {
-        made.append("Sec-WebSocket-Protocol: ").append(subprotocols).append("\r\n");
+        offer.append("Sec-WebSocket-Protocol: ").append(subprotocols).append("\r\n");
     }
-    return made + "\r\n";
+    return testing::upgrade_request("/any", offer);
 }
 std::string response(std::string_view subprotocol) {
-    return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-           "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: " +
-           std::string(subprotocol) + "\r\n\r\n";
+    return testing::upgrade_response("Sec-WebSocket-Protocol: " + std::string(subprotocol) +
+                                     "\r\n");
 }
 
 /// A frame that a server sends.

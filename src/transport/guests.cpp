@@ -47,7 +47,7 @@ result<guest_ptr> guest_book::admit(const guest_book_ptr& into) {
 result<void> guest_book::enter(const guest_origin& from) {
     const std::lock_guard lock{mutex_};
     std::uint32_t& count = counts_[from];
-    if (per_address_max_ != 0 && count >= per_address_max_) {
+    if (count >= per_address_max_) {
         return too_many_of_address;
     }
     ++count;
@@ -67,6 +67,9 @@ void guest_book::leave(const std::optional<guest_origin>& from) noexcept {
 }
 
 result<void> guest::come_from(const socket_address& peer) {
+    if (!book_->limits_addresses()) {
+        return {};
+    }
     if (const auto from = guest_origin_of(peer)) {
         if (const result<void> entered = book_->enter(*from); !entered) {
             return entered;

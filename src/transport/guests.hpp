@@ -49,6 +49,8 @@ public:
 
     // For guests.
 
+    bool limits_addresses() const noexcept { return per_address_max_ != 0; }
+    /// Only where addresses are limited.
     /// @error too_many_of_address
     result<void> enter(const guest_origin& from);
     void leave(const std::optional<guest_origin>& from) noexcept;
@@ -58,7 +60,7 @@ private:
     const std::uint32_t per_address_max_;
     std::mutex mutex_; ///< Guards what follows.
     std::uint32_t count_ = 0;
-    std::map<guest_origin, std::uint32_t> counts_; ///< None is 0.
+    std::map<guest_origin, std::uint32_t> counts_; ///< Where addresses are limited. None is 0.
 };
 
 /// One connection, as a guest_book counts it.

@@ -3,10 +3,11 @@
 
 #include "fixture.hpp"
 #include "testing/certificates.hpp"
+#include "testing/web_upgrade.hpp"
+#include "web_peer.hpp"
 
 #include <array>
 #include <string>
-#include <string_view>
 
 /// What the tests of listeners share.
 namespace api_test {
@@ -14,12 +15,6 @@ namespace api_test {
 /// An endpoint to bind for each transport over tcp that a STREAM has.
 inline constexpr std::array edge_endpoints{"tcp://127.0.0.1:*", "tls://127.0.0.1:*",
                                            "ws://127.0.0.1:*/", "wss://127.0.0.1:*/"};
-
-/// The tcp endpoint below an endpoint that was bound.
-inline std::string tcp_of(const std::string& endpoint) {
-    const std::size_t begin = endpoint.find("://");
-    return "tcp" + endpoint.substr(begin, endpoint.find('/', begin + 3) - begin);
-}
 
 /// A certificate, and what trusts it.
 class edge_trust {
@@ -36,8 +31,6 @@ private:
 };
 
 /// What a WebSocket client begins with.
-inline constexpr std::string_view edge_upgrade =
-    "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+inline const std::string edge_upgrade = zlink::testing::upgrade_request();
 
 } // namespace api_test

@@ -241,7 +241,7 @@ TEST_SUITE("edge") {
                 client.send(said.substr(3, 20));
                 owner.let_io_happen();
                 const bool is_web = bound.starts_with("ws");
-                client.send(said.substr(23) + (is_web ? std::string(edge_upgrade) : framed("hi")));
+                client.send(said.substr(23) + (is_web ? edge_upgrade : framed("hi")));
                 const news told = recv_news(at.stream);
                 CHECK(
                     told.text.starts_with(bound.substr(0, bound.find(':')) + "://192.0.2.1:56324"));

@@ -3,6 +3,8 @@
 // permessage-deflate. The far end is a program of ours that uses zlib itself, or another socket.
 #include "stream_fixture.hpp"
 #include "testing/web_compression.hpp"
+#include "testing/web_upgrade.hpp"
+#include "web_peer.hpp"
 
 #include <array>
 #include <cerrno>
@@ -13,6 +15,8 @@
 
 using namespace api_test;
 using namespace std::string_literals;
+using zlink::testing::upgrade_request;
+using zlink::testing::upgrade_response;
 using zlink::testing::web_compressed;
 using zlink::testing::web_compressor;
 using zlink::testing::web_decompressor;
@@ -25,22 +29,8 @@ constexpr unsigned text = 1;
 constexpr unsigned binary = 2;
 constexpr unsigned close_frame = 8;
 
-const std::string accepted =
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
-
 std::string request(const std::string& offer) {
-    return "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n" +
-           (offer.empty() ? "" : "Sec-WebSocket-Extensions: " + offer + "\r\n") + "\r\n";
-}
-
-std::string recv_header(raw_peer& by) {
-    std::string header;
-    while (!header.ends_with("\r\n\r\n")) {
-        header += by.recv(1);
-    }
-    return header;
+    return upgrade_request("/", offer.empty() ? "" : "Sec-WebSocket-Extensions: " + offer + "\r\n");
 }
 
 /// The value of a field of a header; empty if it is not there.
@@ -205,7 +195,7 @@ TEST_SUITE("deflate") {
         const std::string endpoint = plain.bind("ws://127.0.0.1:*/");
         raw_peer client{owner, "tcp" + endpoint.substr(2, endpoint.rfind('/') - 2)};
         client.send(request("permessage-deflate"));
-        CHECK(recv_header(client) == accepted + "\r\n");
+        CHECK(recv_header(client) == upgrade_response());
     }
 
     TEST_CASE("deflate: takes the offers that RFC 7692 lets it take, as it says") {

@@ -3,6 +3,7 @@
 // Peers of a STREAM that mean harm, while another one goes on.
 #include "stream_fixture.hpp"
 #include "testing/certificates.hpp"
+#include "testing/web_upgrade.hpp"
 #include "watcher.hpp"
 
 #include <algorithm>
@@ -173,9 +174,7 @@ TEST_SUITE("stream and hostile peers") {
             for (int number = 0; number < 200; ++number) {
                 liars.push_back(std::make_unique<raw_peer>(both.owner, both.tcp));
                 if (is_web) {
-                    liars.back()->send("GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                                       "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+                    liars.back()->send(zlink::testing::upgrade_request());
                     liars.back()->send("\x82\xff\0\0\x0f\xff\xff\xff\xff\xff\1\2\3\4"s);
                 } else {
                     liars.back()->send("\xff\xff\xff\xff"s);

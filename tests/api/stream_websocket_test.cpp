@@ -2,6 +2,8 @@
 //
 // The far end is a program of ours that speaks WebSocket octet by octet, or another socket.
 #include "stream_fixture.hpp"
+#include "testing/web_upgrade.hpp"
+#include "web_peer.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -9,15 +11,11 @@
 
 using namespace api_test;
 using namespace std::string_literals;
+using zlink::testing::upgrade_response;
 
 namespace {
 
 constexpr std::string_view wildcard_path = "ws://127.0.0.1:*/chat";
-
-std::string tcp_of(const std::string& endpoint) {
-    const std::size_t begin = endpoint.find("://");
-    return "tcp" + endpoint.substr(begin, endpoint.find('/', begin + 3) - begin);
-}
 
 std::string request(std::string_view target = "/chat", std::string_view fields = "") {
     return "GET " + std::string(target) +
@@ -25,19 +23,6 @@ std::string request(std::string_view target = "/chat", std::string_view fields =
            "Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
            "Sec-WebSocket-Version: 13\r\n" +
            std::string(fields) + "\r\n";
-}
-
-constexpr std::string_view accepted =
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
-
-/// An HTTP header that is received octet by octet.
-std::string recv_header(raw_peer& by) {
-    std::string header;
-    while (!header.ends_with("\r\n\r\n")) {
-        header += by.recv(1);
-    }
-    return header;
 }
 
 constexpr unsigned fin = 0x80;
@@ -85,7 +70,7 @@ struct upgraded {
         endpoint = tcp_of(server.bind(std::string(wildcard_path)));
         client.emplace(owner, endpoint);
         client->send(request());
-        CHECK(recv_header(*client) == std::string(accepted) + "\r\n");
+        CHECK(recv_header(*client) == upgrade_response());
         id = recv_arrival(server);
     }
 
@@ -112,8 +97,7 @@ TEST_SUITE("stream over ws") {
             client.send(asked.substr(0, 50));
             owner.let_io_happen();
             client.send(asked.substr(50) + from_client(fin | binary, "at once"));
-            CHECK(recv_header(client) ==
-                  std::string(accepted) + "Sec-WebSocket-Protocol: v1\r\n\r\n");
+            CHECK(recv_header(client) == upgrade_response("Sec-WebSocket-Protocol: v1\r\n"));
             const news told = recv_news(server);
             CHECK(told.has_come);
             CHECK(told.text.starts_with("ws://127.0.0.1:"));

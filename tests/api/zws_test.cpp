@@ -5,7 +5,9 @@
 // speaks WebSocket octet by octet.
 #include "stream_fixture.hpp"
 #include "testing/certificates.hpp"
+#include "testing/web_upgrade.hpp"
 #include "watcher.hpp"
+#include "web_peer.hpp"
 #include "zap_handler.hpp"
 
 #include <algorithm>
@@ -34,24 +36,10 @@ struct trust {
     identity shown = ours.issue();
 };
 
-std::string tcp_of(const std::string& endpoint) {
-    const std::size_t begin = endpoint.find("://");
-    return "tcp" + endpoint.substr(begin, endpoint.find('/', begin + 3) - begin);
-}
-
 std::string request(std::string_view subprotocols, std::string_view fields = "") {
-    return "GET /some/where?room=1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-           "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: " +
-           std::string(subprotocols) + "\r\n" + std::string(fields) + "\r\n";
-}
-
-std::string recv_header(raw_peer& by) {
-    std::string header;
-    while (!header.ends_with("\r\n\r\n")) {
-        header += by.recv(1);
-    }
-    return header;
+    return zlink::testing::upgrade_request("/some/where?room=1",
+                                           "Sec-WebSocket-Protocol: " + std::string(subprotocols) +
+                                               "\r\n" + std::string(fields));
 }
 
 /// A short frame as a client sends it, masked with zeros.

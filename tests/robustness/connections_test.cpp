@@ -2,6 +2,7 @@
 #include "fixture.hpp"
 #include "other_process.hpp"
 #include "raw_peer.hpp"
+#include "testing/web_upgrade.hpp"
 #include "trial.hpp"
 #include "watcher.hpp"
 #include "zmtp_peer.hpp"
@@ -121,10 +122,7 @@ TEST_SUITE("connections") {
                     for (int index = std::atoi(word.c_str()); index > 0; --index) {
                         raw_peer visitor{none, endpoint};
                         if (is_web) {
-                            visitor.send(
-                                "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-                                "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+                            visitor.send(zlink::testing::upgrade_request());
                         }
                         if (index % 2 == 0) {
                             visitor.send(is_web ? std::string("\x82\x81\0\0\0\0x", 7)
