@@ -48,6 +48,9 @@ struct block {
         }
     }
 
+    /// Whether the application waits to be told when the octets are no longer needed.
+    bool is_lent() const noexcept { return kind == origin::caller && release.function != nullptr; }
+
     bool is_shared() const noexcept { return references.load(std::memory_order_acquire) > 1; }
 
 private:

@@ -32,7 +32,8 @@ public:
         : data_(data), bytes_(bytes), more_(more) {}
     /// A view of `source`, which keeps what it holds.
     outgoing(pipe::message& source, bool more) noexcept
-        : data_(source.data()), bytes_(source.bytes()), more_(more), source_(&source) {}
+        : data_(source.data()), bytes_(source.bytes()), more_(more),
+          is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
     outgoing(const outgoing&) = delete;
     outgoing& operator=(const outgoing&) = delete;
     ~outgoing() {
@@ -58,6 +59,10 @@ public:
     /// Whether the payload is what deflate made of another one.
     bool is_compressed() const noexcept { return is_compressed_; }
     void mark_compressed() noexcept { is_compressed_ = true; }
+
+    /// Whether it travels by reference even where a payload of its size is copied: its owner may
+    /// see from when it is freed that it has left.
+    bool is_lent() const noexcept { return is_lent_; }
 
     /// Makes it the last frame of its message.
     void end_message() noexcept { more_ = false; }
@@ -92,6 +97,7 @@ private:
     const std::byte* data_;
     std::size_t bytes_;
     bool more_;
+    bool is_lent_ = false;
     bool owns_block_ = false;
     bool is_kept_ = false;
     bool is_given_ = false;
@@ -272,7 +278,7 @@ public:
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void push(outgoing& source) {
-        if (source.bytes() < referenced_bytes_min_) [[likely]] {
+        if (source.bytes() < referenced_bytes_min_ && !source.is_lent()) [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
             push_shared(source);

@@ -312,6 +312,9 @@ TEST_CASE("message: lent octets are given back once when sockets close with them
                 owner.let_io_happen();
             }
 
+            if (way == ending::nobody_there) {
+                CHECK(std::ranges::all_of(all, [](auto& each) { return each->freed_count == 0; }));
+            }
             push.close();
             pull.close();
 
