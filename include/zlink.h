@@ -229,8 +229,8 @@ ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
 /// @error ENOMEM  There is no memory for that size. `msg` is then not initialised.
 ZLINK_EXPORT int zlink_msg_init_size(zlink_msg_t* msg, size_t size);
 
-/// Makes `msg` a message whose content is `data`, without a copy, also when it is sent. For less
-/// than some KiB a copy is faster: zlink_msg_init_size, zlink_send.
+/// Makes `msg` a message whose content is `data`, without a copy. zlink_msg_send copies a content
+/// of less than 8 KiB all the same, and frees it at once, except before the first connection.
 ///
 /// @owns  `msg`: `data` stays valid until `free_fn` is called with it and `hint`. With `free_fn`
 ///        NULL, it must stay valid for ever.

@@ -126,6 +126,9 @@ public:
         return conflates_ || (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_);
     }
 
+    /// Whether the reader has not taken anything yet.
+    bool is_untouched() const noexcept { return taken_bytes_.load(std::memory_order_relaxed) == 0; }
+
     /// How many messages may begin before has_credit() must be asked again.
     std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
 

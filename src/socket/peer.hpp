@@ -60,8 +60,7 @@ public:
     bool is_compressed() const noexcept { return is_compressed_; }
     void mark_compressed() noexcept { is_compressed_ = true; }
 
-    /// Whether it travels by reference even where a payload of its size is copied: its owner may
-    /// see from when it is freed that it has left.
+    /// Whether the application waits to be told when the payload is no longer needed.
     bool is_lent() const noexcept { return is_lent_; }
 
     /// Makes it the last frame of its message.
@@ -278,7 +277,7 @@ public:
     /// Appends a frame to the message that is being written.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void push(outgoing& source) {
-        if (source.bytes() < referenced_bytes_min_ && !source.is_lent()) [[likely]] {
+        if (source.bytes() < referenced_bytes_min_ && !stays_lent(source)) [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
             push_shared(source);
@@ -393,6 +392,12 @@ private:
             info_->add_reference();
             into.attach_peer(info_);
         }
+    }
+
+    /// Copies are faster to send. But before anybody takes from the queue they only cost memory,
+    /// and the owner of the payload may expect not to get it back.
+    bool stays_lent(const outgoing& source) const noexcept {
+        return source.is_lent() && end_->out.is_untouched();
     }
 
     ZLINK_COLD void push_shared(outgoing& source) {

@@ -37,7 +37,7 @@ std::uint8_t flags_of(const outgoing& source) noexcept {
 /// Appends a payload whose octets pass as they are.
 template<class Layout>
 void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
-    if (source.bytes() < referenced_bytes_min && !source.is_lent()) {
+    if (source.bytes() < referenced_bytes_min) {
         return out.push_copy<Layout>(source.data(), source.bytes(), flags_of(source));
     }
     pipe::block* const shared = source.share();
