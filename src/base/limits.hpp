@@ -39,8 +39,8 @@ constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
 /// Free cells (cell_pool.hpp) that pass between threads together, and how many such batches are
-/// kept besides those of the threads: 1 MiB, what four inproc pipes use that are full of referenced
-/// messages at the default high-water marks.
+/// kept of each size besides those of the threads: 1 and 3 MiB, what four inproc pipes use that are
+/// full of referenced messages at the default high-water marks.
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
 

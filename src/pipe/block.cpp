@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/block.hpp"
 
+#include "base/poison.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 
@@ -12,12 +13,20 @@ namespace zlink::pipe {
 namespace {
 
 constexpr std::size_t header_bytes = (sizeof(block) + 15) / 16 * 16;
+constexpr std::size_t short_bytes_max = short_block_bytes - header_bytes;
 
 static_assert(sizeof(block) <= cell_bytes);
 
 } // namespace
 
 block* make_block(std::size_t bytes_min) {
+    if (bytes_min <= short_bytes_max) {
+        auto* const made = new (take_cell<short_block_bytes>()) block;
+        made->data = reinterpret_cast<std::byte*>(made) + header_bytes;
+        made->bytes = short_bytes_max;
+        poison(made->data + bytes_min, short_bytes_max - bytes_min);
+        return made;
+    }
     if (bytes_min > SIZE_MAX - header_bytes) {
         throw std::bad_alloc{};
     }
@@ -40,6 +49,10 @@ block* wrap_block(void* data, std::size_t bytes, free_function* function, void* 
 void block::free_now() noexcept {
     switch (kind) {
     case origin::pooled:
+        if (bytes == short_bytes_max) {
+            give_cell<short_block_bytes>(this);
+            break;
+        }
         give_buffer({this, bytes + header_bytes});
         break;
     case origin::caller:

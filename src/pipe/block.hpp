@@ -39,11 +39,11 @@ struct block {
         references.fetch_add(count, std::memory_order_relaxed);
     }
 
-    /// Lets go of one reference; the last one frees.
-    void drop() noexcept {
+    /// Lets go of `count` references; the last one frees.
+    void drop(std::uint32_t count = 1) noexcept {
         // A sole holder cannot race with anybody, so it needs no atomic read-modify-write.
-        if (references.load(std::memory_order_acquire) == 1 ||
-            references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        if (references.load(std::memory_order_acquire) == count ||
+            references.fetch_sub(count, std::memory_order_acq_rel) == count) {
             free_now();
         }
     }

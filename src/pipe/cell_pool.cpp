@@ -20,24 +20,26 @@ struct free_cell {
     free_cell* next_batch; ///< Of the first cell of a batch in the depot.
 };
 
-constexpr std::size_t poisoned_bytes = cell_bytes - sizeof(free_cell);
+constexpr std::align_val_t alignment{limits::cache_line_bytes};
 
-void* allocate_cell() {
-    return ::operator new (cell_bytes, std::align_val_t{cell_bytes});
-}
+template<std::size_t Bytes>
+constexpr std::size_t poisoned_bytes = Bytes - sizeof(free_cell);
 
+template<std::size_t Bytes>
 void free_memory(void* cell) noexcept {
-    unpoison(static_cast<std::byte*>(cell) + sizeof(free_cell), poisoned_bytes);
-    ::operator delete (cell, std::align_val_t{cell_bytes});
+    unpoison(static_cast<std::byte*>(cell) + sizeof(free_cell), poisoned_bytes<Bytes>);
+    ::operator delete(cell, alignment);
 }
 
+template<std::size_t Bytes>
 void free_all(free_cell* cells) noexcept {
     while (cells != nullptr) {
-        free_memory(std::exchange(cells, cells->next));
+        free_memory<Bytes>(std::exchange(cells, cells->next));
     }
 }
 
 /// The batches that no thread keeps.
+template<std::size_t Bytes>
 struct depot {
     std::mutex mutex;
     free_cell* batches = nullptr;
@@ -65,7 +67,7 @@ struct depot {
                 return;
             }
         }
-        free_all(batch);
+        free_all<Bytes>(batch);
     }
 
     /// @return Whether something is left.
@@ -82,31 +84,42 @@ struct depot {
             }
         }
         while (idle != nullptr) {
-            free_all(std::exchange(idle, idle->next_batch));
+            free_all<Bytes>(std::exchange(idle, idle->next_batch));
         }
         return left_count != 0;
     }
 
     void trim() noexcept {
         while (free_cell* const batch = take()) {
-            free_all(batch);
+            free_all<Bytes>(batch);
         }
     }
 };
 
 // Neither constructed nor destroyed: there from the start, without memory that might be refused,
 // and messages may outlive every static object of the library.
-constinit depot common;
-static_assert(std::is_trivially_destructible_v<depot>);
+template<std::size_t Bytes>
+constinit depot<Bytes> common;
+static_assert(std::is_trivially_destructible_v<depot<cell_bytes>>);
 
-// So that a child process finds the list whole.
-[[maybe_unused]] const int watches_forks = pthread_atfork(
-    [] { common.mutex.lock(); }, [] { common.mutex.unlock(); }, [] { common.mutex.unlock(); });
+void lock_all() noexcept {
+    common<cell_bytes>.mutex.lock();
+    common<short_block_bytes>.mutex.lock();
+}
+
+void unlock_all() noexcept {
+    common<short_block_bytes>.mutex.unlock();
+    common<cell_bytes>.mutex.unlock();
+}
+
+// So that a child process finds the lists whole.
+[[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
 /// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
 /// none, so that taking and giving in turn at the edge of a batch leaves the depot alone.
 ///
 /// Is neither constructed nor destroyed, so that it can be used as long as the thread runs.
+template<std::size_t Bytes>
 struct magazine {
     enum class state : std::uint8_t {
         fresh,
@@ -121,31 +134,31 @@ struct magazine {
 
     void* take() {
         if (cells == nullptr && !refill()) [[unlikely]] {
-            return allocate_cell();
+            return ::operator new(Bytes, alignment);
         }
         free_cell* const taken = cells;
         cells = taken->next;
         --cell_count;
-        unpoison(taken + 1, poisoned_bytes);
+        unpoison(taken + 1, poisoned_bytes<Bytes>);
         return taken;
     }
 
     void give(void* cell) noexcept {
         if (is != state::open || cell_count == limits::cells_per_batch) [[unlikely]] {
             if (!make_room()) {
-                free_memory(cell);
+                free_memory<Bytes>(cell);
                 return;
             }
         }
         auto* const freed = new (cell) free_cell{cells, nullptr};
-        poison(freed + 1, poisoned_bytes);
+        poison(freed + 1, poisoned_bytes<Bytes>);
         cells = freed;
         ++cell_count;
     }
 
     void trim() noexcept {
-        free_all(std::exchange(cells, nullptr));
-        free_all(std::exchange(whole_batch, nullptr));
+        free_all<Bytes>(std::exchange(cells, nullptr));
+        free_all<Bytes>(std::exchange(whole_batch, nullptr));
         cell_count = 0;
     }
 
@@ -154,7 +167,7 @@ private:
         if (!open()) {
             return false;
         }
-        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : common.take();
+        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : common<Bytes>.take();
         cell_count = cells != nullptr ? limits::cells_per_batch : 0;
         return cells != nullptr;
     }
@@ -165,7 +178,7 @@ private:
         }
         if (cell_count == limits::cells_per_batch) {
             if (whole_batch != nullptr) {
-                common.give(whole_batch);
+                common<Bytes>.give(whole_batch);
             }
             whole_batch = std::exchange(cells, nullptr);
             cell_count = 0;
@@ -177,23 +190,27 @@ private:
     bool open() noexcept;
 };
 
-constinit thread_local magazine own{};
+template<std::size_t Bytes>
+constinit thread_local magazine<Bytes> own{};
 
 /// Empties the thread's magazine when the thread ends.
+template<std::size_t Bytes>
 struct magazine_closer {
     ~magazine_closer() {
-        own.is = magazine::state::ended;
-        if (own.whole_batch != nullptr) {
-            common.give(std::exchange(own.whole_batch, nullptr));
+        magazine<Bytes>& closed = own<Bytes>;
+        closed.is = magazine<Bytes>::state::ended;
+        if (closed.whole_batch != nullptr) {
+            common<Bytes>.give(std::exchange(closed.whole_batch, nullptr));
         }
-        own.trim();
+        closed.trim();
     }
-    void touch() noexcept { own.is = magazine::state::open; }
+    void touch() noexcept { own<Bytes>.is = magazine<Bytes>::state::open; }
 };
 
-bool magazine::open() noexcept {
+template<std::size_t Bytes>
+bool magazine<Bytes>::open() noexcept {
     if (is == state::fresh) {
-        static thread_local magazine_closer closer;
+        static thread_local magazine_closer<Bytes> closer;
         closer.touch();
     }
     return is == state::open;
@@ -201,21 +218,31 @@ bool magazine::open() noexcept {
 
 } // namespace
 
+template<std::size_t Bytes>
 void* take_cell() {
-    return own.take();
+    return own<Bytes>.take();
 }
 
+template<std::size_t Bytes>
 void give_cell(void* cell) noexcept {
-    own.give(cell);
+    own<Bytes>.give(cell);
 }
+
+template void* take_cell<cell_bytes>();
+template void* take_cell<short_block_bytes>();
+template void give_cell<cell_bytes>(void*) noexcept;
+template void give_cell<short_block_bytes>(void*) noexcept;
 
 bool decay_cells() noexcept {
-    return common.decay();
+    const bool holds_blocks = common<short_block_bytes>.decay();
+    return common<cell_bytes>.decay() || holds_blocks;
 }
 
 void trim_cells() noexcept {
-    own.trim();
-    common.trim();
+    own<cell_bytes>.trim();
+    own<short_block_bytes>.trim();
+    common<cell_bytes>.trim();
+    common<short_block_bytes>.trim();
 }
 
 } // namespace zlink::pipe

@@ -126,6 +126,20 @@ TEST_SUITE("pipe") {
         trim_cells();
     }
 
+    TEST_CASE("cell pool: the block of a short payload is one that was freed before") {
+        trim_cells();
+        zlink::pipe::block* const first = zlink::pipe::make_block(64);
+        zlink::pipe::block* const longer = zlink::pipe::make_block(zlink::pipe::short_block_bytes);
+        std::memset(first->data, 0xee, 64);
+        longer->drop();
+        first->drop();
+        zlink::pipe::block* const second = zlink::pipe::make_block(100);
+        CHECK(second == first);
+        std::memset(second->data, 0xee, 100);
+        second->drop();
+        trim_cells();
+    }
+
     TEST_CASE("cell pool: chunks and the blocks of an application lie in cells") {
         trim_cells();
         const std::vector<void*> given = take_cells(2);

@@ -151,6 +151,7 @@ protected:
 class peer final : public pipe::event_sink {
 public:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
+    static constexpr std::uint8_t spare_info_count_max = 64;
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
         : owner_(owner), end_(std::move(end)),
@@ -162,7 +163,7 @@ public:
     peer& operator=(const peer&) = delete;
     ~peer() {
         if (info_ != nullptr) {
-            info_->drop();
+            info_->drop(1U + spare_info_count_);
         }
     }
 
@@ -365,7 +366,7 @@ private:
         pipe::peer_info* const former = std::exchange(info_, told->take_newest());
         end_->pop(control);
         if (former != nullptr) {
-            former->drop();
+            former->drop(1U + std::exchange(spare_info_count_, 0));
         }
         owner_.on_peer_info(*this);
     }
@@ -387,9 +388,14 @@ private:
         attach_info(into);
     }
 
+    /// One atomic operation serves many messages.
     void attach_info(pipe::message& into) noexcept {
         if (info_ != nullptr) {
-            info_->add_reference();
+            if (spare_info_count_ == 0) {
+                spare_info_count_ = spare_info_count_max;
+                info_->add_reference(spare_info_count_);
+            }
+            --spare_info_count_;
             into.attach_peer(info_);
         }
     }
@@ -422,6 +428,7 @@ private:
     pipe::peer_info* info_ = nullptr;
     std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
     pipe::layout frames_;
+    std::uint8_t spare_info_count_ = 0; ///< References to `info_` for messages to come.
     bool deflates_ : 1;
     bool closed_by_peer_ : 1 = false;
     bool is_reader_awake_ : 1 = true; ///< Not marked asleep, as far as we have been told.
