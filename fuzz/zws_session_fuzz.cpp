@@ -1,41 +1,108 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet, of which 1 and 2 choose the mechanism and 4 leaves the upgrade to the input;
-// then what happens to a session of a pattern over ws (session_play).
-#include "session_fuzz.hpp"
-#include "testing/web_upgrade.hpp"
+// Input: an octet, of which 1 and 2 choose the mechanism and 4 leaves a client's upgrade to the
+// input; what chooses the session's socket and, with CURVE, an octet that chooses the type of the
+// peer's; then what happens to a session of a pattern over ws (session_play, web_peer).
+//
+//   253   a peer of CURVE says what comes next in the handshake
+//   254   a peer of CURVE seals a message of as many octets as the square of the next octet, and
+//         says it in pieces: 1 to 8, by the octet behind that
+//   255   a peer of CURVE seals a frame: its flags, how many octets, which
+//
+// What the session says behind the upgrade has to be frames of ZWS that keep the rules.
+#include "testing/curve_far_end.hpp"
+#include "zws_curve_peer.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace {
 
 using namespace zlink;
+using fuzz::require;
 
-std::string request(std::string_view subprotocol) {
-    return testing::upgrade_request("/",
-                                    "Sec-WebSocket-Protocol: " + std::string(subprotocol) + "\r\n");
+constexpr unsigned curve_handshake_act = 253;
+constexpr unsigned curve_message_act = 254;
+
+security_mechanism chosen_mechanism(unsigned choice) noexcept {
+    return (choice & 3) == 2   ? security_mechanism::plain
+           : (choice & 3) == 3 ? security_mechanism::curve
+                               : security_mechanism::null;
+}
+
+/// Gives both sides keys that go together.
+void share_keys(socket_options& own, socket_options& others) {
+    static const testing::key_ring keys;
+    for (socket_options* const each : {&own, &others}) {
+        each->curve_secret = each->as_server ? keys.server.hidden : keys.client.hidden;
+        each->curve_public = keys.client.open;
+        each->curve_server = keys.server.open;
+    }
+}
+
+void act_as_curve_peer(unsigned choice, fuzz::zws_curve_peer& peer, fuzz::script& input) {
+    if (choice == curve_handshake_act) {
+        peer.go_on();
+    } else if (choice == curve_message_act) {
+        const unsigned side = input.octet();
+        const std::string body = testing::pattern(std::size_t{side} * side);
+        peer.seal(0, body, 1 + input.octet() % 8);
+    } else {
+        const unsigned flags = input.octet();
+        peer.seal(flags, input.octets(input.octet()));
+    }
+}
+
+/// Claims that a decoder accepts what was written.
+void require_decodable(std::string written, wire::websocket::sender from) {
+    using piece = wire::zws::decoder::piece;
+    wire::zws::decoder by{from, wire::zws::body_bytes_limit};
+    auto rest = std::as_writable_bytes(std::span{written});
+    for (piece found = by.next(rest); found != piece::nothing; found = by.next(rest)) {
+        require(found != piece::refused);
+    }
 }
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using wire::websocket::sender;
     fuzz::script input{data, size};
     const unsigned mechanism = input.octet();
     const unsigned choice = input.octet();
     socket_options options = fuzz::chosen_options(choice);
-    constexpr std::array subprotocols{"ZWS2.0", "ZWS2.0/NULL", "ZWS2.0/PLAIN", "ZWS2.0/CURVE"};
-    options.mechanism = (mechanism & 3) == 2   ? security_mechanism::plain
-                        : (mechanism & 3) == 3 ? security_mechanism::curve
-                                               : security_mechanism::null;
+    options.mechanism = chosen_mechanism(mechanism);
     options.as_server = options.as_server && options.mechanism != security_mechanism::null;
     options.plain_username = "joe";
-    const bool dials = (choice & 128) != 0; // Its key cannot be foreseen, so upgrades are refused.
+    socket_options others = options;
+    if (options.mechanism == security_mechanism::curve) {
+        others.type = fuzz::chosen_options(input.octet()).type;
+        others.as_server = !options.as_server;
+        share_keys(options, others);
+    }
+    const bool dials = (choice & 128) != 0;
+    constexpr std::array subprotocols{"ZWS2.0", "ZWS2.0/NULL", "ZWS2.0/PLAIN", "ZWS2.0/CURVE"};
     fuzz::session_play run{input, options, dials, {}, scheme::ws};
+    fuzz::web_peer peer{!dials, run, input,
+                        std::string("Sec-WebSocket-Protocol: ") + subprotocols[mechanism & 3] +
+                            "\r\n"};
+    fuzz::zws_curve_peer curve_peer{!dials, run, others};
     if (!dials && (mechanism & 4) == 0) {
-        run.session().peer_sends(request(subprotocols[mechanism & 3]));
+        peer.upgrade();
     }
     while (!input.is_over()) {
-        run.act(std::min(input.octet(), 249u));
+        const unsigned act = input.octet();
+        if (act < fuzz::web_peer::first_act) {
+            run.act(act);
+        } else if (act < curve_handshake_act) {
+            peer.act(act);
+        } else if (options.mechanism == security_mechanism::curve) {
+            act_as_curve_peer(act, curve_peer, input);
+        }
     }
     run.finish();
+    const auto written = fuzz::behind_upgrade(run.stream().written());
+    const sender from = dials ? sender::client : sender::server;
+    fuzz::require_frames(written, {.from = from});
+    require_decodable(std::string(written), from);
     return 0;
 }

@@ -190,7 +190,11 @@ public:
     }
 
     void send(std::string_view body, std::uint8_t flags = 0) {
-        in_layout([&]<class Layout>(Layout) { push<Layout>(end_->out, body, flags); });
+        if (end_->frames == pipe::layout::masked_websocket) {
+            push<pipe::masked_websocket_layout>(end_->out, body, flags);
+        } else {
+            in_layout([&]<class Layout>(Layout) { push<Layout>(end_->out, body, flags); });
+        }
         if ((flags & wire::zmtp::flag_more) == 0) {
             end_->finish_message();
         }

@@ -24,8 +24,7 @@ constexpr std::size_t head_bytes = 16;
 constexpr unsigned local_command = 0x20;
 constexpr unsigned proxy_command = 0x21;
 
-// The family, in the upper half of its octet.
-constexpr unsigned unspecified = 0;
+// The family, in the upper half of its octet; 0 is unspecified.
 constexpr unsigned internet_4 = 1;
 constexpr unsigned internet_6 = 2;
 constexpr unsigned unix_path = 3;
