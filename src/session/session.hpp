@@ -234,9 +234,6 @@ private:
     void go_away();
     void see_off();
     bool discard_arrived();
-    void leave_pipe();
-    void forget_former() noexcept;
-    void on_former_left();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
     void start_upgrade();
@@ -258,10 +255,12 @@ private:
     void tell_failed_handshake(errc reason) const noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
     void finish() noexcept;
+    void settle_accounts() noexcept;
     void stop_heartbeat() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
                      void (session::*expired)() noexcept);
     void on_next_attempt() noexcept;
+    bool has_untold_departures() const noexcept;
     void on_connect_timeout() noexcept;
     void on_handshake_deadline() noexcept;
     void on_linger_over() noexcept;
@@ -303,9 +302,6 @@ private:
         runtime::backoff pauses;
         pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
         std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
-        /// Of a STREAM: of the connection before, until the socket has received all that it brought
-        /// and that it went. The next one is told behind that, so it comes behind that.
-        pipe::end_ptr former;
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     /// Handshake, connect timeout or next attempt. What follows a timer takes room that it leaves.

@@ -262,33 +262,6 @@ bool session::discard_arrived() {
     return true;
 }
 
-// Coming again.
-
-/// Lets go of the pipe of the connection that is lost, so that its socket takes leave of it.
-void session::leave_pipe() {
-    end_->close();
-    dialing_->former = std::move(end_);
-    dialing_->former->set_owner(this); // To be told when it has.
-}
-
-void session::forget_former() noexcept {
-    if (dialing_ && dialing_->former) {
-        dialing_->former->set_owner(nullptr);
-        dialing_->former.reset();
-    }
-}
-
-/// Something happened to the pipe of the connection before.
-void session::on_former_left() {
-    if (!dialing_->former->peer_is_closed()) {
-        return;
-    }
-    forget_former();
-    if (state_ == session_state::connecting) {
-        dial_later({});
-    }
-}
-
 // WebSocket.
 
 void session::start_upgrade() {
