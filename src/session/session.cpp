@@ -573,6 +573,9 @@ void session::read_messages() {
     if (farewell_ && farewell_->is_seen_off) {
         return see_off();
     }
+    if (has_told_socket()) {
+        return await_end();
+    }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
         if (turn_bytes >= limits::turn_bytes_max) {
@@ -1074,6 +1077,10 @@ void session::on_socket_closed() {
         return;
     }
     phase_ = phase::closing;
+    if (farewell_ && farewell_->is_answered && !keeps_unsent()) {
+        write_prefix();  // Our answer, as far as the kernel takes it: who has said that it goes
+        return finish(); // reads nothing else (RFC 6455, 5.5.1).
+    }
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
         go_away();
@@ -1131,8 +1138,7 @@ bool session::has_unsent() const noexcept {
     if (!prefix_.empty()) {
         return true;
     }
-    // Behind a farewell no message follows, but over the next connection of a pattern.
-    const bool may_follow = !farewell_ || (dialing_ && !is_framed());
+    const bool may_follow = !farewell_ || keeps_unsent(); // Behind a farewell none does.
     return may_follow && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
 }
 
@@ -1166,7 +1172,7 @@ void session::on_origin_gone(std::uint64_t origin_id) noexcept {
         return;
     }
     origin_is_gone_ = true;
-    if (!end_) {
+    if (!end_ || has_told_socket()) {
         finish();
     }
 }
@@ -1245,8 +1251,11 @@ void session::lost(errc reason) noexcept {
         tell_failed_handshake(reason);
     }
     const bool is_asked_for = farewell_ && farewell_->is_asked_for;
-    if (phase_ == phase::parting) {
+    const bool has_told = has_told_socket();
+    if (farewell_) {
         timer_.stop();
+    }
+    if (phase_ == phase::parting) {
         phase_ = phase::open; // Of the next connection, if there is one.
     }
     zap_.reset();
@@ -1282,7 +1291,7 @@ void session::lost(errc reason) noexcept {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
-        if (end_->peer_is_closed() || origin_is_gone_) {
+        if ((end_->peer_is_closed() && !has_told) || origin_is_gone_) {
             return finish(); // Without the pipe nobody would tell us.
         }
         settle_accounts();

@@ -69,6 +69,7 @@ struct farewell {
     bool is_answered = false;       ///< The peer has said so, too, and sends nothing any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
     bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
+    bool is_told = false;           ///< The socket knows, and has let go.
 };
 
 class session;
@@ -226,6 +227,8 @@ private:
     void on_dismissed();
     void part(const pipe::close_request& asked);
     void begin_parting(farewell said);
+    void say_farewell(farewell said);
+    void on_answered() noexcept;
     void send_close(std::uint16_t code, std::string_view reason);
     void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
     bool is_done_writing();
@@ -234,6 +237,7 @@ private:
     void go_away();
     void see_off();
     bool discard_arrived();
+    void await_end();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
     void start_upgrade();
@@ -278,6 +282,10 @@ private:
     pipe::layout frames() const noexcept;
     std::optional<wire::websocket::deflate_direction> own_deflation() const noexcept;
     std::optional<peer_deflation> peers_deflation() const noexcept;
+    /// Whether what is not sent over this connection is for the next one.
+    bool keeps_unsent() const noexcept { return dialing_ && !is_framed(); }
+    /// Whether the socket has been told that the connection ends, which has not ended yet.
+    bool has_told_socket() const noexcept { return farewell_ && farewell_->is_told; }
     /// Whether the connection ends as soon as all is written.
     bool is_leaving() const noexcept {
         return phase_ == phase::dismissed || phase_ == phase::closing;

@@ -144,7 +144,7 @@ bool stream::line_up(peer& added) {
 
 /// The next one of its line is told of.
 void stream::leave_line(peer& gone) noexcept {
-    const auto found = lines_.find(gone.end().origin_id);
+    const auto found = gone.end().succeeds ? lines_.find(gone.end().origin_id) : lines_.end();
     if (found == lines_.end() || std::erase(found->second, &gone) == 0) {
         return;
     }
