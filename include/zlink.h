@@ -353,8 +353,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
 #define ZLINK_TYPE 16   ///< Read, int: the socket's type.
 #define ZLINK_LINGER                                                                               \
-    17 ///< int, ms: longest that closing sends what waits; SUB and XSUB: 0. -1: no
-       ///< limit. Of that, peers of a STREAM have 5 s at most to go.
+    17 ///< int, ms: longest that closing sends what waits, of which peers of a STREAM have 5 s at
+       ///< most to go; SUB and XSUB: 0. -1: no limit.
 #define ZLINK_RECONNECT_IVL 18     ///< int, ms: wait before connecting again. -1: never. 100.
 #define ZLINK_BACKLOG 19           ///< int, connections: most that wait to be accepted. 100.
 #define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
@@ -606,8 +606,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 ZLINK_EXPORT void* zlink_socket(void* context, int type);
 
 /// Closes `socket`, which may not be used any more. Messages sent but not yet written go out in the
-/// background for as long as ZLINK_LINGER allows; messages not yet received are dropped. How long
-/// peers of a STREAM have to go is said there.
+/// background for as long as ZLINK_LINGER allows, of which peers of a STREAM have 5 s at most to go;
+/// messages not yet received are dropped.
 ///
 /// @error ENOTSOCK  `socket` is not a socket.
 ZLINK_EXPORT int zlink_close(void* socket);
