@@ -606,8 +606,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 ZLINK_EXPORT void* zlink_socket(void* context, int type);
 
 /// Closes `socket`, which may not be used any more. Messages sent but not yet written go out in the
-/// background for as long as ZLINK_LINGER allows, of which peers of a STREAM have 5 s at most to go;
-/// messages not yet received are dropped.
+/// background for as long as ZLINK_LINGER allows, of which peers of a STREAM have 5 s at most to
+/// go; messages not yet received are dropped.
 ///
 /// @error ENOTSOCK  `socket` is not a socket.
 ZLINK_EXPORT int zlink_close(void* socket);

@@ -19,9 +19,7 @@ public:
     explicit countdown(pipe::mailbox_ptr told) noexcept : told_(std::move(told)) {}
 
     /// @param count  How often, in addition, arrive() will be called.
-    void expect(std::uint32_t count) noexcept {
-        left_.fetch_add(count, std::memory_order_relaxed);
-    }
+    void expect(std::uint32_t count) noexcept { left_.fetch_add(count, std::memory_order_relaxed); }
 
     void arrive() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
