@@ -353,8 +353,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
 #define ZLINK_TYPE 16   ///< Read, int: the socket's type.
 #define ZLINK_LINGER                                                                               \
-    17 ///< int, ms: longest that closing sends what waits; SUB and XSUB: 0. -1: no
-       ///< limit.
+    17 ///< int, ms: longest that closing sends what waits, of which peers of a STREAM have 5 s at
+       ///< most to go; SUB and XSUB: 0. -1: no limit.
 #define ZLINK_RECONNECT_IVL 18     ///< int, ms: wait before connecting again. -1: never. 100.
 #define ZLINK_BACKLOG 19           ///< int, connections: most that wait to be accepted. 100.
 #define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
@@ -606,7 +606,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 ZLINK_EXPORT void* zlink_socket(void* context, int type);
 
 /// Closes `socket`, which may not be used any more. Messages sent but not yet written go out in the
-/// background for as long as ZLINK_LINGER allows; messages not yet received are dropped.
+/// background for as long as ZLINK_LINGER allows, of which peers of a STREAM have 5 s at most to
+/// go; messages not yet received are dropped.
 ///
 /// @error ENOTSOCK  `socket` is not a socket.
 ZLINK_EXPORT int zlink_close(void* socket);
@@ -926,11 +927,18 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// ZLINK_STREAM_EVENTS turns these messages off.
 ///
 /// While 1000 peers have gone and the application has received that of none, nobody is let in, and
-/// a monitor is told of ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS. What was connected with
-/// zlink_connect is connected again once the application has received all of the connection before.
+/// a monitor is told of ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS; nothing is connected again, either.
+/// Otherwise what was connected with zlink_connect is connected again as ZLINK_RECONNECT_IVL says,
+/// whether or not the application receives; what the new connection brings is received behind all
+/// of the one before.
 ///
-/// When the socket is closed, its peers have up to 5 s, and no longer than ZLINK_LINGER, to read
-/// what was sent and to go. With ZLINK_LINGER 0 they are disconnected at once.
+/// Over ws and wss a peer has gone when it has sent a close frame, for it reads nothing behind
+/// that: what waits for it is dropped.
+///
+/// When the socket is closed, and what was sent is written, its peers have 5 s to read it and to
+/// go; over ws and wss they are told 1001, and have as long for their answer. ZLINK_LINGER bounds
+/// all of that: with -1 only the 5 s count, with 0 nothing is waited for. Who is told and stays is
+/// disconnected then; who has sent a close frame before, at once.
 ///
 /// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
 /// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of

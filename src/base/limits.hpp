@@ -74,7 +74,7 @@ constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 constexpr std::size_t unread_answers_bytes_max = 4096;
 
 /// Peers of a STREAM that have gone and of which the application has not received that: with more,
-/// nobody is let in. Each holds what it sent, at most its high-water mark.
+/// nobody is let in or dialled again. Each holds what it sent, at most its high-water mark.
 constexpr std::uint32_t untold_departures_max = 1000;
 
 /// How long a peer that was told to go may take to go, and to read what was sent before.

@@ -165,6 +165,10 @@ public:
     /// Set before the other end exists. (Here it takes no room.)
     bool wants_newest = false;
 
+    /// What comes over it comes behind all that came over the pipes of the same origin before.
+    /// Likewise.
+    bool succeeds = false;
+
     /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
     layout frames = layout::zmtp;
 

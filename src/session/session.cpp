@@ -76,8 +76,7 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
         new dialing{.dialer = std::move(by),
                     .pauses = runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
                                                milliseconds(chosen.reconnect_interval_max)},
-                    .announced = {},
-                    .former = {}}};
+                    .announced = {}}};
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);
@@ -204,7 +203,18 @@ void session::dial_later(errc reason) {
 }
 
 void session::on_next_attempt() noexcept {
-    guarded([this] { dial_now(); });
+    guarded([this] {
+        if (has_untold_departures()) {
+            return dial_later(static_cast<errc>(ENOBUFS));
+        }
+        dial_now();
+    });
+}
+
+/// Whether the application has to receive first that others have gone.
+bool session::has_untold_departures() const noexcept {
+    return origin_->departures && origin_->departures->untold_count.load(
+                                      std::memory_order_relaxed) >= limits::untold_departures_max;
 }
 
 void session::on_connect_timeout() noexcept {
@@ -479,6 +489,7 @@ bool session::make_pipe() {
     made->first.origin_id = origin_->id;
     made->first.frames = frames();
     made->first.deflation = own_deflation();
+    made->first.succeeds = dialing_ && is_framed();
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_inbound();
     make_outbound();
@@ -561,6 +572,9 @@ void session::on_readable() noexcept {
 void session::read_messages() {
     if (farewell_ && farewell_->is_seen_off) {
         return see_off();
+    }
+    if (has_told_socket()) {
+        return await_end();
     }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
@@ -1031,9 +1045,6 @@ void session::on_events(std::uint32_t happened) noexcept {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     guarded([&] {
-        if (!end_ && dialing_ && dialing_->former) {
-            return on_former_left();
-        }
         if ((happened & pipe::event::readable) != 0) {
             wake_outbound();
             write_some();
@@ -1042,9 +1053,8 @@ void session::on_events(std::uint32_t happened) noexcept {
             resume_inbound();
         }
         constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
-        if ((happened & let_go) != 0 && !end_) { // The connection went in between,
-            return dialing_ && dialing_->former ? on_former_left()
-                                                : finish(); // maybe with the pipe.
+        if ((happened & let_go) != 0 && !end_) {
+            return finish(); // The connection went in between, with the pipe.
         }
         if ((happened & pipe::event::dismissed) != 0) {
             on_dismissed();
@@ -1067,6 +1077,10 @@ void session::on_socket_closed() {
         return;
     }
     phase_ = phase::closing;
+    if (farewell_ && farewell_->is_answered && !keeps_unsent()) {
+        write_prefix();  // Our answer, as far as the kernel takes it: who has said that it goes
+        return finish(); // reads nothing else (RFC 6455, 5.5.1).
+    }
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
         go_away();
@@ -1124,8 +1138,7 @@ bool session::has_unsent() const noexcept {
     if (!prefix_.empty()) {
         return true;
     }
-    // Behind a farewell no message follows, but over the next connection of a pattern.
-    const bool may_follow = !farewell_ || (dialing_ && !is_framed());
+    const bool may_follow = !farewell_ || keeps_unsent(); // Behind a farewell none does.
     return may_follow && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
 }
 
@@ -1159,7 +1172,7 @@ void session::on_origin_gone(std::uint64_t origin_id) noexcept {
         return;
     }
     origin_is_gone_ = true;
-    if (!end_) {
+    if (!end_ || has_told_socket()) {
         finish();
     }
 }
@@ -1238,8 +1251,11 @@ void session::lost(errc reason) noexcept {
         tell_failed_handshake(reason);
     }
     const bool is_asked_for = farewell_ && farewell_->is_asked_for;
-    if (phase_ == phase::parting) {
+    const bool has_told = has_told_socket();
+    if (farewell_) {
         timer_.stop();
+    }
+    if (phase_ == phase::parting) {
         phase_ = phase::open; // Of the next connection, if there is one.
     }
     zap_.reset();
@@ -1275,14 +1291,11 @@ void session::lost(errc reason) noexcept {
         return finish();
     }
     if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
-        if (end_->peer_is_closed() || origin_is_gone_) {
+        if ((end_->peer_is_closed() && !has_told) || origin_is_gone_) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        if (is_framed() && outbound_) { // Otherwise the socket does not know it.
-            leave_pipe();
-        } else {
-            end_.reset();
-        }
+        settle_accounts();
+        end_.reset();
         dialing_->announced.reset();
         inbound_.reset();
         outbound_.reset();
@@ -1296,9 +1309,6 @@ void session::lost(errc reason) noexcept {
         awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
     }
     advance(session_state::connecting);
-    if (dialing_->former) {
-        return;
-    }
     try {
         dial_later(reason);
         if (end_) {
@@ -1336,16 +1346,19 @@ void session::finish() noexcept {
     if (inbound_) {
         inbound_->reset();
     }
-    // What is left of the queue now is what the socket counts as dropped.
-    if (outbound_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
-        static_cast<void>(outbound_->settle_accounts());
-    }
+    settle_accounts();
     end_.reset();
-    forget_former();
     thread_.remove_tenant(*this);
     intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();
+}
+
+/// What is left of the queue then is what the socket counts as dropped.
+void session::settle_accounts() noexcept {
+    if (outbound_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
+        static_cast<void>(outbound_->settle_accounts());
+    }
 }
 
 void session::start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,

@@ -69,6 +69,7 @@ struct farewell {
     bool is_answered = false;       ///< The peer has said so, too, and sends nothing any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
     bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
+    bool is_told = false;           ///< The socket knows, and has let go.
 };
 
 class session;
@@ -226,6 +227,8 @@ private:
     void on_dismissed();
     void part(const pipe::close_request& asked);
     void begin_parting(farewell said);
+    void say_farewell(farewell said);
+    void on_answered() noexcept;
     void send_close(std::uint16_t code, std::string_view reason);
     void send_control(wire::websocket::opcode kind, std::span<const std::byte> payload);
     bool is_done_writing();
@@ -234,9 +237,7 @@ private:
     void go_away();
     void see_off();
     bool discard_arrived();
-    void leave_pipe();
-    void forget_former() noexcept;
-    void on_former_left();
+    void await_end();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
     void start_upgrade();
@@ -258,10 +259,12 @@ private:
     void tell_failed_handshake(errc reason) const noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
     void finish() noexcept;
+    void settle_accounts() noexcept;
     void stop_heartbeat() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
                      void (session::*expired)() noexcept);
     void on_next_attempt() noexcept;
+    bool has_untold_departures() const noexcept;
     void on_connect_timeout() noexcept;
     void on_handshake_deadline() noexcept;
     void on_linger_over() noexcept;
@@ -279,6 +282,10 @@ private:
     pipe::layout frames() const noexcept;
     std::optional<wire::websocket::deflate_direction> own_deflation() const noexcept;
     std::optional<peer_deflation> peers_deflation() const noexcept;
+    /// Whether what is not sent over this connection is for the next one.
+    bool keeps_unsent() const noexcept { return dialing_ && !is_framed(); }
+    /// Whether the socket has been told that the connection ends, which has not ended yet.
+    bool has_told_socket() const noexcept { return farewell_ && farewell_->is_told; }
     /// Whether the connection ends as soon as all is written.
     bool is_leaving() const noexcept {
         return phase_ == phase::dismissed || phase_ == phase::closing;
@@ -303,9 +310,6 @@ private:
         runtime::backoff pauses;
         pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
         std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
-        /// Of a STREAM: of the connection before, until the socket has received all that it brought
-        /// and that it went. The next one is told behind that, so it comes behind that.
-        pipe::end_ptr former;
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     /// Handshake, connect timeout or next attempt. What follows a timer takes room that it leaves.

@@ -6,6 +6,7 @@
 
 #include "base/limits.hpp"
 #include "base/random_octets.hpp"
+#include "session/close_reason.hpp"
 #include "transport/address.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/frame.hpp"
@@ -24,27 +25,6 @@ using wire::websocket::close_code;
 using wire::websocket::opcode;
 
 namespace {
-
-/// Why a connection ended of which neither side said why.
-close_code code_of(errc reason) noexcept {
-    switch (static_cast<int>(reason)) {
-    case 0:
-        return close_code::normal;
-    case EPROTO:
-        return close_code::protocol_error;
-    case EMSGSIZE:
-        return close_code::too_large;
-    case EILSEQ:
-    case EBADMSG:
-        return close_code::invalid_payload;
-    case ENOMSG:
-        return close_code::unsupported_data;
-    case ENOMEM:
-        return close_code::internal_error;
-    default:
-        return close_code::abnormal;
-    }
-}
 
 std::string_view text_of(errc reason) noexcept {
     switch (static_cast<int>(reason)) {
@@ -123,13 +103,14 @@ void session::adopt_stream_peer() {
 /// Tells the socket why the connection ended, behind all that was received. Without memory for that
 /// it learns only that it did.
 void session::take_leave_of_stream(errc reason) noexcept {
-    if (phase_ == phase::closing) {
+    if (phase_ == phase::closing || has_told_socket()) {
         return;
     }
     // Who leaves finishes the message, and says so first over WebSocket (RFC 6455, 7.1.5).
     const bool is_unannounced = reason == errc{} && (speaks_websocket() || !inbound_->is_idle());
     inbound_->reset();
-    const close_code code = is_unannounced ? close_code::abnormal : code_of(reason);
+    const close_code code =
+        is_unannounced ? close_code::abnormal : close_code_of(reason, close_code::abnormal);
     try {
         const std::string text =
             farewell_ ? std::to_string(farewell_->code) + " " + farewell_->reason
@@ -139,7 +120,6 @@ void session::take_leave_of_stream(errc reason) noexcept {
         end_->push_control(left.release());
     } catch (const std::bad_alloc&) {
     }
-    farewell_.reset();
 }
 
 // The end.
@@ -150,20 +130,25 @@ void session::part(const pipe::close_request& asked) {
     if (phase_ == phase::open) {
         begin_parting(std::move(said));
     } else if (phase_ == phase::closing && !farewell_) {
-        farewell_ = std::make_unique<farewell>(std::move(said));
+        say_farewell(std::move(said));
         if (speaks_websocket()) {
             send_close(farewell_->code, farewell_->reason);
         }
     }
 }
 
+/// From now on the peer has limits::parting_max to go.
+void session::say_farewell(farewell said) {
+    farewell_ = std::make_unique<farewell>(std::move(said));
+    start_timer(timer_, limits::parting_max, &session::on_parting_deadline);
+}
+
 /// Tells the peer why the connection ends, as far as its transport can. Closed at once, the
 /// connection would be reset by what the peer sends meanwhile, and the peer might not read what we
 /// sent last.
 void session::begin_parting(farewell said) {
-    farewell_ = std::make_unique<farewell>(std::move(said));
+    say_farewell(std::move(said));
     phase_ = phase::parting;
-    start_timer(timer_, limits::parting_max, &session::on_parting_deadline);
     if (speaks_websocket()) {
         send_close(farewell_->code, farewell_->reason);
     } else {
@@ -176,7 +161,8 @@ void session::break_off(errc reason) {
     if (!speaks_websocket() || phase_ != phase::open || state_ != session_state::traffic) {
         return lost(reason);
     }
-    begin_parting({.code = static_cast<std::uint16_t>(code_of(reason)),
+    const close_code code = close_code_of(reason, close_code::abnormal);
+    begin_parting({.code = static_cast<std::uint16_t>(code),
                    .reason = std::string(text_of(reason)),
                    .is_mutual = true});
     write_some();
@@ -224,7 +210,7 @@ void session::go_away() {
     if (state_ != session_state::traffic || !speaks_websocket() || farewell_ || !is_writable_) {
         return;
     }
-    farewell_ = std::make_unique<farewell>();
+    say_farewell({});
     send_close(static_cast<std::uint16_t>(close_code::going_away), {});
     write_prefix();
 }
@@ -234,16 +220,22 @@ void session::go_away() {
 /// nothing follows, and what it sends is discarded until it goes.
 void session::see_off() {
     if (!farewell_) {
-        farewell_ = std::make_unique<farewell>();
+        say_farewell({});
     }
-    if (!std::exchange(farewell_->is_seen_off, true)) {
-        start_timer(timer_, limits::parting_max, &session::on_parting_deadline);
-        if (!std::exchange(farewell_->has_ended_writing, true)) {
-            stream_->end_writing();
-        }
+    farewell_->is_seen_off = true;
+    if (!std::exchange(farewell_->has_ended_writing, true)) {
+        stream_->end_writing();
     }
     if (is_parted() || !discard_arrived()) {
         return finish();
+    }
+    stream_->wait_readable(*this);
+}
+
+/// The socket has been told that the peer goes, which now does, or is late.
+void session::await_end() {
+    if (!discard_arrived()) {
+        return lost({});
     }
     stream_->wait_readable(*this);
 }
@@ -260,33 +252,6 @@ bool session::discard_arrived() {
         bytes += outcome.bytes;
     }
     return true;
-}
-
-// Coming again.
-
-/// Lets go of the pipe of the connection that is lost, so that its socket takes leave of it.
-void session::leave_pipe() {
-    end_->close();
-    dialing_->former = std::move(end_);
-    dialing_->former->set_owner(this); // To be told when it has.
-}
-
-void session::forget_former() noexcept {
-    if (dialing_ && dialing_->former) {
-        dialing_->former->set_owner(nullptr);
-        dialing_->former.reset();
-    }
-}
-
-/// Something happened to the pipe of the connection before.
-void session::on_former_left() {
-    if (!dialing_->former->peer_is_closed()) {
-        return;
-    }
-    forget_former();
-    if (state_ == session_state::connecting) {
-        dial_later({});
-    }
 }
 
 // WebSocket.
@@ -346,7 +311,24 @@ void session::on_websocket_close(const wire::websocket::close_view& said) {
                        .is_answered = true});
     } else if (farewell_) {
         farewell_->is_mutual = farewell_->is_answered = true;
-        thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    }
+    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_answered(); });
+}
+
+/// The peer has said that it goes: it sends nothing more, and reads nothing more (RFC 6455, 5.5.1).
+/// A STREAM is told now, and what waits there for the peer is dropped; we see to the rest. But if
+/// it is drained we would not be told of its end without the pipe.
+void session::on_answered() noexcept {
+    const bool is_parting = state_ == session_state::traffic && phase_ == phase::parting;
+    if (is_framed() && is_parting && !origin_is_gone_) {
+        take_leave_of_stream({});
+        farewell_->is_told = true;
+        settle_accounts();
+        end_->close();
+    }
+    on_writable();
+    if (has_told_socket()) {
+        on_readable();
     }
 }
 

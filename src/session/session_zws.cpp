@@ -4,6 +4,7 @@
 // or the identities, travel in frames of ZWS, as messages do later (45/ZWS).
 #include "session/session.hpp"
 
+#include "session/close_reason.hpp"
 #include "session/zws.hpp"
 #include "session/zws_input.hpp"
 #include "wire/websocket/close.hpp"
@@ -32,18 +33,6 @@ std::uint64_t zws_body_bytes_max_of(const socket_options& options) noexcept {
     // Commands of the handshake are no messages.
     return std::max(message_bytes_max, limits::handshake_command_bytes_max) +
            wire::zmtp::curve_message_overhead_bytes;
-}
-
-close_code code_of_refusal(errc reason) noexcept {
-    switch (reason) {
-    case errc::protocol_violation:
-        return close_code::protocol_error;
-    case errc::message_too_large:
-        return close_code::too_large;
-    default:
-        return reason == zws_input::unexpected_text ? close_code::unsupported_data
-                                                    : close_code::policy_violation;
-    }
 }
 
 } // namespace
@@ -115,8 +104,9 @@ result<void> session::step_handshake(const handshake_step& step) {
 /// The handshake has failed: the peer is told why, behind what the mechanism said.
 void session::refuse_zws(errc reason) {
     std::array<std::byte, wire::websocket::close_payload_bytes_max> payload;
-    const close_code code =
-        reason == static_cast<errc>(EPIPE) ? close_code::normal : code_of_refusal(reason);
+    const close_code code = reason == static_cast<errc>(EPIPE)
+                                ? close_code::normal
+                                : close_code_of(reason, close_code::policy_violation);
     const auto bytes = wire::websocket::encode_close(payload, code);
     send_control(opcode::close, std::span{payload}.first(bytes ? *bytes : 0));
 }

@@ -27,6 +27,17 @@ socket_options stream_options() {
     return testing::session_options(socket_type::stream);
 }
 
+const std::string masked_close = "\x88\x82\0\0\0\0\x03\xe8"s; // With 1000.
+const std::string plain_close = "\x88\2\x03\xe8"s;
+
+/// Has the server answer to the upgrade of the newest connection.
+scripted_stream& reach_web(session_harness& one) {
+    scripted_stream& stream = one.reach();
+    one.peer_sends(testing::upgrade_response_to(stream.written()));
+    REQUIRE(one.has_pipe());
+    return stream;
+}
+
 void close_peer(session_harness& at, std::uint16_t code, const char* reason) {
     at.end().push_control(new pipe::close_request(code, reason));
     at.run();
@@ -272,6 +283,182 @@ TEST_SUITE("session") {
         CHECK(one.is_gone());
         one.announced(); // That it has come.
         CHECK(one.announced()->properties.find(pipe::reason_property) == "1006 closed by the peer");
+    }
+
+    TEST_CASE("stream session: that a peer has said that it goes is told at once, and what waits "
+              "for it is dropped") {
+        enum class then : std::uint8_t { goes_on, ends };
+        for (const bool dials : {false, true}) {
+            for (const then next : {then::goes_on, then::ends}) {
+                CAPTURE(dials);
+                CAPTURE(next == then::ends);
+                session_harness one{stream_options(), {}, scheme::ws};
+                scripted_stream* stream = nullptr;
+                if (dials) {
+                    one.dial();
+                    stream = &reach_web(one);
+                } else {
+                    stream = &one.accept();
+                    one.peer_sends(request);
+                }
+                const std::size_t before = stream->written().size();
+                stream->make_room(3);
+                one.send("0123456789");
+                one.send("late");
+                one.run();
+
+                one.peer_sends((dials ? plain_close : masked_close) + hello);
+
+                CHECK(one.arrived() == messages{"*", "*"});
+                CHECK(one.end().peer_is_closed());
+                CHECK(one.end().out.untaken().message_count == 2);
+                CHECK(!stream->is_closed());
+                if (next == then::ends) {
+                    one.close_socket();
+                    one.end_origin();
+                    CHECK(one.is_gone());
+                    continue;
+                }
+                stream->make_room(SIZE_MAX);
+                one.run();
+                if (!dials) {
+                    CHECK(stream->written().substr(before) == "\x82\x0a"
+                                                              "0123456789" +
+                                                                  plain_close);
+                    CHECK(one.is_gone());
+                    continue;
+                }
+                const std::size_t frame_bytes = 2 + 10; // Unmasked: the socket would have done so.
+                const std::size_t answer_bytes = 6 + 2;
+                CHECK(stream->written().size() == before + frame_bytes + answer_bytes);
+                CHECK(stream->has_ended_writing());
+                one.close_socket(); // As when all was received.
+                one.peer_sends(hello);
+                stream->peer_ends();
+                one.pass(1ms);
+                CHECK(stream->is_closed());
+                CHECK(one.is_dialing());
+                one.end_origin();
+                CHECK(one.is_gone());
+            }
+        }
+    }
+
+    TEST_CASE("stream session: a client whose server stays behind its close frame ends it in time, "
+              "and dials again") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        one.dial();
+        const scripted_stream& stream = reach_web(one);
+        one.peer_sends(plain_close);
+        CHECK(stream.has_ended_writing());
+        one.pass(4999ms);
+        CHECK(!stream.is_closed());
+        one.pass(2ms);
+        CHECK(stream.is_closed());
+        CHECK(one.is_dialing());
+        CHECK(one.arrived() == messages{"*", "*"});
+    }
+
+    TEST_CASE("stream session: a client whose server has said that it goes keeps no socket waiting "
+              "that was drained before") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        one.dial();
+        const scripted_stream& stream = reach_web(one);
+        one.end_origin();
+        one.peer_sends(plain_close);
+        CHECK(stream.has_ended_writing());
+        CHECK(!one.end().peer_is_closed());
+        one.send("late");
+        one.run();
+        one.close_socket();
+        one.run();
+        CHECK(one.is_gone());
+    }
+
+    TEST_CASE("stream session: who does not go has as long as linger says, whenever it was told") {
+        for (const scheme via : {scheme::tcp, scheme::ws}) {
+            for (const bool is_told_before : {false, true}) {
+                for (const auto linger : {0ms, 50ms}) {
+                    session_harness one{stream_options(), {}, via};
+                    const scripted_stream& stream = one.accept();
+                    one.peer_sends(via == scheme::ws ? request : "");
+                    if (is_told_before) {
+                        close_peer(one, 1000, "");
+                    }
+                    one.close_socket(linger);
+                    one.run();
+                    if (linger != 0ms) {
+                        one.pass(linger - 1ms);
+                        CHECK(!one.is_gone());
+                        one.pass(1ms);
+                    }
+                    CHECK(one.is_gone());
+                    CHECK(stream.is_closed());
+                }
+            }
+        }
+    }
+
+    TEST_CASE("stream session: who was told to go before the socket is closed has no longer for "
+              "that") {
+        for (const scheme via : {scheme::tcp, scheme::ws}) {
+            session_harness one{stream_options(), {}, via};
+            one.accept();
+            one.peer_sends(via == scheme::ws ? request : "");
+            close_peer(one, 1000, "");
+            one.pass(3000ms);
+            one.close_socket();
+            one.pass(1999ms);
+            CHECK(!one.is_gone());
+            one.pass(1ms);
+            CHECK(one.is_gone());
+        }
+    }
+
+    TEST_CASE("stream session: who does not even take the close frame is ended in time, too") {
+        session_harness one{stream_options(), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request);
+        stream.make_room(0);
+        one.close_socket();
+        one.pass(4999ms);
+        CHECK(!one.is_gone());
+        one.pass(1ms);
+        CHECK(one.is_gone());
+    }
+
+    TEST_CASE("stream session: dials again in its own time, though the socket has received nothing "
+              "of the connection before") {
+        socket_options options = stream_options();
+        options.reconnect_interval = 100;
+        session_harness one{options};
+        one.dial();
+        one.reach();
+        one.peer_sends("\0\0\0\3old"s);
+        one.lose_connection();
+        one.pass(99ms);
+        CHECK(!one.is_dialing());
+        one.pass(101ms);
+        REQUIRE(one.is_dialing());
+        CHECK(one.arrived() == messages{"*", "old", "*"});
+        one.reach();
+        CHECK(one.end().succeeds);
+        one.peer_sends("\0\0\0\3new"s);
+        CHECK(one.arrived() == messages{"*", "old", "*", "*", "new"});
+    }
+
+    TEST_CASE("stream session: does not dial while the socket has not heard of as many departures "
+              "as there may be") {
+        session_harness one{stream_options()};
+        one.dial();
+        one.reach();
+        one.departures().untold_count += 1000;
+        one.lose_connection();
+        one.pass(1000ms);
+        CHECK(!one.is_dialing());
+        one.departures().untold_count -= 1000;
+        one.pass(1000ms);
+        CHECK(one.is_dialing());
     }
 
     TEST_CASE("stream session: answers that a peer leaves unread are not kept without end") {

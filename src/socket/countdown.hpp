@@ -16,9 +16,10 @@ namespace zlink::socket {
 /// @threads any
 class countdown final : public pipe::letter, public ref_counted<countdown> {
 public:
-    /// @param count  How often arrive() will be called; more than 0.
-    countdown(pipe::mailbox_ptr told, std::uint32_t count) noexcept
-        : told_(std::move(told)), left_(count) {}
+    explicit countdown(pipe::mailbox_ptr told) noexcept : told_(std::move(told)) {}
+
+    /// @param count  How often, in addition, arrive() will be called.
+    void expect(std::uint32_t count) noexcept { left_.fetch_add(count, std::memory_order_relaxed); }
 
     void arrive() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -33,7 +34,7 @@ public:
 
 private:
     pipe::mailbox_ptr told_;
-    std::atomic<std::uint32_t> left_;
+    std::atomic<std::uint32_t> left_{0};
 };
 
 using countdown_ptr = boost::intrusive_ptr<countdown>;

@@ -110,6 +110,8 @@ public:
     }
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
+    /// Does not look at it until it is activated.
+    void deactivate(peer& held) noexcept { peers_.deactivate(held); }
 
     /// Whether it is one of those that we receive from.
     bool holds(const peer& asked) const noexcept { return peers_.holds(asked); }

@@ -437,6 +437,7 @@ public:
     // Here they take no room, and a server has many peers.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
     bool is_asked_to_go = false;
+    bool is_held = false; ///< Neither looked at nor ended before its pattern says so.
 };
 
 } // namespace zlink::socket

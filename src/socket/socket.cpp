@@ -218,6 +218,9 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     }
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
+        if (about.is_held) {
+            return; // Its pattern says so again.
+        }
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek_any(front)) {
             // It goes once everything that it sent was received.
@@ -289,7 +292,9 @@ result<std::vector<socket::peer_state>> socket::peers() {
     std::vector<peer_state> found;
     found.reserve(peers_.size());
     for (const auto& each : peers_) {
-        each->look_for_info();
+        if (!each->is_held) {
+            each->look_for_info();
+        }
         const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
         found.push_back({.endpoint = endpoint_of(*each),
                          .routing_id = is_announced ? each->info()->routing_id : each->routing_id,

@@ -277,6 +277,7 @@ private:
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
+    countdown_ptr told_; ///< That all I/O threads know of what was drained. Null before that.
 };
 
 } // namespace zlink::socket

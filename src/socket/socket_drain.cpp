@@ -19,20 +19,20 @@ result<void> socket::drain(pipe::deadline until) {
     const auto network_count = static_cast<std::uint32_t>(
         std::count_if(bindings_.begin(), bindings_.end(),
                       [](const binding& each) { return each.via != scheme::inproc; }));
-    countdown_ptr told; // Null: there is nobody to tell.
-    if (network_count != 0) {
-        told.reset(new countdown(mailbox_, network_count * thread_count));
+    if (!told_) {
+        told_.reset(new countdown(mailbox_));
     }
+    told_->expect(network_count * thread_count);
     for (binding& each : bindings_) {
-        stop_binding(each, told);
+        stop_binding(each, told_);
         if (!each.listener) {
-            tell_sessions(each, told);
+            tell_sessions(each, told_);
         }
     }
     bindings_.clear();
     while (true) {
         // Before looking at the mail: pipes that were made by then are in it.
-        const bool is_closed = !told || told->is_over();
+        const bool is_closed = told_->is_over();
         if (const result<void> processed = process_mail(); !processed) {
             return processed.error();
         }

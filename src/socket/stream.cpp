@@ -6,6 +6,8 @@
 #include "pipe/close_request.hpp"
 #include "wire/websocket/close.hpp"
 
+#include <utility>
+
 namespace zlink::socket {
 
 namespace {
@@ -126,12 +128,47 @@ void stream::on_attached(peer& added) {
     added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     queue_.attach(added);
     peers_by_id_.insert(added.stream_id, added);
+    if (added.end().succeeds && line_up(added)) {
+        return queue_.deactivate(added);
+    }
     queue_.look_at(added);
+}
+
+/// @return Whether another one is before it.
+bool stream::line_up(peer& added) {
+    std::vector<peer*>& line = lines_[added.end().origin_id];
+    line.push_back(&added);
+    added.is_held = line.size() > 1;
+    return added.is_held;
+}
+
+/// The next one of its line is told of.
+void stream::leave_line(peer& gone) noexcept {
+    const auto found = gone.end().succeeds ? lines_.find(gone.end().origin_id) : lines_.end();
+    if (found == lines_.end() || std::erase(found->second, &gone) == 0) {
+        return;
+    }
+    if (found->second.empty()) {
+        lines_.erase(found);
+        return;
+    }
+    peer& next = *found->second.front();
+    if (std::exchange(next.is_held, false)) {
+        next.end().deliver(pipe::event::readable |
+                           (next.is_closed_by_peer() ? pipe::event::closed : 0));
+    }
+}
+
+void stream::on_readable(peer& woken) {
+    if (!woken.is_held) {
+        queue_.activate(woken);
+    }
 }
 
 void stream::on_detached(peer& removed) {
     queue_.detach(removed);
     forget(removed);
+    leave_line(removed);
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
@@ -144,6 +181,7 @@ void stream::on_drained(peer& gone) {
     if (options_.stream_events && has_come) {
         patiently([&] { news_.push(gone.stream_id, false, gone.info()); });
     }
+    leave_line(gone);
 }
 
 /// Nothing can be sent there any more.

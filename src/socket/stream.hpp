@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace zlink::socket {
 
@@ -36,7 +38,7 @@ public:
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
     void on_peer_info(peer& about) override;
-    void on_readable(peer& woken) override { queue_.activate(woken); }
+    void on_readable(peer& woken) override;
     void on_writable(peer&) override {}
     void on_closed(peer& gone) override;
     void on_drained(peer& gone) override;
@@ -102,6 +104,8 @@ private:
     };
 
     std::uint32_t make_id() noexcept;
+    bool line_up(peer& added);
+    void leave_line(peer& gone) noexcept;
     void forget(peer& gone) noexcept;
     std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
     result<void> choose(const outgoing& routing_id);
@@ -118,6 +122,9 @@ private:
     deflation deflation_;
     basic_fair_queue<stream_peek> queue_;
     peer_table<peer> peers_by_id_;
+    /// By connect call, oldest first: its connections of which not everything was received. Those
+    /// behind the first are held, so that what comes of them is told behind it.
+    std::unordered_map<std::uint64_t, std::vector<peer*>> lines_;
     news_list news_;
     std::uint64_t undeliverable_count_ = 0;
     peer* receiving_ = nullptr; ///< Null if it went before its payload was received.

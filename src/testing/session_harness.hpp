@@ -58,6 +58,7 @@ public:
         made->options = std::make_shared<const socket_options>(options);
         made->observer = recorder_;
         made->tls = std::move(tls);
+        made->departures = departures_;
         made->where.via = via;
         made->where.path = is_web(via) ? "/" : "";
         origin_ = std::move(made);
@@ -250,6 +251,8 @@ public:
     /// What a monitor of the socket would have been told.
     const auto& events() const { return recorder_->events; }
     bool is_gone() const { return gone_count_ == 1; }
+    /// What the socket has not heard of.
+    pipe::departures& departures() { return *departures_; }
     pipe::pipe_end& end() { return *end_; }
     /// Messages that the socket may send now, of 100.
     std::uint64_t credit() {
@@ -301,6 +304,7 @@ private:
     std::uint32_t told_ = 0;
     std::vector<std::string> arrived_;
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
+    pipe::departures_ptr departures_{new pipe::departures};
     std::shared_ptr<event_recorder> recorder_ = std::make_shared<event_recorder>();
     std::shared_ptr<const session::session_origin> origin_;
     runtime::io_thread thread_;

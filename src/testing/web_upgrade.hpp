@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <array>
+#include <openssl/evp.h>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,24 @@ inline std::string upgrade_request(std::string_view target = "/", std::string_vi
 inline std::string upgrade_response(std::string_view fields = "") {
     return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
            "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" +
+           std::string(fields) + "\r\n";
+}
+
+/// What a server answers to the client that has sent `asked`.
+/// @param fields  As upgrade_request().
+inline std::string upgrade_response_to(const std::string& asked, std::string_view fields = "") {
+    constexpr std::string_view name = "Sec-WebSocket-Key: ";
+    const std::size_t begin = asked.find(name) + name.size();
+    const std::string proven = asked.substr(begin, asked.find("\r\n", begin) - begin) +
+                               "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned bytes = 0;
+    EVP_Digest(proven.data(), proven.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
+    std::array<unsigned char, 64> encoded{};
+    EVP_EncodeBlock(encoded.data(), digest.data(), static_cast<int>(bytes));
+    return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+           "Sec-WebSocket-Accept: " +
+           std::string(reinterpret_cast<const char*>(encoded.data())) + "\r\n" +
            std::string(fields) + "\r\n";
 }
 

@@ -4,7 +4,10 @@
 #include "stream_fixture.hpp"
 #include "watcher.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <semaphore>
 #include <thread>
 
 using namespace api_test;
@@ -123,8 +126,57 @@ TEST_SUITE("drain") {
             REQUIRE(stream.send(message{id, text}) == ok);
             CHECK(drain(stream, 50ms) == EAGAIN);
             CHECK(recv_departure(stream, id) == "1001 unbound");
-            CHECK(drain(stream, 0ms) == ok);
+            CHECK(drain(stream, patience) == ok);
         }
+    }
+
+    TEST_CASE("drain: called again behind a signal it waits for the same") {
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        struct sigaction before {};
+        sigaction(SIGUSR1, &action, &before);
+        const context owner{1};
+        socket stream{owner, ZLINK_STREAM};
+        socket other{owner, ZLINK_STREAM};
+        const std::string bound = stream.bind("ws://127.0.0.1:*/");
+        raw_peer other_peer{owner, other.bind("tcp://127.0.0.1:*")};
+        const std::string other_id = recv_arrival(other);
+        // The I/O thread stands still in the function that frees this, so that what it is told to
+        // do is under way.
+        struct gate {
+            std::binary_semaphore entered{0};
+            std::binary_semaphore open{0};
+        } held;
+        std::string octets(10'000, 'x');
+        frame lent{octets.data(), octets.size(),
+                   [](void*, void* hint) {
+                       auto& at = *static_cast<gate*>(hint);
+                       at.entered.release();
+                       at.open.acquire();
+                   },
+                   &held};
+        CHECK(error_of(zlink_stream_msg_send(lent.get(), other, other_id.data(), 0)) == ok);
+        held.entered.acquire();
+        raw_peer arriving{owner, tcp_of(bound)};
+        arriving.send(edge_upgrade);
+
+        std::atomic<bool> is_over{false};
+        {
+            std::jthread draining{[&] {
+                CHECK(drain(stream, patience) == EINTR);
+                is_over = true;
+            }};
+            // A signal that comes before the call begins to wait is lost, so there are many.
+            while (!is_over) {
+                pthread_kill(draining.native_handle(), SIGUSR1);
+                std::this_thread::yield();
+            }
+        }
+        CHECK(drain(stream, 0ms) == EAGAIN);
+        held.open.release();
+        CHECK(drain(stream, patience) == ok);
+        CHECK(arriving.is_parted_from());
+        sigaction(SIGUSR1, &before, nullptr);
     }
 
     TEST_CASE("drain: what patterns have sent arrives") {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // permessage-deflate. The far end is a program of ours that uses zlib itself, or another socket.
+#include "edge_fixture.hpp"
 #include "stream_fixture.hpp"
 #include "testing/web_compression.hpp"
 #include "testing/web_upgrade.hpp"
 #include "web_peer.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <openssl/evp.h>
 #include <vector>
 
 using namespace api_test;
 using namespace std::string_literals;
 using zlink::testing::upgrade_request;
 using zlink::testing::upgrade_response;
+using zlink::testing::upgrade_response_to;
 using zlink::testing::web_compressed;
 using zlink::testing::web_compressor;
 using zlink::testing::web_decompressor;
@@ -91,13 +91,17 @@ std::uint64_t deflated_count(const socket& of) {
 /// A server that compresses.
 struct server_side {
     explicit server_side(const context& of, bool keeps_context = false,
-                         std::int64_t message_bytes_max = -1)
+                         std::int64_t message_bytes_max = -1, const std::string& via = "ws",
+                         const edge_trust* trust = nullptr)
         : owner(of), at(of, ZLINK_STREAM) {
+        if (trust != nullptr) {
+            trust->let_listen(at);
+        }
         at.set(ZLINK_WS_DEFLATE, 1).set(ZLINK_WS_DEFLATE_CONTEXT, keeps_context ? 1 : 0);
         REQUIRE(zlink_setsockopt(at, ZLINK_MAXMSGSIZE, &message_bytes_max,
                                  sizeof message_bytes_max) == 0);
-        endpoint = at.bind("ws://127.0.0.1:*/");
-        tcp_endpoint = "tcp" + endpoint.substr(2, endpoint.rfind('/') - 2);
+        endpoint = at.bind(via + "://127.0.0.1:*/");
+        tcp_endpoint = tcp_of(endpoint);
     }
 
     /// A client with that offer. @param answer  What comes of it, to be.
@@ -122,17 +126,6 @@ struct server_side {
 const std::string alone_answer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
 
-/// What a server proves with that it has read `key`.
-std::string accept_of(const std::string& key) {
-    const std::string proven = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned bytes = 0;
-    EVP_Digest(proven.data(), proven.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
-    std::array<unsigned char, 64> encoded{};
-    EVP_EncodeBlock(encoded.data(), digest.data(), static_cast<int>(bytes));
-    return reinterpret_cast<const char*>(encoded.data());
-}
-
 /// What a message of so many octets that compresses well is.
 std::string compressible(std::size_t bytes) {
     std::string made;
@@ -149,6 +142,37 @@ std::string incompressible(std::size_t bytes) {
         made += static_cast<char>(state >> 24);
     }
     return made;
+}
+
+/// Exchanges messages over two connections of `client`, the second one behind the end of the first.
+void exchange_compressed(socket& client, socket& server, bool keeps_context) {
+    news at_client = recv_news(client);
+    news at_server = recv_news(server);
+    for (int round = 0; round < 2; ++round) {
+        const std::string line =
+            "\nExtensions: " + (keeps_context ? "permessage-deflate"s : alone_answer) +
+            "; server_max_window_bits=12; client_max_window_bits=12";
+        CHECK(at_client.text.ends_with(line));
+        CHECK(at_server.text.ends_with(line));
+        for (const std::size_t bytes : {0, 1, 1000, 8192, 20'000, 1'000'000, 1000, 3000}) {
+            CAPTURE(bytes);
+            for (const std::string& payload : {compressible(bytes), incompressible(bytes)}) {
+                CHECK(client.send(message{at_client.id, payload}) == ok);
+                REQUIRE(server.recv() == message{at_server.id, payload});
+                CHECK(server.send(message{at_server.id, payload}) == ok);
+                REQUIRE(client.recv() == message{at_client.id, payload});
+                frame many{payload};
+                CHECK(zlink_stream_send_many(client, at_client.id.data(), 1, many.get(), 0) == 1);
+                REQUIRE(server.recv() == message{at_server.id, payload});
+            }
+        }
+        CHECK(deflated_count(client) > 0);
+        CHECK(deflated_count(server) > 0);
+        CHECK(zlink_stream_close(server, at_server.id.data(), 3000, "again") == 0);
+        CHECK(recv_departure(client, at_client.id) == "3000 again");
+        at_client = recv_news(client);
+        at_server = recv_turnover(server, at_server.id).next;
+    }
 }
 
 } // namespace
@@ -406,44 +430,23 @@ TEST_SUITE("deflate") {
     }
 
     TEST_CASE("deflate: two sockets talk compressed, with masks one way") {
-        for (const int io_threads : every_io_threads) {
-            for (const bool keeps_context : {false, true}) {
-                context owner{io_threads};
-                server_side server{owner, keeps_context};
-                socket client{owner, ZLINK_STREAM};
-                client.set(ZLINK_WS_DEFLATE, 1)
-                    .set(ZLINK_WS_DEFLATE_CONTEXT, keeps_context ? 1 : 0)
-                    .set(ZLINK_WS_DEFLATE_WINDOW, 12)
-                    .set(ZLINK_RECONNECT_IVL, 1);
-                client.connect(server.endpoint);
-                news at_client = recv_news(client);
-                news at_server = recv_news(server.at);
-                for (int round = 0; round < 2; ++round) {
-                    const std::string line =
-                        "\nExtensions: " + (keeps_context ? "permessage-deflate"s : alone_answer) +
-                        "; server_max_window_bits=12; client_max_window_bits=12";
-                    CHECK(at_client.text.ends_with(line));
-                    CHECK(at_server.text.ends_with(line));
-                    for (const std::size_t bytes :
-                         {0, 1, 1000, 8192, 20'000, 1'000'000, 1000, 3000}) {
-                        CAPTURE(bytes);
-                        for (const std::string& payload :
-                             {compressible(bytes), incompressible(bytes)}) {
-                            CHECK(client.send(message{at_client.id, payload}) == ok);
-                            REQUIRE(server.at.recv() == message{at_server.id, payload});
-                            CHECK(server.at.send(message{at_server.id, payload}) == ok);
-                            REQUIRE(client.recv() == message{at_client.id, payload});
-                            frame many{payload};
-                            CHECK(zlink_stream_send_many(client, at_client.id.data(), 1, many.get(),
-                                                         0) == 1);
-                            REQUIRE(server.at.recv() == message{at_server.id, payload});
-                        }
-                    }
-                    CHECK(deflated_count(client) > 0);
-                    CHECK(zlink_stream_close(server.at, at_server.id.data(), 3000, "again") == 0);
-                    CHECK(recv_departure(client, at_client.id) == "3000 again");
-                    at_client = recv_news(client);
-                    at_server = recv_turnover(server.at, at_server.id).next;
+        const edge_trust trust;
+        for (const std::string via : {"ws", "wss"}) {
+            for (const int io_threads : every_io_threads) {
+                for (const bool keeps_context : {false, true}) {
+                    CAPTURE(via);
+                    CAPTURE(io_threads);
+                    CAPTURE(keeps_context);
+                    context owner{io_threads};
+                    server_side server{owner, keeps_context, -1, via, &trust};
+                    socket client{owner, ZLINK_STREAM};
+                    trust.let_dial(client);
+                    client.set(ZLINK_WS_DEFLATE, 1)
+                        .set(ZLINK_WS_DEFLATE_CONTEXT, keeps_context ? 1 : 0)
+                        .set(ZLINK_WS_DEFLATE_WINDOW, 12)
+                        .set(ZLINK_RECONNECT_IVL, 1);
+                    client.connect(server.endpoint);
+                    exchange_compressed(client, server.at, keeps_context);
                 }
             }
         }
@@ -478,10 +481,8 @@ TEST_SUITE("deflate") {
             const std::string asked = recv_header(server);
             CHECK(field(asked, "Sec-WebSocket-Extensions") ==
                   alone_answer + "; server_max_window_bits=12; client_max_window_bits=12");
-            server.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
-                        "Upgrade\r\nSec-WebSocket-Accept: " +
-                        accept_of(field(asked, "Sec-WebSocket-Key")) +
-                        "\r\nSec-WebSocket-Extensions: " + each.answer + "\r\n\r\n");
+            server.send(
+                upgrade_response_to(asked, "Sec-WebSocket-Extensions: " + each.answer + "\r\n"));
             if (each.is_right) {
                 CHECK(recv_news(client).text.ends_with("\nExtensions: " + each.answer));
             } else {

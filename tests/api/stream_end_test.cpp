@@ -128,6 +128,7 @@ TEST_SUITE("stream ends") {
                 }
                 REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
                 seen.await(ZLINK_EVENT_DISCONNECTED);
+                seen.await(ZLINK_EVENT_CONNECTED); // Though nobody looks at the socket.
                 // A client that is slow to receive is not told of what comes next.
                 owner.let_io_happen();
                 client.events();
@@ -144,6 +145,105 @@ TEST_SUITE("stream ends") {
                 CHECK(client.recv() == message{second, "new"});
             }
         }
+    }
+
+    TEST_CASE("stream ends: what several connections brought is received in their order, also of a "
+              "socket that was drained") {
+        for (const int io_threads : every_io_threads) {
+            for (const bool is_web : {false, true}) {
+                for (const bool is_drained : {false, true}) {
+                    CAPTURE(io_threads);
+                    CAPTURE(is_web);
+                    CAPTURE(is_drained);
+                    const context owner{io_threads};
+                    socket server{owner, ZLINK_STREAM};
+                    socket client{owner, ZLINK_STREAM};
+                    client.set(ZLINK_RECONNECT_IVL, 1);
+                    const std::string bound =
+                        server.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*");
+                    client.connect(bound);
+                    std::string at_server = recv_arrival(server);
+                    constexpr std::uint32_t round_count = 4;
+                    for (std::uint32_t round = 1; round <= round_count; ++round) {
+                        const std::string name = std::to_string(round);
+                        REQUIRE(server.send(message{at_server, "one of " + name}) == ok);
+                        REQUIRE(server.send(message{at_server, "two of " + name}) == ok);
+                        REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
+                        at_server = recv_turnover(server, at_server).next.id;
+                    }
+                    wait_until(owner, [&] {
+                        zlink_peer_t found[round_count + 1];
+                        return zlink_socket_peers(client, found, round_count + 1) ==
+                               round_count + 1;
+                    });
+                    if (is_drained) {
+                        CHECK(zlink_socket_drain(client, static_cast<int>(patience.count())) == 0);
+                        recv_departure(server, at_server);
+                    }
+                    for (std::uint32_t round = 1; round <= round_count; ++round) {
+                        const std::string name = std::to_string(round);
+                        const std::string id = recv_arrival(client);
+                        CHECK(client.recv() == message{id, "one of " + name});
+                        CHECK(client.recv() == message{id, "two of " + name});
+                        recv_departure(client, id);
+                    }
+                    const std::string last = recv_arrival(client);
+                    if (is_drained) {
+                        recv_departure(client, last);
+                    } else {
+                        CHECK(client.send(message{last, "hello"}) == ok);
+                        CHECK(server.recv() == message{at_server, "hello"});
+                    }
+                }
+            }
+        }
+    }
+
+    TEST_CASE("stream ends: connections that nobody has heard of go with their endpoint") {
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            const context owner{io_threads};
+            socket server{owner, ZLINK_STREAM};
+            socket client{owner, ZLINK_STREAM};
+            client.set(ZLINK_RECONNECT_IVL, 1);
+            const std::string bound = server.bind("tcp://127.0.0.1:*");
+            client.connect(bound);
+            std::string at_server = recv_arrival(server);
+            for (int round = 0; round < 3; ++round) {
+                REQUIRE(server.send(message{at_server, "unread"}) == ok);
+                REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
+                at_server = recv_turnover(server, at_server).next.id;
+            }
+            CHECK(client.disconnect(bound) == ok);
+            recv_departure(server, at_server);
+            client.connect(bound);
+            at_server = recv_arrival(server);
+            REQUIRE(server.send(message{at_server, "read"}) == ok);
+            message told;
+            while (told.frames.size() != 2) {
+                told = client.recv();
+            }
+            CHECK(told.frames[1] == "read");
+        }
+    }
+
+    TEST_CASE("stream ends: what waits for a peer that has said that it goes is dropped, and "
+              "counted") {
+        context owner{1};
+        web_pair both{owner};
+        both.server.set(ZLINK_LINGER, -1);
+        REQUIRE(both.server.send(message{both.id, long_text(20'000'000)}) == ok);
+        REQUIRE(both.server.send(message{both.id, "late"}) == ok);
+        both.client.send("\x88\x82\0\0\0\0\x03\xe8"s);
+        CHECK(recv_departure(both.server, both.id) == "1000 ");
+        std::uint64_t count = 0;
+        std::size_t bytes = sizeof count;
+        both.server.events(); // Lets go of the peer.
+        REQUIRE(zlink_getsockopt(both.server, ZLINK_DROPPED, &count, &bytes) == 0);
+        CHECK(count == 2);
+        CHECK(both.server.send(both.id, ZLINK_SNDMORE) == EHOSTUNREACH);
+        both.server.close();
+        owner.end();
     }
 
     TEST_CASE("stream ends: who does not receive holds no more of them than the limit") {
@@ -186,12 +286,7 @@ TEST_SUITE("stream ends") {
             REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
             CHECK(client.recv() == message{id_of(round), "one"});
             CHECK(client.recv() == message{id_of(round), "two"});
-            recv_departure(server, at_server);
-            wait_until(owner, [&] {
-                client.events(); // Takes leave of the old connection.
-                return server.poll(ZLINK_POLLIN, 0ms) != 0;
-            });
-            at_server = recv_arrival(server);
+            at_server = recv_turnover(server, at_server).next.id;
         }
     }
 
