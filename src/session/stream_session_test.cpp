@@ -328,7 +328,7 @@ TEST_SUITE("session") {
                     CHECK(one.is_gone());
                     continue;
                 }
-                const std::size_t frame_bytes = 2 + 10; // Unmasked: the socket would have done so.
+                const std::size_t frame_bytes = 6 + 10;
                 const std::size_t answer_bytes = 6 + 2;
                 CHECK(stream->written().size() == before + frame_bytes + answer_bytes);
                 CHECK(stream->has_ended_writing());
