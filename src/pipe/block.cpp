@@ -22,8 +22,9 @@ static_assert(sizeof(block) <= cell_bytes);
 block* make_block(std::size_t bytes_min) {
     if (bytes_min <= short_bytes_max) {
         auto* const made = new (take_cell<short_block_bytes>()) block;
+        made->kind = block::origin::cell;
         made->data = reinterpret_cast<std::byte*>(made) + header_bytes;
-        made->bytes = short_bytes_max;
+        made->bytes = bytes_min;
         poison(made->data + bytes_min, short_bytes_max - bytes_min);
         return made;
     }
@@ -49,11 +50,10 @@ block* wrap_block(void* data, std::size_t bytes, free_function* function, void* 
 void block::free_now() noexcept {
     switch (kind) {
     case origin::pooled:
-        if (bytes == short_bytes_max) {
-            give_cell<short_block_bytes>(this);
-            break;
-        }
         give_buffer({this, bytes + header_bytes});
+        break;
+    case origin::cell:
+        give_cell<short_block_bytes>(this);
         break;
     case origin::caller:
         if (release.function != nullptr) {

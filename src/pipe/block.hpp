@@ -17,6 +17,7 @@ using free_function = void(void* data, void* hint);
 struct block {
     enum class origin : std::uint8_t {
         pooled, ///< The octets follow this header, in memory of the buffer pool.
+        cell,   ///< The octets follow this header, in a cell.
         caller, ///< The octets belong to the application, which has its own free function.
         object, ///< No octets: the head of a derived object, destroyed through `destroy`.
     };
@@ -24,7 +25,7 @@ struct block {
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
     std::byte* data = nullptr;
-    std::size_t bytes = 0; ///< pooled: what fits; caller: what there is.
+    std::size_t bytes = 0; ///< pooled, cell: what fits; caller: what there is.
     union {
         struct {
             free_function* function; ///< May be null.
