@@ -3,6 +3,7 @@
 
 #include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
+#include "base/patience.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "pipe/close_request.hpp"
@@ -353,5 +354,20 @@ private:
     wakefulness out_rest_ = wakefulness::awake;
     wakefulness in_rest_ = wakefulness::awake;
 };
+
+/// Runs `action`; memory that the system refuses costs this one connection.
+template<class Action>
+void session::guarded(Action&& action) noexcept {
+    const boost::intrusive_ptr<session> keep{this};
+    try {
+        action();
+    } catch (const std::bad_alloc&) {
+        if (state_ == session_state::connecting) {
+            patiently([this] { dial_later(errc::no_memory); });
+        } else {
+            lost(errc::no_memory);
+        }
+    }
+}
 
 } // namespace zlink::session

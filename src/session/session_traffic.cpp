@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// Messages in both directions, once the handshake is done.
+#include "session/session.hpp"
+
+#include "base/limits.hpp"
+#include "wire/zmtp/command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace zlink::session {
+
+using transport::io_outcome;
+namespace zmtp = wire::zmtp;
+
+// Reading.
+
+void session::on_readable() noexcept {
+    guarded([this] {
+        if (state_ == session_state::opening) {
+            open_stream();
+        } else if (state_ == session_state::handshake || state_ == session_state::upgrade) {
+            read_handshake();
+        } else if (state_ == session_state::traffic) {
+            read_messages();
+        }
+    });
+}
+
+void session::read_messages() {
+    if (farewell_ && farewell_->is_seen_off) {
+        return see_off();
+    }
+    if (has_told_socket()) {
+        return await_end();
+    }
+    std::size_t turn_bytes = 0;
+    while (!is_leaving() && !inbound_->is_blocked()) {
+        if (turn_bytes >= limits::turn_bytes_max) {
+            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
+            return;
+        }
+        iovec parts[2];
+        const std::size_t count = input_ ? input_->prepare(thread_.scratch(), parts)
+                                         : inbound_->prepare(thread_.scratch(), parts);
+        wake_reader(); // Now: there may be nothing to read.
+        const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
+        const io_outcome outcome = stream_->try_read({parts, count});
+        if (outcome.what == io_outcome::status::would_block) {
+            return stream_->wait_readable(*this);
+        }
+        if (outcome.what != io_outcome::status::moved) {
+            return lost(static_cast<errc>(outcome.error));
+        }
+        if (heartbeat_) {
+            heartbeat_->on_heard();
+        }
+        turn_bytes += outcome.bytes;
+        thread_.count_moved(outcome.bytes);
+        const result<void> taken =
+            input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
+        deliver_inbound();
+        if (!taken) {
+            return break_off(taken.error());
+        }
+        if (outcome.bytes < offered && !inbound_->is_blocked()) {
+            return stream_->wait_readable(*this);
+        }
+    }
+    if (!is_leaving()) {
+        tire_inbound();
+    }
+}
+
+/// Gives the socket the wake-up that inbound_ owes it: between them, conflation_ does so itself.
+void session::wake_reader() noexcept {
+    if (!conflation_ && inbound_->take_wake()) {
+        end_->other().deliver(pipe::event::readable);
+    }
+}
+
+void session::deliver_inbound() {
+    if (conflation_) {
+        conflation_->deliver(*end_);
+    }
+    wake_reader();
+    keep_warm(in_warmth_);
+    if (shortcut_is_open_) { // What was sent meanwhile was not seen here.
+        keep_warm(out_warmth_);
+    }
+}
+
+session::verdict session::on_command(std::span<const std::byte> body) noexcept {
+    const result<zmtp::command_view> command = zmtp::decode_command(body);
+    if (!command) {
+        return verdict::fail;
+    }
+    if (command->name == zmtp::ping_name && !speaks_websocket()) {
+        const result<zmtp::ping_view> ping = zmtp::decode_ping(command->data);
+        if (!ping) {
+            return verdict::fail;
+        }
+        try {
+            on_ping(*ping);
+        } catch (const std::bad_alloc&) {
+            return verdict::fail;
+        }
+        return verdict::drop;
+    }
+    if (command->name == zmtp::ping_name || command->name == zmtp::pong_name) {
+        return verdict::drop;
+    }
+    if (command->name == zmtp::error_name) {
+        return verdict::fail;
+    }
+    const bool is_subscription =
+        command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name;
+    return takes_subscriptions() && is_subscription ? verdict::keep : verdict::drop;
+}
+
+// Heartbeats.
+
+void session::start_heartbeat() {
+    heartbeat_.reset(new heartbeat(thread_.context(), *this, options()));
+    heartbeat_->start();
+}
+
+void session::stop_heartbeat() noexcept {
+    if (heartbeat_) {
+        heartbeat_->stop();
+        heartbeat_.reset();
+    }
+}
+
+void session::on_ping(const zmtp::ping_view& ping) {
+    std::array<std::byte, zmtp::heartbeat_body_bytes_max> pong;
+    send_command(std::span{pong}.first(zmtp::encode_pong(pong, ping.context)));
+    if (!heartbeat_ && ping.ttl.count() > 0) {
+        start_heartbeat();
+    }
+    if (heartbeat_) {
+        heartbeat_->on_ping(ping.ttl);
+    }
+}
+
+void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
+    guarded([&] {
+        if (speaks_websocket()) {
+            return on_ping_due();
+        }
+        std::array<std::byte, zmtp::heartbeat_body_bytes_max> ping;
+        send_command(std::span{ping}.first(zmtp::encode_ping(ping, ttl, {})));
+    });
+}
+
+bool session::is_listening() const noexcept {
+    return !is_leaving() && !inbound_->is_blocked();
+}
+
+void session::on_silence() noexcept {
+    lost(static_cast<errc>(ETIMEDOUT));
+}
+
+/// Sends a command of our own, soon, unless too many wait already.
+/// @param body  At most 255 octets.
+void session::send_command(std::span<const std::byte> body) {
+    if (translation_ && translation_->seals_commands()) {
+        if (translation_->command_bytes() < limits::unread_answers_bytes_max) {
+            translation_->append_command(body);
+        }
+    } else if (prefix_.size() < limits::unread_answers_bytes_max) {
+        prefix_.push_back(std::byte{zmtp::flag_command});
+        prefix_.push_back(static_cast<std::byte>(body.size()));
+        prefix_.insert(prefix_.end(), body.begin(), body.end());
+    }
+    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+}
+
+// Writing.
+
+void session::on_writable() noexcept {
+    guarded([this] { write_some(); });
+}
+
+void session::write_some() {
+    if (!stream_ || !is_writable_) {
+        return;
+    }
+    std::size_t turns = 0;
+    while (write_prefix() && state_ == session_state::traffic) {
+        if (is_done_writing()) {
+            return on_done_writing();
+        }
+        if (!write_translated()) {
+            return;
+        }
+        if (translation_ && !prefix_.empty()) {
+            continue; // It waited for the end of what was begun, and nothing is any more.
+        }
+        if (!write_rope()) {
+            return;
+        }
+        if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
+            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+            return;
+        }
+    }
+}
+
+/// @return Whether the rope may be written: nothing of ours precedes it.
+bool session::write_prefix() {
+    if (prefix_.empty()) {
+        return true;
+    }
+    close_shortcut();
+    // What was begun, a frame or the prefix itself, is finished first.
+    const bool inside_frame = (translation_ && translation_->is_begun()) ||
+                              (state_ == session_state::traffic && outbound_->frame_rest() != 0) ||
+                              (shortcut() != nullptr && shortcut()->has_begun());
+    if (prefix_sent_bytes_ == 0 && inside_frame) {
+        return true;
+    }
+    const iovec part{prefix_.data() + prefix_sent_bytes_, prefix_.size() - prefix_sent_bytes_};
+    const io_outcome outcome = stream_->try_write({&part, 1});
+    if (outcome.what == io_outcome::status::failed) {
+        on_write_failed(outcome.error);
+        return false;
+    }
+    prefix_sent_bytes_ += static_cast<std::uint32_t>(outcome.bytes);
+    if (prefix_sent_bytes_ < prefix_.size()) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    drop_prefix();
+    return true;
+}
+
+void session::drop_prefix() noexcept {
+    wipe(prefix_); // There may be a password in it.
+    std::vector<std::byte>{}.swap(prefix_);
+    prefix_sent_bytes_ = 0;
+}
+
+/// @return Whether to go on.
+bool session::write_rope() {
+    if (out_rest_ == wakefulness::asleep && !rouse_outbound()) {
+        finish_if_drained();
+        return false;
+    }
+    if (awaits_subscriptions_ && !skip_stale_subscriptions()) {
+        tire_outbound();
+        return false;
+    }
+    if (translation_) {
+        translation_->fill(*outbound_);
+        return !translation_->is_empty() || write_after_rope();
+    }
+    std::array<iovec, limits::gather_count_max> parts;
+    const std::size_t count =
+        raw_output_ ? raw_output_->gather(*outbound_, parts) : outbound_->gather(parts);
+    if (count == 0) {
+        return write_after_rope();
+    }
+    if (outbound_->lend_credit()) {
+        wake_writer();
+    }
+    if (!prefix_.empty()) {
+        // Only to the end of the frame: then the prefix has its turn.
+        std::uint64_t rest = outbound_->frame_rest();
+        for (std::size_t index = 0; index < count; ++index) {
+            parts[index].iov_len = std::min<std::uint64_t>(parts[index].iov_len, rest);
+            rest -= parts[index].iov_len;
+        }
+    }
+    const io_outcome outcome = stream_->try_write({parts.data(), count});
+    if (outcome.what == io_outcome::status::would_block) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    if (outcome.what == io_outcome::status::failed) {
+        on_write_failed(outcome.error);
+        return false;
+    }
+    thread_.count_moved(outcome.bytes);
+    keep_warm(out_warmth_);
+    if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
+                    : outbound_->advance(outcome.bytes)) {
+        wake_writer();
+    }
+    return true;
+}
+
+/// There is no frame to write: at the end of the rope, or before a control object.
+/// @return Whether to go on.
+bool session::write_after_rope() {
+    if (!outbound_->is_empty()) {
+        skip_stale_subscriptions();
+        return true;
+    }
+    tire_outbound();
+    finish_if_drained();
+    return false;
+}
+
+/// @return Whether the rope may be written: nothing translated precedes it.
+bool session::write_translated() {
+    if (!translation_ || translation_->is_empty()) {
+        return true;
+    }
+    const auto octets = translation_->unsent();
+    const iovec part{const_cast<std::byte*>(octets.data()), octets.size()};
+    const io_outcome outcome = stream_->try_write({&part, 1});
+    if (outcome.what == io_outcome::status::failed) {
+        on_write_failed(outcome.error);
+        return false;
+    }
+    thread_.count_moved(outcome.bytes);
+    keep_warm(out_warmth_);
+    if (const std::uint64_t done = translation_->on_sent(outcome.bytes);
+        done != 0 && outbound_->advance(done)) {
+        wake_writer();
+    }
+    if (!translation_->is_empty()) {
+        stream_->wait_writable(*this);
+        return false;
+    }
+    return true;
+}
+
+/// Leaves it to reading to find out why, and what else the peer has sent. Without a socket nobody
+/// reads.
+void session::on_write_failed(int error) {
+    is_writable_ = false;
+    const auto reason = static_cast<errc>(error);
+    if (phase_ != phase::open || is_shortage(reason)) { // Reading would not tell of a shortage.
+        lost(reason);
+    }
+}
+
+/// Takes the socket's restart mark out of the rope, and what precedes it where that is stale.
+/// @return Whether the mark was there.
+bool session::skip_stale_subscriptions() {
+    if (awaits_subscriptions_ && outbound_->discard()) {
+        wake_writer();
+    }
+    bool wake = false;
+    pipe::block* const mark = outbound_->take_control(wake);
+    if (wake) {
+        wake_writer();
+    }
+    if (mark == nullptr) {
+        return false;
+    }
+    const std::unique_ptr<pipe::block, void (*)(pipe::block*)> held{
+        mark, [](pipe::block* taken) { taken->drop(); }};
+    if (is_framed()) {
+        part(static_cast<const pipe::close_request&>(*mark));
+    }
+    awaits_subscriptions_ = false;
+    return true;
+}
+
+/// Takes the mark of sleep back, if there is something to write. While it stands the memory of the
+/// rope is the socket's to give back.
+/// @return Whether that was so; if not, there is nothing to do, or a letter will come.
+bool session::rouse_outbound() noexcept {
+    if (!outbound_->has_work() || !end_->in.unmark_reader()) {
+        return false;
+    }
+    wake_outbound();
+    return true;
+}
+
+void session::wake_outbound() noexcept {
+    out_rest_ = wakefulness::awake;
+    outbound_->on_woken();
+    if (shortcut() == nullptr) {
+        return;
+    }
+    if (const std::size_t begun = shortcut()->take_begun(); begun != 0) {
+        std::array<iovec, limits::gather_count_max> parts;
+        outbound_->gather(parts);
+        if (outbound_->advance(begun)) {
+            wake_writer();
+        }
+    }
+}
+
+/// Lets the socket write while this session sleeps, if it would do no more than that.
+void session::open_shortcut() noexcept {
+    if (shortcut() != nullptr && !shortcut_is_open_ && state_ == session_state::traffic &&
+        stream_->is_plain() && !translation_ && prefix_.empty()) {
+        shortcut()->open(stream_->descriptor());
+        shortcut_is_open_ = true;
+    }
+}
+
+/// Before the stream is closed. What was begun is sent from its start to whom comes next.
+void session::abandon_shortcut() noexcept {
+    close_shortcut();
+    if (shortcut() != nullptr) {
+        shortcut()->take_begun();
+    }
+}
+
+void session::close_shortcut() noexcept {
+    if (std::exchange(shortcut_is_open_, false)) {
+        shortcut()->close();
+    }
+}
+
+void session::wake_writer() noexcept {
+    end_->other().deliver(pipe::event::writable);
+}
+
+void session::tire_outbound() {
+    if (outbound_->return_credit()) {
+        wake_writer();
+    }
+    if (out_rest_ == wakefulness::awake) {
+        out_rest_ = wakefulness::tired;
+        thread_.settle_later(*this);
+    }
+}
+
+void session::tire_inbound() {
+    if (in_rest_ == wakefulness::awake) {
+        in_rest_ = wakefulness::tired;
+        thread_.settle_later(*this);
+    }
+}
+
+bool session::has_news() noexcept {
+    return (out_rest_ == wakefulness::tired && outbound_->has_work()) ||
+           (end_ && in_rest_ == wakefulness::tired && end_->out.has_credit());
+}
+
+session::sleep_mark session::on_turn_over() noexcept {
+    const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
+    bool needs_fence = false;
+    guarded([&] {
+        if (out_rest_ == wakefulness::tired) {
+            if (outbound_->has_work()) {
+                out_rest_ = wakefulness::awake;
+                write_some();
+            } else {
+                open_shortcut();
+                needs_fence |= end_->in.mark_reader_asleep();
+                out_rest_ = wakefulness::asleep;
+            }
+        }
+        if (end_ && in_rest_ == wakefulness::tired) {
+            if (end_->out.credit() != 0) {
+                resume_inbound();
+            } else {
+                needs_fence |= end_->out.mark_writer_asleep();
+                in_rest_ = wakefulness::asleep;
+            }
+        }
+    });
+    if (out_rest_ != wakefulness::asleep && in_rest_ != wakefulness::asleep) {
+        return sleep_mark::none;
+    }
+    return needs_fence ? sleep_mark::behind_fence : sleep_mark::counts;
+}
+
+void session::on_settled() noexcept {
+    guarded([this] {
+        if (out_rest_ == wakefulness::asleep && rouse_outbound()) {
+            write_some();
+        }
+        if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
+            end_->out.unmark_writer()) {
+            resume_inbound();
+        }
+    });
+}
+
+/// Takes what was received before there was credit for it.
+result<void> session::scan_inbound() {
+    const result<void> scanned = inbound_->scan();
+    return scanned && input_ ? input_->resume(*inbound_) : scanned;
+}
+
+void session::resume_inbound() {
+    in_rest_ = wakefulness::awake;
+    if (state_ != session_state::traffic) {
+        return;
+    }
+    const result<void> scanned = scan_inbound();
+    deliver_inbound();
+    if (!scanned) {
+        return break_off(scanned.error());
+    }
+    // Before waiting for readiness: what the kernel holds already tells nobody.
+    read_messages();
+}
+
+} // namespace zlink::session
