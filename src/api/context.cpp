@@ -21,6 +21,9 @@ using zlink::socket::context_options;
 /// Sockets that can be open at once: each may take a descriptor.
 constexpr int sockets_max_limit = 65535;
 
+/// Beyond this, in microseconds, who looks costs more than a wake-up.
+constexpr int busy_poll_limit = 1000;
+
 result<void> set_option(context_options& options, int option, int value) {
     const bool is_flag = value == 0 || value == 1;
     switch (option) {
@@ -70,6 +73,12 @@ result<void> set_option(context_options& options, int option, int value) {
         }
         options.thread_name_prefix = value;
         return {};
+    case ZLINK_BUSY_POLL:
+        if (value < 0 || value > busy_poll_limit) {
+            return errc::invalid_argument;
+        }
+        options.busy_poll = std::chrono::microseconds{value};
+        return {};
     case ZLINK_IPV6:
         if (!is_flag) {
             return errc::invalid_argument;
@@ -103,6 +112,8 @@ result<int> option_value(const context_options& options, int option) {
         return options.thread_scheduling_policy;
     case ZLINK_THREAD_NAME_PREFIX:
         return options.thread_name_prefix;
+    case ZLINK_BUSY_POLL:
+        return static_cast<int>(options.busy_poll.count());
     case ZLINK_IPV6:
         return int{options.ipv6};
     case ZLINK_BLOCKY:

@@ -123,9 +123,12 @@ void waiting_mailbox::on_collect() noexcept {
 
 result<void> waiting_mailbox::wait(deadline until) noexcept {
     const clock::time_point end = until ? *until : clock::now() + longest_wait;
+    const bool is_over = busy_poll_.begin(end, [this] {
+        return has_mail_ordered() || state_.load(std::memory_order_relaxed) != awake;
+    });
     std::uint32_t expected = awake;
     result<void> outcome;
-    if (state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
+    if (!is_over && state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
         while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
             if (futex_wait(state_, waiting, end) == 0 || errno == EAGAIN) {
                 continue;
@@ -135,6 +138,9 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
         }
     }
     state_.store(awake, std::memory_order_relaxed);
+    if (!is_over) {
+        busy_poll_.end();
+    }
     return outcome;
 }
 

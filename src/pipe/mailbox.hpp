@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/busy_poll.hpp"
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
 
@@ -118,7 +119,9 @@ private:
 /// @threads deliver, nudge: any. Everything else: the owner.
 class waiting_mailbox : public mailbox {
 public:
-    waiting_mailbox() noexcept = default;
+    /// @param polls_for  How long wait() looks before it sleeps.
+    explicit waiting_mailbox(std::chrono::microseconds polls_for = {}) noexcept
+        : busy_poll_(polls_for) {}
     ~waiting_mailbox() override;
 
     /// @blocks  Until something was delivered, nudge() was called, or `until` has passed.
@@ -150,6 +153,7 @@ private:
         nudged,
     };
 
+    busy_poll busy_poll_;
     std::atomic<std::uint32_t> state_{awake};
     std::atomic<int> event_descriptor_{-1};
 };

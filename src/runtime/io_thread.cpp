@@ -108,17 +108,18 @@ private:
     std::atomic<bool> posts_{true};
 };
 
-result<std::unique_ptr<io_thread>> io_thread::make() {
+result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds polls_for) {
     try {
-        return std::make_unique<io_thread>();
+        return std::make_unique<io_thread>(polls_for);
     } catch (const boost::system::system_error& refused) {
         return static_cast<errc>(refused.code().value());
     }
 }
 
-io_thread::io_thread()
+io_thread::io_thread(std::chrono::microseconds polls_for)
     : work_(context_.get_executor()), reactor_mailbox_(new reactor_mailbox(context_)),
-      mailbox_(reactor_mailbox_), scratch_(new std::byte[limits::scratch_bytes]) {
+      mailbox_(reactor_mailbox_), scratch_(new std::byte[limits::scratch_bytes]),
+      busy_poll_(polls_for) {
     readiness::of(context_); // Now, so that what the system refuses is known now.
 }
 
@@ -166,7 +167,9 @@ void io_thread::join() noexcept {
 void io_thread::run() noexcept {
     while (true) {
         try {
-            context_.run();
+            while (!context_.stopped()) {
+                drive({});
+            }
             return;
         } catch (const std::bad_alloc&) {
             // What refused memory ends of itself; the others go on.
@@ -179,11 +182,17 @@ bool io_thread::runs_here() const noexcept {
 }
 
 void io_thread::drive(pipe::deadline until) {
+    const bool converses = std::exchange(moved_bytes_, 0) < limits::batch_bytes_min;
+    if (busy_poll_.begin(until.value_or(pipe::clock::time_point::max()),
+                         [this] { return context_.poll_one() != 0; })) {
+        return;
+    }
     if (until) {
         context_.run_one_until(*until);
     } else {
         context_.run_one();
     }
+    busy_poll_.end(converses);
 }
 
 void io_thread::drive_ready(int count) {

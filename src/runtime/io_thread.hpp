@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/busy_poll.hpp"
 #include "base/limits.hpp"
 #include "base/patience.hpp"
 #include "base/stream_pace.hpp"
@@ -12,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -80,10 +82,11 @@ class io_thread {
 public:
     /// @error no_descriptors  And what else the system says when it refuses a reactor.
     /// @throws std::bad_alloc
-    static result<std::unique_ptr<io_thread>> make();
+    /// @param polls_for  How long it looks for something to do before it sleeps.
+    static result<std::unique_ptr<io_thread>> make(std::chrono::microseconds polls_for);
 
     /// @throws std::bad_alloc, boost::system::system_error  As make().
-    io_thread();
+    explicit io_thread(std::chrono::microseconds polls_for = {});
     ~io_thread();
     io_thread(const io_thread&) = delete;
     io_thread& operator=(const io_thread&) = delete;
@@ -131,7 +134,10 @@ public:
 
     /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
     /// the processor before anybody goes to sleep (stream_pace.hpp).
-    void count_moved(std::size_t bytes) noexcept { pace_.count(static_cast<std::uint32_t>(bytes)); }
+    void count_moved(std::size_t bytes) noexcept {
+        moved_bytes_ += bytes;
+        pace_.count(static_cast<std::uint32_t>(bytes));
+    }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
@@ -168,6 +174,8 @@ private:
     std::vector<tenant*> warm_;
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
+    std::size_t moved_bytes_ = 0; ///< Since it last waited.
+    busy_poll busy_poll_;
     bool sweep_scheduled_ = false;
     std::thread thread_;
 };

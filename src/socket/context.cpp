@@ -39,7 +39,7 @@ result<void> context::start_threads() {
     const int count = std::max(options_.io_threads, 1);
     std::vector<std::unique_ptr<runtime::io_thread>> all;
     for (int index = 0; index < count; ++index) {
-        auto made = runtime::io_thread::make();
+        auto made = runtime::io_thread::make(options_.busy_poll);
         if (!made) {
             return made.error();
         }
@@ -81,7 +81,7 @@ result<socket*> context::open_socket(socket_type type) {
     const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
     chosen.linger = options_.blocky && !subscribes ? -1 : 0;
     chosen.raw = chosen.router_mandatory = type == socket_type::raw_stream;
-    auto made = std::make_unique<socket>(*this, chosen);
+    auto made = std::make_unique<socket>(*this, chosen, options_.busy_poll);
     sockets_.push_back(made.get());
     socket_count_.store(sockets_.size(), std::memory_order_relaxed);
     return made.release();

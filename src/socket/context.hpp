@@ -34,6 +34,7 @@ struct context_options {
     int message_bytes_max = INT_MAX;
     bool ipv6 = false;
     bool blocky = true; ///< Sockets linger for ever by default; false: not at all.
+    std::chrono::microseconds busy_poll{50}; ///< Before who waits goes to sleep.
     int thread_priority = -1;
     int thread_scheduling_policy = -1;
     int thread_name_prefix = 0; ///< 0: none.

@@ -44,8 +44,8 @@ void socket_mailbox::on_first_letter() noexcept {
     }
 }
 
-socket::socket(context& owner, const socket_options& options)
-    : context_(owner), options_(options), mailbox_(new socket_mailbox),
+socket::socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for)
+    : context_(owner), options_(options), mailbox_(new socket_mailbox(polls_for)),
       pattern_(make_pattern(options_)) {}
 
 socket::~socket() = default;

@@ -31,6 +31,8 @@ class context;
 /// The mailbox of a socket, whose owner may be driving the I/O when something is delivered.
 class socket_mailbox final : public pipe::waiting_mailbox {
 public:
+    using waiting_mailbox::waiting_mailbox;
+
     /// Says that the owner runs `driven` now, or nothing any more.
     void set_driven(runtime::io_thread* driven) noexcept {
         driven_.store(driven, std::memory_order_seq_cst);
@@ -47,7 +49,8 @@ private:
 /// @threads One thread at a time, with a full fence between two of them.
 class socket final : public peer_owner, public pipe::letter, public stable_storage<socket> {
 public:
-    socket(context& owner, const socket_options& options);
+    /// @param polls_for  How long a call that waits looks before it sleeps.
+    socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for);
     ~socket();
 
     /// Sends one frame.

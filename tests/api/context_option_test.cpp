@@ -50,6 +50,31 @@ int first_allowed_processor() {
 
 } // namespace
 
+TEST_CASE(
+    "context options: questions are answered, however long who waits looks before it sleeps") {
+    for (const setting& over : every_setting()) {
+        for (const int longest : {0, 50, 1000}) {
+            CAPTURE(over);
+            CAPTURE(longest);
+            const context owner{over};
+            REQUIRE(zlink_ctx_set(owner, ZLINK_BUSY_POLL, longest) == 0);
+            CHECK(zlink_ctx_get(owner, ZLINK_BUSY_POLL) == longest);
+            socket rep{owner, ZLINK_REP};
+            socket req{owner, ZLINK_REQ};
+            req.connect(rep.bind(over.via));
+            for (int count = 0; count < 200; ++count) {
+                REQUIRE(req.send("question") == ok);
+                REQUIRE(rep.recv_frame() == "question");
+                REQUIRE(rep.send("answer") == ok);
+                REQUIRE(req.recv_frame() == "answer");
+            }
+            req.set(ZLINK_RCVTIMEO, 1);
+            REQUIRE(req.send("question") == ok);
+            CHECK(error_of(zlink_recv(req, nullptr, 0, 0)) == EAGAIN);
+        }
+    }
+}
+
 TEST_CASE("context options: I/O threads are as many as it says, and their names begin as it says") {
     const context owner{3};
     REQUIRE(zlink_ctx_set(owner, ZLINK_THREAD_NAME_PREFIX, 4711) == 0);

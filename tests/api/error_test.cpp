@@ -162,11 +162,14 @@ TEST_CASE("errors: context options out of their range are refused, and change no
     CHECK(error_of(zlink_ctx_set(owner, ZLINK_IO_THREADS, -1)) == EINVAL);
     CHECK(error_of(zlink_ctx_set(owner, ZLINK_MAX_SOCKETS, 0)) == EINVAL);
     CHECK(error_of(zlink_ctx_set(owner, ZLINK_MAX_SOCKETS, -1)) == EINVAL);
+    CHECK(error_of(zlink_ctx_set(owner, ZLINK_BUSY_POLL, -1)) == EINVAL);
+    CHECK(error_of(zlink_ctx_set(owner, ZLINK_BUSY_POLL, 1001)) == EINVAL);
     CHECK(error_of(zlink_ctx_set(owner, 12345, 1)) == EINVAL);
     CHECK(error_of(zlink_ctx_get(owner, 12345)) == EINVAL);
     CHECK(zlink_ctx_get(owner, ZLINK_IO_THREADS) == 2);
     CHECK(zlink_ctx_get(owner, ZLINK_MAX_SOCKETS) == 1023);
     CHECK(zlink_ctx_get(owner, ZLINK_MSG_T_SIZE) == 64);
+    CHECK(zlink_ctx_get(owner, ZLINK_BUSY_POLL) == 50);
     CHECK(zlink_ctx_get(owner, ZLINK_SOCKET_LIMIT) >= 1023);
 }
 
