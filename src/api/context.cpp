@@ -21,7 +21,7 @@ using zlink::socket::context_options;
 /// Sockets that can be open at once: each may take a descriptor.
 constexpr int sockets_max_limit = 65535;
 
-/// Beyond this, in microseconds, who looks costs more than a wake-up.
+/// For how long, in microseconds, who waits may keep a processor busy.
 constexpr int busy_poll_limit = 1000;
 
 result<void> set_option(context_options& options, int option, int value) {

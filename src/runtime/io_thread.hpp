@@ -80,9 +80,9 @@ struct thread_settings {
 /// @threads post, mailbox().deliver, load: any. Everything else: the thread that runs it.
 class io_thread {
 public:
+    /// @param polls_for  How long it looks for something to do before it sleeps.
     /// @error no_descriptors  And what else the system says when it refuses a reactor.
     /// @throws std::bad_alloc
-    /// @param polls_for  How long it looks for something to do before it sleeps.
     static result<std::unique_ptr<io_thread>> make(std::chrono::microseconds polls_for);
 
     /// @throws std::bad_alloc, boost::system::system_error  As make().
@@ -174,7 +174,7 @@ private:
     std::vector<tenant*> warm_;
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
-    std::size_t moved_bytes_ = 0; ///< Since it last waited.
+    std::size_t moved_bytes_ = 0; ///< By what drive() ran last.
     busy_poll busy_poll_;
     bool sweep_scheduled_ = false;
     std::thread thread_;

@@ -2,11 +2,12 @@
 #include "session/session.hpp"
 
 #include "base/assert.hpp"
-#include "base/limits.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/guest_stream.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace zlink::session {

@@ -4,19 +4,16 @@
 #include "session/session.hpp"
 
 #include "base/limits.hpp"
-#include "base/patience.hpp"
 #include "session/curve_input.hpp"
 #include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
 #include "session/v1_input.hpp"
 #include "session/zws_input.hpp"
 #include "transport/address.hpp"
-#include "transport/descriptor_stream.hpp"
 #include "transport/tls_stream.hpp"
 #include "wire/length/frame.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <random>
 #include <utility>
 
