@@ -35,6 +35,15 @@ constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
 /// frame alone would let a message without an end take everything.
 constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
 
+/// How far the writer of large payloads may be ahead of its reader before it gives way, in octets,
+/// or in payloads where these are larger; how much of that the reader has to take then, how long it
+/// has for it, and how many payloads follow at most before the next attempt if it does not.
+constexpr std::uint64_t head_start_bytes_max = std::uint64_t{1} * 1024 * 1024;
+constexpr std::uint64_t head_start_payloads_max = 4;
+constexpr std::uint64_t head_start_step_bytes = std::uint64_t{256} * 1024;
+constexpr std::chrono::microseconds head_start_pause_max{50};
+constexpr std::uint32_t head_start_skips_max = 1023;
+
 /// Memory that freed segments and blocks may occupy before it goes back to the system.
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
@@ -43,6 +52,14 @@ constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 /// full of referenced messages at the default high-water marks.
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
+
+/// Octets that are received from one peer after another before a caller that drives is given them:
+/// so many that the cost of that does not matter, so few that they are still in the caches.
+constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
+
+/// Memory of a queue that is passed on to the next one as soon as the queue is empty, where many
+/// are filled and emptied in turn. Less is not worth it.
+constexpr std::size_t passed_on_bytes_min = std::size_t{4} * 1024;
 
 /// Octets that an I/O thread offers to a peer that has no segment of its own yet.
 constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;

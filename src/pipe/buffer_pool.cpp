@@ -23,18 +23,30 @@ constexpr int smallest_log2 = 13;
 constexpr std::size_t classes_per_doubling = 4;
 constexpr std::size_t class_count = 9 * classes_per_doubling + 1;
 
+/// What is taken before buffers that were freed meanwhile are preferred: much less than a cache
+/// has.
+constexpr std::size_t recent_bytes = std::size_t{1024} * 1024;
+
 struct free_node {
     free_node* next;
 };
 
 /// Freed buffers of one class. Giving back is one compare-and-swap onto `returned`; takers share
-/// `kept`, which they refill by taking all of `returned` at once (so a node is never popped
-/// singly while others push, and there is no ABA).
+/// `recent`, which they refill by taking all of `returned` at once (so a node is never popped
+/// singly while others push, and there is no ABA). They do so as often as it takes to find buffers
+/// there that are still in the processor's caches, instead of going round all that are free.
 struct alignas(limits::cache_line_bytes) size_class {
     std::atomic<free_node*> returned{nullptr};
     alignas(limits::cache_line_bytes) std::mutex mutex;
-    free_node* kept = nullptr;
+    free_node* recent = nullptr;
+    free_node* kept = nullptr;   ///< For when there are none in `recent`.
+    std::size_t taken_bytes = 0; ///< Since `returned` was looked at last.
     std::size_t taken_count = 0; ///< Since the last decay.
+
+    free_node* take() noexcept {
+        free_node*& list = recent != nullptr ? recent : kept;
+        return list != nullptr ? std::exchange(list, list->next) : nullptr;
+    }
 };
 
 struct pool {
@@ -98,15 +110,32 @@ void free_all(free_node* list, std::size_t buffer_bytes) noexcept {
     shared.pooled_bytes.fetch_sub(freed_bytes, std::memory_order_relaxed);
 }
 
+/// Needs the mutex of `list`.
+void collect_returned(size_class& list) noexcept {
+    list.taken_bytes = 0;
+    if (list.returned.load(std::memory_order_relaxed) == nullptr) {
+        return;
+    }
+    if (list.recent != nullptr) {
+        free_node* last = list.recent; // Few are left, where as many are freed as are taken.
+        while (last->next != nullptr) {
+            last = last->next;
+        }
+        last->next = std::exchange(list.kept, list.recent);
+    }
+    list.recent = list.returned.exchange(nullptr, std::memory_order_acquire);
+}
+
 /// Frees what is on the lists of a class beyond `count` buffers. Needs its mutex.
 void keep_at_most(size_class& list, std::size_t count) noexcept {
     const std::size_t bytes = class_bytes(static_cast<std::size_t>(&list - shared.classes.data()));
-    free_node** end = &list.kept;
+    collect_returned(list);
+    free_node** end = &list.recent;
     while (*end != nullptr) {
         end = &(*end)->next;
     }
-    *end = list.returned.exchange(nullptr, std::memory_order_acquire);
-    for (end = &list.kept; *end != nullptr && count != 0; --count) {
+    *end = std::exchange(list.kept, nullptr);
+    for (end = &list.recent; *end != nullptr && count != 0; --count) {
         end = &(*end)->next;
     }
     free_all(std::exchange(*end, nullptr), bytes);
@@ -124,11 +153,11 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
     {
         const std::lock_guard lock{free_list.mutex};
         ++free_list.taken_count;
-        if (free_list.kept == nullptr) {
-            free_list.kept = free_list.returned.exchange(nullptr, std::memory_order_acquire);
+        free_list.taken_bytes += bytes;
+        if (free_list.recent == nullptr || free_list.taken_bytes > recent_bytes) {
+            collect_returned(free_list);
         }
-        if (free_node* const node = free_list.kept; node != nullptr) {
-            free_list.kept = node->next;
+        if (free_node* const node = free_list.take(); node != nullptr) {
             shared.pooled_bytes.fetch_sub(bytes, std::memory_order_relaxed);
             return {node, bytes};
         }

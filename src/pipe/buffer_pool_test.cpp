@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -133,6 +134,25 @@ TEST_SUITE("pipe") {
         for (const pooled_buffer& each : taken) {
             give_buffer(each);
         }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: goes on with few of many that are free, if few are needed") {
+        trim_buffers();
+        std::vector<pooled_buffer> taken;
+        for (int count = 0; count < 200; ++count) {
+            taken.push_back(take_buffer(64 * kibibyte));
+        }
+        for (const pooled_buffer& each : taken) {
+            give_buffer(each);
+        }
+        std::set<void*> used;
+        for (int count = 0; count < 1000; ++count) {
+            const pooled_buffer buffer = take_buffer(64 * kibibyte);
+            used.insert(buffer.memory);
+            give_buffer(buffer);
+        }
+        CHECK(used.size() < 50);
         trim_buffers();
     }
 

@@ -159,6 +159,8 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{message, message, trim, trim, message}});
         check_all({{new_segment, message, new_segment, message, trim, message}});
         check_all({{referenced, control, trim, message}});
+        check_all({{new_segment, message, pass_on, message}});
+        check_all({{new_segment, message, pass_on, message, pass_on, message}});
         check_all({{message, abandoned, trim, message}, one_message});
     }
 

@@ -28,6 +28,7 @@ struct event {
     static constexpr std::uint32_t conflated = 128; ///< The other end wants the newest only.
     static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
     static constexpr std::uint32_t arrived = 512; ///< The letter is no pipe end's, but a countdown.
+    static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.

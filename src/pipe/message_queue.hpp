@@ -129,6 +129,11 @@ public:
     /// Whether the reader has not taken anything yet.
     bool is_untouched() const noexcept { return taken_bytes_.load(std::memory_order_relaxed) == 0; }
 
+    /// Octets of the wire image that the reader has not taken, as far as the writer can know.
+    std::uint64_t ahead_bytes() const noexcept {
+        return rope_.marked() - taken_bytes_.load(std::memory_order_relaxed);
+    }
+
     /// How many messages may begin before has_credit() must be asked again.
     std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
 
@@ -303,6 +308,7 @@ public:
         if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
             rope_type::settle(place_);
             rope_.release_to(place_);
+            taken_bytes_.store(place_.position, std::memory_order_release);
         }
         chunk& at = *place_.at;
         std::byte* const begin = at.data() + place_.offset;
@@ -476,6 +482,16 @@ public:
     [[nodiscard]] bool restart(std::uint64_t used_bytes_min = limits::restart_bytes_min) noexcept {
         return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
                rope_.tail_bytes() >= used_bytes_min && change_empty([this] { rope_.restart(); });
+    }
+
+    /// As trim(), and begins with as much memory as it had when something is sent again: for queues
+    /// that are filled and emptied in turn, so that all of them use what is still in the caches.
+    /// Does nothing where the memory is small.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool pass_on_memory() noexcept {
+        return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
+               rope_.tail_capacity() >= limits::passed_on_bytes_min &&
+               change_empty([this] { rope_.trim(rope_.worthwhile_segment_bytes()); });
     }
 
     bool holds_memory() const noexcept { return rope_.holds_memory(); }

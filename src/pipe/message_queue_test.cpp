@@ -434,6 +434,47 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue) == messages{"before"});
     }
 
+    TEST_CASE("message queue: passes large memory on once the reader sleeps, and takes as much") {
+        message_queue queue{{}};
+        send(queue, pattern(3000));
+        take_all(queue);
+        queue.mark_reader_asleep();
+        CHECK(!queue.pass_on_memory());
+        CHECK(queue.holds_memory()); // Too little to be worth it.
+
+        CHECK(send(queue, pattern(6000)));
+        CHECK(take_all(queue).size() == 1);
+        CHECK(!queue.pass_on_memory()); // It is awake.
+        CHECK(queue.holds_memory());
+        queue.mark_reader_asleep();
+        CHECK(!queue.pass_on_memory());
+        CHECK(!queue.holds_memory());
+        CHECK(send(queue, "next"));
+        CHECK(queue.rope().tail_capacity() >= 6000);
+        CHECK(take_all(queue) == messages{"next"});
+    }
+
+    TEST_CASE("message queue: the writer sees how far the reader is behind, block by block") {
+        message_queue queue{{}};
+        CHECK(queue.ahead_bytes() == 0);
+        std::uint64_t message_bytes = 0;
+        for (int count = 0; count < 3; ++count) {
+            queue.push_reference(zlink::pipe::make_block(100'000), 100'000, 0);
+            static_cast<void>(queue.finish_message());
+            message_bytes = message_bytes == 0 ? queue.ahead_bytes() : message_bytes;
+        }
+        CHECK(message_bytes > 100'000);
+        CHECK(queue.ahead_bytes() == 3 * message_bytes);
+        for (const std::uint64_t left : {3U, 2U, 1U}) { // When it looks at the next one.
+            REQUIRE(queue.has_frame());
+            const auto found = queue.front();
+            CHECK(queue.ahead_bytes() == left * message_bytes);
+            static_cast<void>(queue.pop(found));
+        }
+        CHECK(!queue.has_frame());
+        CHECK(queue.ahead_bytes() == 0);
+    }
+
     TEST_CASE("message queue: wakes a reader that has something to read instead of trimming") {
         message_queue queue{{}};
         send(queue, "before");

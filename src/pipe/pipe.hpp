@@ -120,6 +120,13 @@ public:
         }
     }
 
+    /// The same at once, for the next pipe that is used: message_queue::pass_on_memory().
+    void pass_on_memory() noexcept {
+        if (out.pass_on_memory()) {
+            other().deliver(event::readable);
+        }
+    }
+
     /// Lets go of this end. Finished messages stay for the other end, which is told; an unfinished
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -282,7 +283,9 @@ public:
     // Both sides at once, by whoever knows that the other side does nothing.
 
     /// Gives the memory of an empty rope back. Does nothing if it is not empty.
-    void trim() noexcept {
+    /// @param next_segment_bytes  Of the segment with which it begins again, at most
+    ///                            limits::segment_bytes_max.
+    void trim(std::size_t next_segment_bytes = limits::segment_bytes_min) noexcept {
         if (written() == released_ && tail_ != &stub_) {
             release_to({tail_, write_offset_, released_});
             tail_position_ = released_;
@@ -291,7 +294,7 @@ public:
             tail_ = mark_tail_ = head_ = &stub_;
             write_offset_ = mark_offset_ = tail_limit_ = 0;
             head_offset_ = 0;
-            segment_bytes_ = limits::segment_bytes_min;
+            segment_bytes_ = next_segment_bytes;
         }
         if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
             spare != nullptr) {
@@ -308,6 +311,18 @@ public:
             write_offset_ = mark_offset_ = head_offset_ = 0;
         }
     }
+
+    /// A size of segment that would have held what was written into the present one, or into those
+    /// before it if there were some lately.
+    std::size_t worthwhile_segment_bytes() const noexcept {
+        return spare_.load(std::memory_order_relaxed) != nullptr
+                   ? limits::segment_bytes_max
+                   : std::clamp(std::bit_ceil(sizeof(chunk) + write_offset_),
+                                limits::segment_bytes_min, limits::segment_bytes_max);
+    }
+
+    /// Octets that the next segment takes, with its header.
+    std::size_t next_segment_bytes() const noexcept { return segment_bytes_; }
 
     /// Octets of the newest chunk that were written.
     std::uint64_t tail_bytes() const noexcept { return write_offset_; }

@@ -361,6 +361,23 @@ TEST_SUITE("pipe") {
         CHECK(take(shared) == pieces{"next"});
     }
 
+    TEST_CASE("rope: begins again with a segment that holds what the one before held") {
+        rope shared;
+        append(shared, pattern(9000));
+        publish(shared);
+        take(shared);
+        const std::size_t worthwhile = shared.worthwhile_segment_bytes();
+        CHECK(worthwhile == 16384);
+        shared.trim(worthwhile);
+        CHECK(!shared.holds_memory());
+        append(shared, "next");
+        CHECK(shared.tail_capacity() >= 9000);
+        CHECK(shared.tail_capacity() < worthwhile);
+        publish(shared);
+        CHECK(take(shared) == pieces{"next"});
+        CHECK(shared.worthwhile_segment_bytes() == limits::segment_bytes_min);
+    }
+
     TEST_CASE("rope: trims the spare segment, and chunks that cannot be appended to") {
         int alive = 0;
         rope shared;

@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::chrono::seconds sweep_interval{1};
 
+/// What is run before others that are ready are looked at: what there is by then, as a rule.
+constexpr int answers_per_rest = 8;
+
 void apply(const thread_settings& settings) noexcept {
     if (!settings.name.empty()) {
         pthread_setname_np(pthread_self(), settings.name.substr(0, 15).c_str());
@@ -119,9 +122,7 @@ result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds pol
 io_thread::io_thread(std::chrono::microseconds polls_for)
     : work_(context_.get_executor()), reactor_mailbox_(new reactor_mailbox(context_)),
       mailbox_(reactor_mailbox_), scratch_(new std::byte[limits::scratch_bytes]),
-      busy_poll_(polls_for) {
-    readiness::of(context_); // Now, so that what the system refuses is known now.
-}
+      busy_poll_(polls_for) {}
 
 io_thread::~io_thread() {
     join();
@@ -137,6 +138,7 @@ result<void> io_thread::start(const thread_settings& settings) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     result<void> outcome;
+    has_thread_ = true;
     try {
         thread_ = std::thread([this, settings] {
             apply(settings);
@@ -182,6 +184,10 @@ bool io_thread::runs_here() const noexcept {
 }
 
 void io_thread::drive(pipe::deadline until) {
+    take_back();
+    if (readiness_.has_rest()) {
+        return dispatch_rest();
+    }
     const bool converses = std::exchange(moved_bytes_, 0) < limits::batch_bytes_min;
     if (busy_poll_.begin(until.value_or(pipe::clock::time_point::max()),
                          [this] { return context_.poll_one() != 0; })) {
@@ -196,8 +202,32 @@ void io_thread::drive(pipe::deadline until) {
 }
 
 void io_thread::drive_ready(int count) {
+    take_back();
+    if (readiness_.has_rest()) {
+        return dispatch_rest();
+    }
     while (count > 0 && context_.poll_one() != 0) {
         --count;
+    }
+}
+
+/// The application is done with what it was given.
+void io_thread::take_back() noexcept {
+    while (!handed_over_.empty()) {
+        tenant* const each = handed_over_.back();
+        handed_over_.pop_back();
+        each->on_handed_over();
+    }
+}
+
+/// Goes on with those that were ready when the application was given what others had received; but
+/// first its answers are written.
+void io_thread::dispatch_rest() {
+    for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
+    }
+    moved_bytes_ = 0;
+    if (readiness_.has_rest()) {
+        readiness_.dispatch();
     }
 }
 
@@ -262,7 +292,8 @@ void io_thread::settle() noexcept {
 /// Gives way if much was moved.
 /// @return Whether to look for news of the tenants and of descriptors again before they settle.
 bool io_thread::looks_again() noexcept {
-    if (unsettled_.size() > limits::looked_at_max || !pace_.lets_others_run()) {
+    if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
+        !pace_.lets_others_run()) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),
@@ -304,6 +335,7 @@ void io_thread::forget(tenant& who) noexcept {
     std::erase(unsettled_, &who);
     std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
     std::erase(warm_, &who);
+    std::erase(handed_over_, &who);
 }
 
 } // namespace zlink::runtime

@@ -7,6 +7,7 @@
 #include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
+#include "runtime/readiness.hpp"
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -48,6 +49,9 @@ public:
     /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
     /// @return Whether to call again at the next sweep.
     virtual bool on_sweep() noexcept = 0;
+
+    /// The application has had time for what was received before io_thread::hand_over().
+    virtual void on_handed_over() noexcept = 0;
 
     /// The bind or connect call that brought the tenant here was undone.
     virtual void on_origin_gone(std::uint64_t origin_id) noexcept = 0;
@@ -136,11 +140,21 @@ public:
     /// the processor before anybody goes to sleep (stream_pace.hpp).
     void count_moved(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
+        if (moved_bytes_ >= limits::handed_over_bytes && is_driven()) {
+            readiness_.pause();
+        }
         pace_.count(static_cast<std::uint32_t>(bytes));
     }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
+
+    /// Whether callers drive it: drive() returns to them when it has something for them.
+    bool is_driven() const noexcept { return !has_thread_; }
+
+    /// Calls who.on_handed_over() once, when a caller drives again.
+    /// @throws std::bad_alloc
+    void hand_over(tenant& who) { handed_over_.push_back(&who); }
 
     /// Gives pooled memory back over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;
@@ -157,12 +171,15 @@ public:
 private:
     class reactor_mailbox;
 
+    void take_back() noexcept;
+    void dispatch_rest();
     void run() noexcept;
     void settle() noexcept;
     bool looks_again() noexcept;
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
+    readiness& readiness_{readiness::of(context_)}; ///< Made now: the system may refuse it.
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     boost::asio::steady_timer sweep_timer_{context_};
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
@@ -172,11 +189,13 @@ private:
     std::vector<tenant*> unsettled_;
     std::vector<tenant*> settling_;
     std::vector<tenant*> warm_;
+    std::vector<tenant*> handed_over_;
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
     std::size_t moved_bytes_ = 0; ///< By what drive() ran last.
     busy_poll busy_poll_;
     bool sweep_scheduled_ = false;
+    bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;
 };
 

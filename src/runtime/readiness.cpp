@@ -58,7 +58,7 @@ void readiness::remove(int descriptor, watched& who) noexcept {
         return; // The reactor is being destroyed.
     }
     ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
-    for (std::size_t index = 0; index < batch_count_; ++index) {
+    for (std::size_t index = batch_index_; index < batch_count_; ++index) {
         if (batch_[index].data.ptr == &who) {
             batch_[index].data.ptr = nullptr;
         }
@@ -82,14 +82,18 @@ void readiness::wait() noexcept {
 }
 
 void readiness::dispatch() noexcept {
-    const int count = ::epoll_wait(set_.native_handle(), batch_.data(), batch_max, 0);
-    batch_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
-    for (std::size_t index = 0; index < batch_count_; ++index) {
-        if (auto* const each = static_cast<watched*>(batch_[index].data.ptr)) {
-            each->on_ready(batch_[index].events);
+    if (batch_index_ == batch_count_) {
+        const int count = ::epoll_wait(set_.native_handle(), batch_.data(), batch_max, 0);
+        batch_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+        batch_index_ = 0;
+    }
+    pauses_ = false;
+    while (batch_index_ < batch_count_ && !pauses_) {
+        const epoll_event& next = batch_[batch_index_++];
+        if (auto* const each = static_cast<watched*>(next.data.ptr)) {
+            each->on_ready(next.events);
         }
     }
-    batch_count_ = 0;
     if (watched_count_ != 0 && !waits_) {
         wait(); // Which looks whether there is more.
     }

@@ -54,16 +54,24 @@ public:
     /// Watches it no more. Nothing is told from now on.
     void remove(int descriptor, watched& who) noexcept;
 
+    /// Tells no more of those that are ready now after the present one, until dispatch().
+    void pause() noexcept { pauses_ = true; }
+    /// Whether there are some of which was not told.
+    bool has_rest() const noexcept { return batch_index_ != batch_count_; }
+    /// Tells of those, or looks who is ready.
+    void dispatch() noexcept;
+
 private:
     static constexpr std::size_t batch_max = 64;
 
     void shutdown() override;
     void wait() noexcept;
-    void dispatch() noexcept;
 
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
     std::array<epoll_event, batch_max> batch_;
     std::size_t batch_count_ = 0;
+    std::size_t batch_index_ = 0;
+    bool pauses_ = false;
     std::size_t watched_count_ = 0;
     bool waits_ = false;
 };

@@ -27,13 +27,21 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
     }
     auto& rope = queue_.rope();
     constexpr std::size_t nearly_max = limits::segment_bytes_max - limits::segment_bytes_max / 8;
+    const auto offer_segment = [&]() -> std::size_t {
+        offered_bytes_ = rope.free_bytes() - raw_bytes_;
+        parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
+        return 1;
+    };
+    if (rope.tail_capacity() == 0 && raw_bytes_ == 0 &&
+        rope.next_segment_bytes() >= limits::passed_on_bytes_min) {
+        rope.roll(limits::segment_bytes_min, 0); // As large as what was passed on.
+        return offer_segment();
+    }
     if (rope.tail_capacity() >= nearly_max) {
         if (rope.free_bytes() - raw_bytes_ < limits::segment_bytes_max / 4) {
             rope.roll(limits::segment_bytes_max / 2 + raw_bytes_, raw_bytes_);
         }
-        offered_bytes_ = rope.free_bytes() - raw_bytes_;
-        parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
-        return 1;
+        return offer_segment();
     }
     offered_bytes_ = rope.free_bytes() - raw_bytes_;
     if (offered_bytes_ == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/head_start.hpp"
 #include "base/result.hpp"
 #include "pipe/message_queue.hpp"
 #include "session/scanner.hpp"
@@ -114,6 +115,11 @@ public:
     /// Whether messages were published whose reader sleeps; reset by the call.
     bool take_wake() noexcept { return std::exchange(wake_reader_, false); }
 
+    /// Whether it is better to look again soon than to receive more now.
+    bool is_far_ahead() noexcept {
+        return proven_bytes_ != 0 && head_start_.holds_back(queue_.ahead_bytes(), proven_bytes_);
+    }
+
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
 
@@ -183,6 +189,7 @@ private:
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
     std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
     std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
+    head_start head_start_;
     std::uint32_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
     bool pending_more_ = false;           ///< Of the frame that pending_ is.
     bool blocked_ = false;

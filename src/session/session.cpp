@@ -250,6 +250,13 @@ void session::keep_warm(warmth& direction) {
     direction = warmth::hot;
 }
 
+void session::on_handed_over() noexcept {
+    is_handed_over_ = false;
+    if (end_ && inbound_->is_idle()) {
+        end_->pass_on_memory();
+    }
+}
+
 bool session::on_sweep() noexcept {
     const auto has_cooled = [](warmth& direction) {
         const bool was_hot = direction == warmth::hot;
@@ -367,6 +374,7 @@ void session::lost(errc reason) noexcept {
         in_rest_ = out_rest_ = wakefulness::awake;
         thread_.forget(*this);
         in_warmth_ = out_warmth_ = warmth::cold;
+        is_handed_over_ = has_written_much_ = false;
     }
     if (end_) {
         inbound_->reset();

@@ -40,7 +40,7 @@ void session::read_messages() {
     }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
-        if (turn_bytes >= limits::turn_bytes_max) {
+        if (turn_bytes >= limits::turn_bytes_max || inbound_->is_far_ahead()) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
         }
@@ -89,6 +89,9 @@ void session::deliver_inbound() {
     }
     wake_reader();
     keep_warm(in_warmth_);
+    if (takes_turns() && !std::exchange(is_handed_over_, true)) {
+        thread_.hand_over(*this);
+    }
     if (shortcut_is_open_) { // What was sent meanwhile was not seen here.
         keep_warm(out_warmth_);
     }
@@ -287,6 +290,7 @@ bool session::write_rope() {
     }
     thread_.count_moved(outcome.bytes);
     keep_warm(out_warmth_);
+    has_written_much_ |= outcome.bytes >= limits::passed_on_bytes_min && takes_turns();
     if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
                     : outbound_->advance(outcome.bytes)) {
         wake_writer();
@@ -472,6 +476,8 @@ void session::on_settled() noexcept {
     guarded([this] {
         if (out_rest_ == wakefulness::asleep && rouse_outbound()) {
             write_some();
+        } else if (out_rest_ == wakefulness::asleep && std::exchange(has_written_much_, false)) {
+            end_->other().deliver(pipe::event::written);
         }
         if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
             end_->out.unmark_writer()) {

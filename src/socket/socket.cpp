@@ -96,6 +96,15 @@ result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) 
     }
 }
 
+/// Before a large payload, whose copy would otherwise evict what the only peer is to read.
+void socket::stay_close(std::size_t payload_bytes) noexcept {
+    if (peers_.size() == 1) {
+        const auto& out = peers_.front()->end().out;
+        while (head_start_.holds_back(out.ahead_bytes(), payload_bytes)) {
+        }
+    }
+}
+
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
     return until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
 }
@@ -212,6 +221,9 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     }
     if ((happened & pipe::event::restarted) != 0) {
         pattern_->on_restarted(about);
+    }
+    if ((happened & pipe::event::written) != 0) {
+        about.end().pass_on_memory();
     }
     if ((happened & pipe::event::idle) != 0) {
         about.end().trim();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/endpoint.hpp"
+#include "base/head_start.hpp"
 #include "base/inline.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
@@ -57,6 +58,9 @@ public:
     /// @blocks  Until a peer can take it, at most options().send_timeout, unless `dont_wait`.
     /// @error again, terminated, interrupted, and what pattern::send() gives.
     ZLINK_HOT result<void> send(outgoing& source, bool dont_wait) {
+        if (source.bytes() >= limits::external_bytes_min && !source.is_lent()) [[unlikely]] {
+            stay_close(source.bytes());
+        }
         if (is_undisturbed()) [[likely]] {
             const result<void> outcome = pattern_->send(source);
             if (outcome || outcome.error() != errc::again) [[likely]] {
@@ -264,6 +268,7 @@ private:
                                             bool dont_wait);
     ZLINK_COLD result<void> recv_from_waiting(std::uint32_t& routing_id, incoming& target,
                                               bool dont_wait);
+    ZLINK_COLD void stay_close(std::size_t payload_bytes) noexcept;
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;
@@ -280,7 +285,8 @@ private:
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
-    countdown_ptr told_; ///< That all I/O threads know of what was drained. Null before that.
+    head_start head_start_; ///< Of what is sent, if there is one peer.
+    countdown_ptr told_;    ///< That all I/O threads know of what was drained. Null before that.
 };
 
 } // namespace zlink::socket

@@ -36,6 +36,7 @@ enum class act {
     new_segment, ///< A segment of the largest size, which is kept for reuse when it was read.
     trim,
     restart,
+    pass_on, ///< pass_on_memory(), of which it needs some.
 };
 
 /// What a scenario plays, and which mistakes its parts make.
@@ -282,6 +283,8 @@ private:
             return;
         case act::restart:
             return wake_reader(queue_.restart(0));
+        case act::pass_on:
+            return wake_reader(queue_.pass_on_memory());
         }
     }
 

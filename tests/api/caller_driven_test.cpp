@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "fixture.hpp"
+#include "raw_peer.hpp"
+#include "stream_fixture.hpp"
 
+#include <atomic>
 #include <ctime>
 #include <future>
 #include <span>
@@ -125,6 +127,71 @@ TEST_CASE(
         CHECK(stays.get() == "go");
         REQUIRE(other.sender.send("second") == ok);
         CHECK(second.get() == "second");
+    }
+}
+
+TEST_CASE("stream: what more peers have sent than are looked at at once is received and answered") {
+    constexpr int peer_count = 24;
+    constexpr int message_count = 25;
+    const std::string body = long_text(5000);
+    const context elsewhere{1};
+    for (const int flags : {0, ZLINK_DONTWAIT}) {
+        CAPTURE(flags);
+        const context owner{0};
+        socket server(owner, ZLINK_STREAM);
+        server.set(ZLINK_STREAM_EVENTS, 0);
+        const std::string endpoint = server.bind(transport::tcp);
+        // Answers each message, once there are more than the caller is given at a time.
+        std::promise<void> all_sent;
+        std::atomic<bool> all_read = false;
+        auto served = in_thread([&server, &all_read, flags,
+                                 sent = all_sent.get_future()]() mutable {
+            int count = 0;
+            bool is_waited_for = true;
+            unsigned char id[4];
+            char octets[8192];
+            const auto end = std::chrono::steady_clock::now() + patience;
+            while (count < peer_count * message_count && std::chrono::steady_clock::now() < end) {
+                const int bytes = zlink_stream_recv(server, id, octets, sizeof octets, flags);
+                if (bytes < 0) {
+                    continue;
+                }
+                count += zlink_stream_send(server, id, octets, static_cast<std::size_t>(bytes),
+                                           0) == bytes
+                             ? 1
+                             : 0;
+                if (std::exchange(is_waited_for, false)) {
+                    sent.wait();
+                }
+            }
+            server.set(ZLINK_RCVTIMEO, 10);
+            while (!all_read && std::chrono::steady_clock::now() < end) { // Sends the rest.
+                zlink_stream_recv(server, id, octets, sizeof octets, 0);
+            }
+            return count;
+        });
+        std::vector<std::unique_ptr<raw_peer>> peers;
+        peers.push_back(std::make_unique<raw_peer>(elsewhere, endpoint));
+        peers.front()->send(framed(body));
+        while (peers.size() < peer_count) {
+            peers.push_back(std::make_unique<raw_peer>(elsewhere, endpoint));
+            peers.back()->send(framed(body));
+        }
+        for (int round = 1; round < message_count; ++round) {
+            for (auto& each : peers) {
+                each->send(framed(body));
+            }
+        }
+        all_sent.set_value();
+        int answered_count = 0;
+        for (auto& each : peers) {
+            for (int round = 0; round < message_count; ++round) {
+                answered_count += each->recv(4 + body.size()) == framed(body) ? 1 : 0;
+            }
+        }
+        all_read = true;
+        CHECK(served.get() == peer_count * message_count);
+        CHECK(answered_count == peer_count * message_count);
     }
 }
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <sched.h>
+
+namespace zlink {
+
+/// Keeps a writer of large payloads close to its reader: what both touch next is then memory that
+/// is still in the processor's caches, and of the pools. A writer that is further ahead than that
+/// gives way until the reader has taken some of it. Where the reader does not do so soon the stream
+/// waits for something else: then the writer goes on, and is held back less and less often.
+///
+/// @threads The writer's.
+class head_start {
+public:
+    /// Before a large payload is written: gives way, if the writer is to look again instead.
+    /// @param ahead_bytes  What the reader has not taken yet.
+    bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes) noexcept {
+        if (goal_bytes_ == 0) {
+            const std::uint64_t allowed_bytes = std::max(
+                limits::head_start_bytes_max, limits::head_start_payloads_max * payload_bytes);
+            if (ahead_bytes <= allowed_bytes || ++skipped_count_ <= to_skip_count_) {
+                return false;
+            }
+            goal_bytes_ = ahead_bytes - limits::head_start_step_bytes;
+            end_ = clock::now() + limits::head_start_pause_max;
+        } else if (ahead_bytes <= goal_bytes_) {
+            to_skip_count_ = 0;
+            return go_on();
+        } else if (clock::now() >= end_) {
+            to_skip_count_ = std::min(2 * to_skip_count_ + 1, limits::head_start_skips_max);
+            return go_on();
+        }
+        sched_yield();
+        return true;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    bool go_on() noexcept {
+        goal_bytes_ = 0;
+        skipped_count_ = 0;
+        return false;
+    }
+
+    std::uint64_t goal_bytes_ = 0; ///< 0: not held back.
+    clock::time_point end_{};      ///< Of being held back.
+    std::uint32_t skipped_count_ = 0;
+    std::uint32_t to_skip_count_ = 0;
+};
+
+} // namespace zlink
