@@ -59,7 +59,7 @@ constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
 
 /// Memory of a queue that is passed on to the next one as soon as the queue is empty, where many
 /// are filled and emptied in turn. Less is not worth it.
-constexpr std::size_t passed_on_bytes_min = std::size_t{4} * 1024;
+constexpr std::size_t passed_on_bytes_min = std::size_t{1} * 1024;
 
 /// Octets that an I/O thread offers to a peer that has no segment of its own yet.
 constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;

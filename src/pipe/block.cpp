@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/block.hpp"
 
+#include "base/limits.hpp"
 #include "base/poison.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
@@ -31,6 +32,14 @@ block* make_block(std::size_t bytes_min) {
     if (bytes_min > SIZE_MAX - header_bytes) {
         throw std::bad_alloc{};
     }
+    if (header_bytes + bytes_min < limits::external_bytes_min) {
+        // One thread makes it and another one frees it, as a rule: in the pool they would meet.
+        auto* const made = new (::operator new(header_bytes + bytes_min)) block;
+        made->kind = block::origin::allocated;
+        made->data = reinterpret_cast<std::byte*>(made) + header_bytes;
+        made->bytes = bytes_min;
+        return made;
+    }
     const pooled_buffer buffer = take_buffer(header_bytes + bytes_min);
     auto* const made = new (buffer.memory) block;
     made->data = static_cast<std::byte*>(buffer.memory) + header_bytes;
@@ -54,6 +63,9 @@ void block::free_now() noexcept {
         break;
     case origin::cell:
         give_cell<short_block_bytes>(this);
+        break;
+    case origin::allocated:
+        ::operator delete(this);
         break;
     case origin::caller:
         if (release.function != nullptr) {

@@ -16,16 +16,17 @@ using free_function = void(void* data, void* hint);
 /// @threads Any; the octets must not change while more than one holder exists.
 struct block {
     enum class origin : std::uint8_t {
-        pooled, ///< The octets follow this header, in memory of the buffer pool.
-        cell,   ///< The octets follow this header, in a cell.
-        caller, ///< The octets belong to the application, which has its own free function.
-        object, ///< No octets: the head of a derived object, destroyed through `destroy`.
+        pooled,    ///< The octets follow this header, in memory of the buffer pool.
+        cell,      ///< The octets follow this header, in a cell.
+        allocated, ///< The octets follow this header, in memory of the allocator.
+        caller,    ///< The octets belong to the application, which has its own free function.
+        object,    ///< No octets: the head of a derived object, destroyed through `destroy`.
     };
 
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
     std::byte* data = nullptr;
-    std::size_t bytes = 0; ///< pooled, cell: what fits; caller: what there is.
+    std::size_t bytes = 0; ///< pooled, cell, allocated: what fits; caller: what there is.
     union {
         struct {
             free_function* function; ///< May be null.

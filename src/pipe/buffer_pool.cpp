@@ -17,11 +17,11 @@ namespace zlink::pipe {
 
 namespace {
 
-constexpr std::size_t pooled_bytes_min = std::size_t{8} * 1024;
+constexpr std::size_t pooled_bytes_min = std::size_t{1} * 1024;
 constexpr std::size_t largest_class_bytes = std::size_t{4} * 1024 * 1024;
-constexpr int smallest_log2 = 13;
+constexpr int smallest_log2 = 10;
 constexpr std::size_t classes_per_doubling = 4;
-constexpr std::size_t class_count = 9 * classes_per_doubling + 1;
+constexpr std::size_t class_count = 12 * classes_per_doubling + 1;
 
 /// What is taken before buffers that were freed meanwhile are preferred: much less than a cache
 /// has.

@@ -45,13 +45,16 @@ TEST_SUITE("pipe") {
         trim_buffers();
     }
 
-    TEST_CASE("buffer pool: rounds from 8 KiB to 4 MiB up, and nothing else") {
+    TEST_CASE("buffer pool: rounds from 1 KiB to 4 MiB up, and nothing else") {
         struct {
             std::size_t asked;
             std::size_t given;
         } const examples[] = {
             {1, 1},
-            {8 * kibibyte - 1, 8 * kibibyte - 1},
+            {kibibyte - 1, kibibyte - 1},
+            {kibibyte, kibibyte},
+            {kibibyte + 1, kibibyte + 256},
+            {8 * kibibyte - 1, 8 * kibibyte},
             {8 * kibibyte, 8 * kibibyte},
             {8 * kibibyte + 1, 10 * kibibyte},
             {10 * kibibyte, 10 * kibibyte},

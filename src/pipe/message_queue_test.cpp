@@ -436,7 +436,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("message queue: passes large memory on once the reader sleeps, and takes as much") {
         message_queue queue{{}};
-        send(queue, pattern(3000));
+        send(queue, pattern(200));
         take_all(queue);
         queue.mark_reader_asleep();
         CHECK(!queue.pass_on_memory());

@@ -312,13 +312,16 @@ public:
         }
     }
 
-    /// A size of segment that would have held what was written into the present one, or into those
-    /// before it if there were some lately.
+    /// A size of segment that would have held what was written into the present one, and at least
+    /// half as large as that, or into those before it if there were some lately.
     std::size_t worthwhile_segment_bytes() const noexcept {
-        return spare_.load(std::memory_order_relaxed) != nullptr
-                   ? limits::segment_bytes_max
-                   : std::clamp(std::bit_ceil(sizeof(chunk) + write_offset_),
-                                limits::segment_bytes_min, limits::segment_bytes_max);
+        if (spare_.load(std::memory_order_relaxed) != nullptr) {
+            return limits::segment_bytes_max;
+        }
+        const std::size_t used =
+            std::max(sizeof(chunk) + write_offset_, (sizeof(chunk) + tail_limit_) / 2);
+        return std::clamp(std::bit_ceil(used), limits::segment_bytes_min,
+                          limits::segment_bytes_max);
     }
 
     /// Octets that the next segment takes, with its header.

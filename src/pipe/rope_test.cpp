@@ -375,7 +375,7 @@ TEST_SUITE("pipe") {
         CHECK(shared.tail_capacity() < worthwhile);
         publish(shared);
         CHECK(take(shared) == pieces{"next"});
-        CHECK(shared.worthwhile_segment_bytes() == limits::segment_bytes_min);
+        CHECK(shared.worthwhile_segment_bytes() == worthwhile / 2);
     }
 
     TEST_CASE("rope: trims the spare segment, and chunks that cannot be appended to") {
