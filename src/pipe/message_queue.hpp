@@ -490,7 +490,7 @@ public:
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool pass_on_memory() noexcept {
         return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
-               rope_.tail_capacity() >= limits::passed_on_bytes_min && change_empty([this] {
+               rope_.tail_segment_bytes() >= limits::passed_on_bytes_min && change_empty([this] {
                    rope_.trim(
                        std::max(rope_.worthwhile_segment_bytes(), limits::passed_on_bytes_min));
                });

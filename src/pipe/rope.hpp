@@ -312,6 +312,11 @@ public:
         }
     }
 
+    /// Octets that the newest segment takes, with its header; 0 if there is none to append to.
+    std::size_t tail_segment_bytes() const noexcept {
+        return tail_->what == kind::segment ? sizeof(chunk) + tail_->capacity : 0;
+    }
+
     /// A size of segment that would have held what was written into the present one, and at least
     /// half as large as that, or into those before it if there were some lately.
     std::size_t worthwhile_segment_bytes() const noexcept {

@@ -12,6 +12,14 @@ namespace zlink::session {
 using wire::zmtp::frame_head;
 using wire::zmtp::head_status;
 
+namespace {
+
+/// Into a segment of so many octets is read by itself: what fills it up is followed by a larger
+/// one. What is read besides smaller ones is copied from where it is read to.
+constexpr std::size_t own_capacity_min = limits::passed_on_bytes_min / 2;
+
+} // namespace
+
 std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
     scratch_ = scratch.data();
     if (pending_.body != nullptr) {
@@ -26,24 +34,18 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
         wake_reader_ = true;
     }
     auto& rope = queue_.rope();
-    constexpr std::size_t nearly_max = limits::segment_bytes_max - limits::segment_bytes_max / 8;
-    const auto offer_segment = [&]() -> std::size_t {
-        offered_bytes_ = rope.free_bytes() - raw_bytes_;
-        parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
-        return 1;
-    };
-    if (rope.tail_capacity() == 0 && raw_bytes_ == 0 &&
+    const std::size_t capacity = rope.tail_capacity();
+    if (capacity == 0 && raw_bytes_ == 0 &&
         rope.next_segment_bytes() >= limits::passed_on_bytes_min) {
         rope.roll(limits::segment_bytes_min, 0); // As large as what was passed on.
-        return offer_segment();
-    }
-    if (rope.tail_capacity() >= nearly_max) {
-        if (rope.free_bytes() - raw_bytes_ < limits::segment_bytes_max / 4) {
-            rope.roll(limits::segment_bytes_max / 2 + raw_bytes_, raw_bytes_);
-        }
-        return offer_segment();
+    } else if (capacity >= own_capacity_min && rope.free_bytes() - raw_bytes_ < capacity / 4) {
+        rope.roll(raw_bytes_ + capacity / 2, raw_bytes_);
     }
     offered_bytes_ = rope.free_bytes() - raw_bytes_;
+    if (rope.tail_capacity() >= own_capacity_min) {
+        parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
+        return 1;
+    }
     if (offered_bytes_ == 0) {
         // Behind a large payload another one is likely, which is to be read to where it stays.
         const bool expects_large = proven_bytes_ != 0 && rope.tail_capacity() == 0;

@@ -164,16 +164,33 @@ private:
     void on_silence() noexcept override;
     void on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept override;
     void on_zap_handler_gone() noexcept override;
-    void on_ping_due();
-    bool may_send_control() const noexcept;
     void on_websocket_ping(std::span<const std::byte> payload) override;
     void on_websocket_close(const wire::websocket::close_view& said) override;
 
     template<class Action>
     void guarded(Action&& action) noexcept;
 
+    // Its life and its end: session.cpp.
+    enum class warmth : std::uint8_t;
     void become_resident();
     void advance(session_state next) noexcept;
+    void keep_warm(warmth& direction);
+    void on_dismissed();
+    void on_socket_closed();
+    std::string peer_endpoint() const;
+    void tell_lingering() noexcept;
+    void finish_once_drained();
+    void finish_if_drained();
+    void lost(errc reason) noexcept;
+    void tell_failed_handshake(errc reason) const noexcept;
+    void tell(connection_event what, std::int32_t value) const noexcept;
+    void finish() noexcept;
+    void settle_accounts() noexcept;
+    void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
+                     void (session::*expired)() noexcept);
+    void on_linger_over() noexcept;
+
+    // From connecting to the first message: session_handshake.cpp.
     void dial_now();
     void dial_later(errc reason);
     void on_unreachable(errc reason);
@@ -190,16 +207,20 @@ private:
     void make_outbound();
     void adopt_terms(handshake& agreed);
     void adopt_raw_peer();
-    void adopt_stream_peer();
     void announce_peer(std::unique_ptr<pipe::peer_info> peer);
     std::span<const std::byte> first_frame(const handshake* agreed) const noexcept;
     void take_leave_of_socket(errc reason) noexcept;
-    void take_leave_of_stream(errc reason) noexcept;
+    void read_handshake();
+    void wait_or_lose(const transport::io_outcome& outcome);
+    void on_next_attempt() noexcept;
+    bool has_untold_departures() const noexcept;
+    void on_connect_timeout() noexcept;
+    void on_handshake_deadline() noexcept;
+
+    // Messages in both directions: session_traffic.cpp.
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
-    void read_handshake();
-    void wait_or_lose(const transport::io_outcome& outcome);
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
@@ -224,9 +245,13 @@ private:
     void tire_inbound();
     void resume_inbound();
     void wake_writer() noexcept;
-    enum class warmth : std::uint8_t;
-    void keep_warm(warmth& direction);
-    void on_dismissed();
+    void stop_heartbeat() noexcept;
+
+    // Peers of a STREAM, and WebSocket: session_stream.cpp.
+    void on_ping_due();
+    bool may_send_control() const noexcept;
+    void adopt_stream_peer();
+    void take_leave_of_stream(errc reason) noexcept;
     void part(const pipe::close_request& asked);
     void begin_parting(farewell said);
     void say_farewell(farewell said);
@@ -244,6 +269,8 @@ private:
     void on_parting_deadline() noexcept;
     void start_upgrade();
     void continue_upgrade(std::span<const std::byte> octets);
+
+    // ZMTP over WebSocket: session_zws.cpp.
     void start_zws(std::span<const std::byte> rest);
     void continue_zws(std::span<const std::byte> octets);
     result<void> take_zws_frames(std::span<const std::byte>& octets);
@@ -252,24 +279,6 @@ private:
     result<void> step_handshake(const handshake_step& step);
     zws_input& zws() noexcept;
     void describe_upgrade(pipe::peer_info& peer);
-    void on_socket_closed();
-    std::string peer_endpoint() const;
-    void tell_lingering() noexcept;
-    void finish_once_drained();
-    void finish_if_drained();
-    void lost(errc reason) noexcept;
-    void tell_failed_handshake(errc reason) const noexcept;
-    void tell(connection_event what, std::int32_t value) const noexcept;
-    void finish() noexcept;
-    void settle_accounts() noexcept;
-    void stop_heartbeat() noexcept;
-    void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
-                     void (session::*expired)() noexcept);
-    void on_next_attempt() noexcept;
-    bool has_untold_departures() const noexcept;
-    void on_connect_timeout() noexcept;
-    void on_handshake_deadline() noexcept;
-    void on_linger_over() noexcept;
 
     bool speaks_subscriptions() const noexcept {
         return options().type == socket_type::sub || options().type == socket_type::xsub;
