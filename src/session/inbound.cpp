@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace zlink::session {
@@ -280,6 +281,13 @@ void inbound::finish_external(bool more) noexcept {
         wake_reader_ = queue_.finish_marked(1) || wake_reader_;
         blocked_ = !queue_.has_credit();
     }
+}
+
+bool inbound::is_held_back() noexcept {
+    if (!head_start_) {
+        head_start_.reset(new (std::nothrow) head_start);
+    }
+    return head_start_ && head_start_->holds_back(queue_.ahead_bytes(), proven_bytes_);
 }
 
 std::span<std::byte> inbound::make_room(std::size_t bytes) {

@@ -116,9 +116,7 @@ public:
     bool take_wake() noexcept { return std::exchange(wake_reader_, false); }
 
     /// Whether it is better to look again soon than to receive more now.
-    bool is_far_ahead() noexcept {
-        return proven_bytes_ != 0 && head_start_.holds_back(queue_.ahead_bytes(), proven_bytes_);
-    }
+    bool is_far_ahead() noexcept { return proven_bytes_ != 0 && is_held_back(); }
 
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
@@ -168,6 +166,7 @@ private:
         std::uint64_t filled = 0;
     };
 
+    bool is_held_back() noexcept;
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
     result<void> fill_pending(std::span<const std::byte>& octets);
@@ -189,9 +188,9 @@ private:
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
     std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
     std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
-    head_start head_start_;
-    std::uint32_t short_frame_bytes_max_; ///< body_bytes_max_, of a frame with a short header.
-    bool pending_more_ = false;           ///< Of the frame that pending_ is.
+    std::unique_ptr<head_start> head_start_; ///< Null until large payloads come.
+    std::uint32_t short_frame_bytes_max_;    ///< body_bytes_max_, of a frame with a short header.
+    bool pending_more_ = false;              ///< Of the frame that pending_ is.
     bool blocked_ = false;
     bool wake_reader_ = false;
 };
