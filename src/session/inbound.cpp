@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+#include <memory>
 #include <utility>
 
 namespace zlink::session {
@@ -283,11 +283,11 @@ void inbound::finish_external(bool more) noexcept {
     }
 }
 
-bool inbound::is_held_back() noexcept {
+bool inbound::is_held_back() {
     if (!head_start_) {
-        head_start_.reset(new (std::nothrow) head_start);
+        head_start_ = std::make_unique<head_start>();
     }
-    return head_start_ && head_start_->holds_back(queue_.ahead_bytes(), proven_bytes_);
+    return head_start_->holds_back(queue_.ahead_bytes(), proven_bytes_);
 }
 
 std::span<std::byte> inbound::make_room(std::size_t bytes) {

@@ -116,7 +116,8 @@ public:
     bool take_wake() noexcept { return std::exchange(wake_reader_, false); }
 
     /// Whether it is better to look again soon than to receive more now.
-    bool is_far_ahead() noexcept { return proven_bytes_ != 0 && is_held_back(); }
+    /// @throws std::bad_alloc
+    bool is_far_ahead() { return proven_bytes_ != 0 && is_held_back(); }
 
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
@@ -166,7 +167,7 @@ private:
         std::uint64_t filled = 0;
     };
 
-    bool is_held_back() noexcept;
+    bool is_held_back();
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
     result<void> fill_pending(std::span<const std::byte>& octets);
