@@ -65,8 +65,8 @@ def _entrant(server, transport, ccu, size):
     return Entrant(server, Load("s2", transport, ccu, INFLIGHT, size, changes))
 
 
-# Shorter messages are received into memory of the program and sent from there, as their size
-# recommends; larger ones are passed on without a copy.
+# Shorter messages are received into memory of the program and sent from there: they are copied
+# either way, and as messages each takes an allocation, too. Larger ones are passed on as they are.
 _MESSAGES_FROM = 8192
 
 

@@ -19,7 +19,8 @@ namespace zlink {
 class head_start {
 public:
     /// Before a large payload is written: gives way, if the writer is to look again instead.
-    /// @param ahead_bytes  What the reader has not taken yet.
+    /// @param ahead_bytes    What the reader has not taken yet.
+    /// @param payload_bytes  Of this one, or of the largest so far.
     bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes) noexcept {
         if (goal_bytes_ == 0) {
             const std::uint64_t allowed_bytes = std::max(

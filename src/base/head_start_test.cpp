@@ -64,4 +64,5 @@ TEST_SUITE("base") {
         CHECK(!how.holds_back(0, 1));
         CHECK(how.holds_back(far_ahead, 1));
     }
-}
+
+} // TEST_SUITE

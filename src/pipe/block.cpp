@@ -18,33 +18,33 @@ constexpr std::size_t short_bytes_max = short_block_bytes - header_bytes;
 
 static_assert(sizeof(block) <= cell_bytes);
 
+/// A block at the beginning of `memory`, and behind it `bytes` octets.
+block* place(void* memory, block::origin kind, std::size_t bytes) noexcept {
+    auto* const made = new (memory) block;
+    made->kind = kind;
+    made->data = static_cast<std::byte*>(memory) + header_bytes;
+    made->bytes = bytes;
+    return made;
+}
+
 } // namespace
 
 block* make_block(std::size_t bytes_min) {
     if (bytes_min <= short_bytes_max) {
-        auto* const made = new (take_cell<short_block_bytes>()) block;
-        made->kind = block::origin::cell;
-        made->data = reinterpret_cast<std::byte*>(made) + header_bytes;
-        made->bytes = bytes_min;
+        block* const made = place(take_cell<short_block_bytes>(), block::origin::cell, bytes_min);
         poison(made->data + bytes_min, short_bytes_max - bytes_min);
         return made;
     }
     if (bytes_min > SIZE_MAX - header_bytes) {
         throw std::bad_alloc{};
     }
-    if (header_bytes + bytes_min < limits::external_bytes_min) {
+    const std::size_t whole_bytes = header_bytes + bytes_min;
+    if (whole_bytes < limits::external_bytes_min) {
         // One thread makes it and another one frees it, as a rule: in the pool they would meet.
-        auto* const made = new (::operator new(header_bytes + bytes_min)) block;
-        made->kind = block::origin::allocated;
-        made->data = reinterpret_cast<std::byte*>(made) + header_bytes;
-        made->bytes = bytes_min;
-        return made;
+        return place(::operator new(whole_bytes), block::origin::allocated, bytes_min);
     }
-    const pooled_buffer buffer = take_buffer(header_bytes + bytes_min);
-    auto* const made = new (buffer.memory) block;
-    made->data = static_cast<std::byte*>(buffer.memory) + header_bytes;
-    made->bytes = buffer.bytes - header_bytes;
-    return made;
+    const pooled_buffer buffer = take_buffer(whole_bytes);
+    return place(buffer.memory, block::origin::pooled, buffer.bytes - header_bytes);
 }
 
 block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint) {

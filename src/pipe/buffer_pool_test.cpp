@@ -27,6 +27,20 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 
+std::vector<pooled_buffer> take_many(std::size_t count, std::size_t bytes) {
+    std::vector<pooled_buffer> taken;
+    while (taken.size() < count) {
+        taken.push_back(take_buffer(bytes));
+    }
+    return taken;
+}
+
+void give_all(const std::vector<pooled_buffer>& taken) {
+    for (const pooled_buffer& each : taken) {
+        give_buffer(each);
+    }
+}
+
 } // namespace
 
 TEST_SUITE("pipe") {
@@ -91,13 +105,8 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("buffer pool: gives each buffer to one taker only") {
         trim_buffers();
-        std::vector<pooled_buffer> taken;
-        for (int count = 0; count < 10; ++count) {
-            taken.push_back(take_buffer(64 * kibibyte));
-        }
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        std::vector<pooled_buffer> taken = take_many(10, 64 * kibibyte);
+        give_all(taken);
         std::vector<void*> seen;
         taken.clear();
         for (int count = 0; count < 12; ++count) {
@@ -107,23 +116,16 @@ TEST_SUITE("pipe") {
             }
             seen.push_back(taken.back().memory);
         }
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        give_all(taken);
         trim_buffers();
     }
 
     TEST_CASE("buffer pool: keeps no more than its limit") {
         trim_buffers();
         constexpr std::size_t count = limits::pooled_bytes_max / (4 * mebibyte);
-        std::vector<pooled_buffer> taken;
-        for (std::size_t each = 0; each < count + 2; ++each) {
-            taken.push_back(take_buffer(4 * mebibyte));
-        }
+        std::vector<pooled_buffer> taken = take_many(count + 2, 4 * mebibyte);
         const std::vector<pooled_buffer> given = taken;
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        give_all(taken);
         // It keeps those that came back first.
         std::size_t kept_count = 0;
         taken.clear();
@@ -134,21 +136,14 @@ TEST_SUITE("pipe") {
             }
         }
         CHECK(kept_count == count);
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        give_all(taken);
         trim_buffers();
     }
 
     TEST_CASE("buffer pool: goes on with few of many that are free, if few are needed") {
         trim_buffers();
-        std::vector<pooled_buffer> taken;
-        for (int count = 0; count < 200; ++count) {
-            taken.push_back(take_buffer(64 * kibibyte));
-        }
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        std::vector<pooled_buffer> taken = take_many(200, 64 * kibibyte);
+        give_all(taken);
         std::set<void*> used;
         for (int count = 0; count < 1000; ++count) {
             const pooled_buffer buffer = take_buffer(64 * kibibyte);
@@ -161,14 +156,9 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("buffer pool: gives back what was not taken again, and keeps what was") {
         trim_buffers();
-        std::vector<pooled_buffer> taken;
-        for (int count = 0; count < 10; ++count) {
-            taken.push_back(take_buffer(64 * kibibyte));
-        }
+        std::vector<pooled_buffer> taken = take_many(10, 64 * kibibyte);
         const pooled_buffer other = take_buffer(20 * kibibyte);
-        for (const pooled_buffer& each : taken) {
-            give_buffer(each);
-        }
+        give_all(taken);
         give_buffer(other);
         CHECK(pooled_bytes() == 10 * 64 * kibibyte + 20 * kibibyte);
         CHECK(decay_buffers());

@@ -129,11 +129,6 @@ public:
     /// Whether the reader has not taken anything yet.
     bool is_untouched() const noexcept { return taken_bytes_.load(std::memory_order_relaxed) == 0; }
 
-    /// Octets of the wire image that the reader has not taken, as far as the writer can know.
-    std::uint64_t ahead_bytes() const noexcept {
-        return rope_.marked() - taken_bytes_.load(std::memory_order_relaxed);
-    }
-
     /// How many messages may begin before has_credit() must be asked again.
     std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
 

@@ -456,23 +456,23 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("message queue: the writer sees how far the reader is behind, block by block") {
         message_queue queue{{}};
-        CHECK(queue.ahead_bytes() == 0);
+        CHECK(queue.untaken().bytes == 0);
         std::uint64_t message_bytes = 0;
         for (int count = 0; count < 3; ++count) {
             queue.push_reference(zlink::pipe::make_block(100'000), 100'000, 0);
             static_cast<void>(queue.finish_message());
-            message_bytes = message_bytes == 0 ? queue.ahead_bytes() : message_bytes;
+            message_bytes = message_bytes == 0 ? queue.untaken().bytes : message_bytes;
         }
         CHECK(message_bytes > 100'000);
-        CHECK(queue.ahead_bytes() == 3 * message_bytes);
+        CHECK(queue.untaken().bytes == 3 * message_bytes);
         for (const std::uint64_t left : {3U, 2U, 1U}) { // When it looks at the next one.
             REQUIRE(queue.has_frame());
             const auto found = queue.front();
-            CHECK(queue.ahead_bytes() == left * message_bytes);
+            CHECK(queue.untaken().bytes == left * message_bytes);
             static_cast<void>(queue.pop(found));
         }
         CHECK(!queue.has_frame());
-        CHECK(queue.ahead_bytes() == 0);
+        CHECK(queue.untaken().bytes == 0);
     }
 
     TEST_CASE("message queue: wakes a reader that has something to read instead of trimming") {

@@ -323,8 +323,7 @@ public:
         if (spare_.load(std::memory_order_relaxed) != nullptr) {
             return limits::segment_bytes_max;
         }
-        const std::size_t used =
-            std::max(sizeof(chunk) + write_offset_, (sizeof(chunk) + tail_limit_) / 2);
+        const std::size_t used = std::max(sizeof(chunk) + write_offset_, tail_segment_bytes() / 2);
         return std::clamp(std::bit_ceil(used), limits::segment_bytes_min,
                           limits::segment_bytes_max);
     }

@@ -120,9 +120,9 @@ result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds pol
 }
 
 io_thread::io_thread(std::chrono::microseconds polls_for)
-    : work_(context_.get_executor()), reactor_mailbox_(new reactor_mailbox(context_)),
-      mailbox_(reactor_mailbox_), scratch_(new std::byte[limits::scratch_bytes]),
-      busy_poll_(polls_for) {}
+    : readiness_(readiness::of(context_)), work_(context_.get_executor()),
+      reactor_mailbox_(new reactor_mailbox(context_)), mailbox_(reactor_mailbox_),
+      scratch_(new std::byte[limits::scratch_bytes]), busy_poll_(polls_for) {}
 
 io_thread::~io_thread() {
     join();
@@ -211,6 +211,11 @@ void io_thread::drive_ready(int count) {
     }
 }
 
+/// Who is ready but has not been read has its turn when the caller drives again.
+void io_thread::hand_over_now() noexcept {
+    readiness_.pause();
+}
+
 /// The application is done with what it was given.
 void io_thread::take_back() noexcept {
     while (!handed_over_.empty()) {
@@ -223,10 +228,14 @@ void io_thread::take_back() noexcept {
 /// Goes on with those that were ready when the application was given what others had received; but
 /// first its answers are written.
 void io_thread::dispatch_rest() {
-    for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
+    for (int count = 0; count < answers_per_rest && handed_over_.empty(); ++count) {
+        moved_bytes_ = 0; // What is run may be the reading of the rest.
+        if (context_.poll_one() == 0) {
+            break;
+        }
     }
-    moved_bytes_ = 0;
-    if (readiness_.has_rest()) {
+    if (handed_over_.empty() && readiness_.has_rest()) {
+        moved_bytes_ = 0;
         readiness_.dispatch();
     }
 }

@@ -7,7 +7,6 @@
 #include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
-#include "runtime/readiness.hpp"
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -24,6 +23,8 @@
 #include <vector>
 
 namespace zlink::runtime {
+
+class readiness;
 
 /// Something that lives on an I/O thread and is called back by it. The thread's own.
 class tenant {
@@ -141,7 +142,7 @@ public:
     void count_moved(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
         if (moved_bytes_ >= limits::handed_over_bytes && is_driven()) {
-            readiness_.pause();
+            hand_over_now();
         }
         pace_.count(static_cast<std::uint32_t>(bytes));
     }
@@ -171,6 +172,7 @@ public:
 private:
     class reactor_mailbox;
 
+    void hand_over_now() noexcept;
     void take_back() noexcept;
     void dispatch_rest();
     void run() noexcept;
@@ -179,7 +181,7 @@ private:
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
-    readiness& readiness_{readiness::of(context_)}; ///< Made now: the system may refuse it.
+    readiness& readiness_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     boost::asio::steady_timer sweep_timer_{context_};
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;

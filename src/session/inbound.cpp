@@ -13,14 +13,6 @@ namespace zlink::session {
 using wire::zmtp::frame_head;
 using wire::zmtp::head_status;
 
-namespace {
-
-/// Into a segment of so many octets is read by itself: what fills it up is followed by a larger
-/// one. What is read besides smaller ones is copied from where it is read to.
-constexpr std::size_t own_capacity_min = limits::passed_on_bytes_min / 2;
-
-} // namespace
-
 std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
     scratch_ = scratch.data();
     if (pending_.body != nullptr) {
@@ -35,15 +27,18 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
         wake_reader_ = true;
     }
     auto& rope = queue_.rope();
+    const auto reads_into_segment_alone = [&] {
+        return rope.tail_segment_bytes() >= limits::passed_on_bytes_min;
+    };
     const std::size_t capacity = rope.tail_capacity();
     if (capacity == 0 && raw_bytes_ == 0 &&
         rope.next_segment_bytes() >= limits::passed_on_bytes_min) {
         rope.roll(limits::segment_bytes_min, 0); // As large as what was passed on.
-    } else if (capacity >= own_capacity_min && rope.free_bytes() - raw_bytes_ < capacity / 4) {
+    } else if (reads_into_segment_alone() && rope.free_bytes() - raw_bytes_ < capacity / 4) {
         rope.roll(raw_bytes_ + capacity / 2, raw_bytes_);
     }
     offered_bytes_ = rope.free_bytes() - raw_bytes_;
-    if (rope.tail_capacity() >= own_capacity_min) {
+    if (reads_into_segment_alone()) { // A larger one follows if that fills it: nothing is copied.
         parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
         return 1;
     }
@@ -57,6 +52,16 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
     parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
     parts[1] = {scratch_, scratch.size()};
     return 2;
+}
+
+bool inbound::is_far_ahead() {
+    if (proven_bytes_ == 0) {
+        return false;
+    }
+    if (!head_start_) {
+        head_start_ = std::make_unique<head_start>();
+    }
+    return head_start_->holds_back(queue_.untaken().bytes, proven_bytes_);
 }
 
 result<void> inbound::received(std::size_t bytes) {
@@ -281,13 +286,6 @@ void inbound::finish_external(bool more) noexcept {
         wake_reader_ = queue_.finish_marked(1) || wake_reader_;
         blocked_ = !queue_.has_credit();
     }
-}
-
-bool inbound::is_held_back() {
-    if (!head_start_) {
-        head_start_ = std::make_unique<head_start>();
-    }
-    return head_start_->holds_back(queue_.ahead_bytes(), proven_bytes_);
 }
 
 std::span<std::byte> inbound::make_room(std::size_t bytes) {

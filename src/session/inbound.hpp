@@ -117,7 +117,7 @@ public:
 
     /// Whether it is better to look again soon than to receive more now.
     /// @throws std::bad_alloc
-    bool is_far_ahead() { return proven_bytes_ != 0 && is_held_back(); }
+    bool is_far_ahead();
 
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
@@ -167,7 +167,6 @@ private:
         std::uint64_t filled = 0;
     };
 
-    bool is_held_back();
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
     result<void> fill_pending(std::span<const std::byte>& octets);

@@ -98,10 +98,12 @@ result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) 
 
 /// Before a large payload, whose copy would otherwise evict what the only peer is to read.
 void socket::stay_close(std::size_t payload_bytes) noexcept {
-    if (peers_.size() == 1) {
-        const auto& out = peers_.front()->end().out;
-        while (head_start_.holds_back(out.ahead_bytes(), payload_bytes)) {
-        }
+    if (peers_.size() != 1) {
+        return;
+    }
+    pipe::pipe_end& end = peers_.front()->end();
+    const bool is_read_elsewhere = !context_.is_caller_driven() || end.whole().is_inproc;
+    while (is_read_elsewhere && head_start_.holds_back(end.out.untaken().bytes, payload_bytes)) {
     }
 }
 
