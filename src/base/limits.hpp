@@ -53,9 +53,12 @@ constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
 
-/// Octets that are received from one peer after another before a caller that drives is given them:
-/// so many that the cost of that does not matter, so few that they are still in the caches.
+/// Octets that are received from one peer after another before the application has its turn with
+/// them: so many that the cost of that does not matter, so few that they are still in the caches.
+/// And how long an I/O thread waits for an application that has not taken them: longer than it
+/// takes to be given the processor, as a rule.
 constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
+constexpr std::chrono::microseconds hand_over_pause_max{400};
 
 /// Memory of a queue that is passed on to the next one as soon as the queue is empty, where many
 /// are filled and emptied in turn. Less is not worth it.

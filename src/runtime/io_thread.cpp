@@ -83,6 +83,15 @@ public:
         }
     }
 
+    void look() noexcept {
+        collect([](pipe::letter& about, std::uint32_t happened) {
+            auto& end = static_cast<pipe::pipe_end&>(about);
+            if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
+                owner->on_events(happened);
+            }
+        });
+    }
+
 private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
@@ -96,15 +105,6 @@ private:
 
     void on_collect() noexcept override {}
     void on_ready(std::uint32_t) noexcept override { look(); }
-
-    void look() noexcept {
-        collect([](pipe::letter& about, std::uint32_t happened) {
-            auto& end = static_cast<pipe::pipe_end&>(about);
-            if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
-                owner->on_events(happened);
-            }
-        });
-    }
 
     boost::asio::io_context& context_;
     int descriptor_ = -1;
@@ -188,7 +188,8 @@ void io_thread::drive(pipe::deadline until) {
     if (readiness_.has_rest()) {
         return dispatch_rest();
     }
-    const bool converses = std::exchange(moved_bytes_, 0) < limits::batch_bytes_min;
+    const std::uint64_t moved_before = std::exchange(drive_began_bytes_, moved_bytes_);
+    const bool converses = moved_bytes_ - moved_before < limits::batch_bytes_min;
     if (busy_poll_.begin(until.value_or(pipe::clock::time_point::max()),
                          [this] { return context_.poll_one() != 0; })) {
         return;
@@ -211,38 +212,91 @@ void io_thread::drive_ready(int count) {
     }
 }
 
-/// Who is ready but has not been read has its turn when the caller drives again.
-void io_thread::hand_over_now() noexcept {
+/// Who is ready but has not been read has its turn later: dispatch_rest().
+void io_thread::end_turn() noexcept {
     readiness_.pause();
 }
 
-/// The application is done with what it was given.
-void io_thread::take_back() noexcept {
-    while (!handed_over_.empty()) {
-        tenant* const each = handed_over_.back();
-        handed_over_.pop_back();
-        each->on_handed_over();
+void io_thread::hand_over(tenant& who) {
+    if (find_handed_over(who) == nullptr) {
+        who.hand_over_serial_ =
+            first_handed_over_ + static_cast<std::uint32_t>(handed_over_.size());
+        handed_over_.push_back({&who, moved_bytes_, received_bytes_});
     }
+}
+
+io_thread::handed_over* io_thread::find_handed_over(const tenant& who) noexcept {
+    const std::uint32_t index = who.hand_over_serial_ - first_handed_over_;
+    return index < handed_over_.size() && handed_over_[index].who == &who ? &handed_over_[index]
+                                                                          : nullptr;
+}
+
+void io_thread::pop_handed_over() noexcept {
+    handed_over_.pop_front();
+    ++first_handed_over_;
+}
+
+/// Has those see to their memory with which the application is done.
+void io_thread::take_back() noexcept {
+    if (is_driven()) {
+        turn_began_bytes_ = moved_bytes_;
+    }
+    while (!handed_over_.empty()) {
+        const handed_over& oldest = handed_over_.front();
+        const bool had_time =
+            is_driven() || moved_bytes_ - oldest.moved_bytes >= limits::handed_over_bytes;
+        const bool is_done =
+            had_time && (oldest.who == nullptr || oldest.who->on_handed_over() || is_driven());
+        if (!is_done) {
+            return;
+        }
+        pop_handed_over();
+    }
+}
+
+/// Whether to wait before more is received, for an application that is far behind.
+bool io_thread::is_far_ahead() noexcept {
+    take_back();
+    const auto oldest_is_far_behind = [this] {
+        return !handed_over_.empty() &&
+               received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
+    };
+    if (!oldest_is_far_behind()) {
+        pause_end_.reset();
+        return false;
+    }
+    const auto now = pipe::clock::now();
+    pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
+    if (now < *pause_end_) {
+        sched_yield();
+        return true;
+    }
+    // It has other things to do.
+    pause_end_.reset();
+    while (oldest_is_far_behind()) {
+        pop_handed_over();
+    }
+    return false;
 }
 
 /// Goes on with those that were ready when the application was given what others had received; but
 /// first its answers are written.
 void io_thread::dispatch_rest() {
-    for (int count = 0; count < answers_per_rest && handed_over_.empty(); ++count) {
-        moved_bytes_ = 0; // What is run may be the reading of the rest.
-        if (context_.poll_one() == 0) {
-            break;
-        }
+    if (!is_driven()) {
+        reactor_mailbox_->look();
     }
-    if (handed_over_.empty() && readiness_.has_rest()) {
-        moved_bytes_ = 0;
-        readiness_.dispatch();
+    for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
     }
+    if (!is_driven() && is_far_ahead()) {
+        return;
+    }
+    turn_began_bytes_ = moved_bytes_;
+    readiness_.dispatch();
 }
 
 void io_thread::add_tenant(tenant& who) noexcept {
     patiently([&] { tenants_.push_back(&who); });
-    who.tenant_index_ = tenants_.size() - 1;
+    who.tenant_index_ = static_cast<std::uint32_t>(tenants_.size() - 1);
 }
 
 void io_thread::remove_tenant(tenant& who) noexcept {
@@ -344,7 +398,9 @@ void io_thread::forget(tenant& who) noexcept {
     std::erase(unsettled_, &who);
     std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
     std::erase(warm_, &who);
-    std::erase(handed_over_, &who);
+    if (handed_over* const found = find_handed_over(who); found != nullptr) {
+        found->who = nullptr;
+    }
 }
 
 } // namespace zlink::runtime

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,7 +53,8 @@ public:
     virtual bool on_sweep() noexcept = 0;
 
     /// The application has had time for what was received before io_thread::hand_over().
-    virtual void on_handed_over() noexcept = 0;
+    /// @return Whether it has taken it; otherwise it may be given more time.
+    virtual bool on_handed_over() noexcept = 0;
 
     /// The bind or connect call that brought the tenant here was undone.
     virtual void on_origin_gone(std::uint64_t origin_id) noexcept = 0;
@@ -65,8 +67,9 @@ protected:
 
 private:
     friend class io_thread;
-    static constexpr std::size_t nowhere = SIZE_MAX;
-    std::size_t tenant_index_ = nowhere;
+    static constexpr std::uint32_t nowhere = UINT32_MAX;
+    std::uint32_t tenant_index_ = nowhere;
+    std::uint32_t hand_over_serial_ = 0; ///< Of the last time.
 };
 
 /// How a thread of the library is to run.
@@ -137,14 +140,21 @@ public:
     /// heavy fence for all that asked.
     void settle_later(tenant& who);
 
-    /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
-    /// the processor before anybody goes to sleep (stream_pace.hpp).
-    void count_moved(std::size_t bytes) noexcept {
+    /// Notes that a tenant sent `bytes` octets: at the end of a turn that moved many, others get
+    /// the processor before anybody goes to sleep (stream_pace.hpp), and applications before more
+    /// is received.
+    void count_sent(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
-        if (moved_bytes_ >= limits::handed_over_bytes && is_driven()) {
-            hand_over_now();
+        if (moved_bytes_ - turn_began_bytes_ >= limits::handed_over_bytes) {
+            end_turn();
         }
         pace_.count(static_cast<std::uint32_t>(bytes));
+    }
+
+    /// The same of what a tenant received.
+    void count_received(std::size_t bytes) noexcept {
+        received_bytes_ += bytes;
+        count_sent(bytes);
     }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
@@ -153,9 +163,10 @@ public:
     /// Whether callers drive it: drive() returns to them when it has something for them.
     bool is_driven() const noexcept { return !has_thread_; }
 
-    /// Calls who.on_handed_over() once, when a caller drives again.
+    /// Calls who.on_handed_over() once the application has had time for what was received and sent
+    /// so far: when a caller drives again, or after limits::handed_over_bytes more.
     /// @throws std::bad_alloc
-    void hand_over(tenant& who) { handed_over_.push_back(&who); }
+    void hand_over(tenant& who);
 
     /// Gives pooled memory back over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;
@@ -172,8 +183,17 @@ public:
 private:
     class reactor_mailbox;
 
-    void hand_over_now() noexcept;
+    struct handed_over {
+        tenant* who; ///< Null: forgotten.
+        std::uint64_t moved_bytes;
+        std::uint64_t received_bytes;
+    };
+
+    handed_over* find_handed_over(const tenant& who) noexcept;
+    void pop_handed_over() noexcept;
+    void end_turn() noexcept;
     void take_back() noexcept;
+    bool is_far_ahead() noexcept;
     void dispatch_rest();
     void run() noexcept;
     void settle() noexcept;
@@ -191,10 +211,15 @@ private:
     std::vector<tenant*> unsettled_;
     std::vector<tenant*> settling_;
     std::vector<tenant*> warm_;
-    std::vector<tenant*> handed_over_;
+    std::deque<handed_over> handed_over_; ///< Oldest first.
+    std::uint32_t first_handed_over_ = 0; ///< Serial of that.
+    pipe::deadline pause_end_; ///< Until when it waits for the application that is far behind.
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
-    std::size_t moved_bytes_ = 0; ///< By what drive() ran last.
+    std::uint64_t moved_bytes_ = 0; ///< In all.
+    std::uint64_t received_bytes_ = 0;
+    std::uint64_t turn_began_bytes_ = 0; ///< Of those moved, when others had their turn last.
+    std::uint64_t drive_began_bytes_ = 0;
     busy_poll busy_poll_;
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.

@@ -32,6 +32,7 @@ readiness::readiness(boost::asio::execution_context& reactor)
       set_(static_cast<boost::asio::io_context&>(reactor).get_executor(), open_set()) {}
 
 void readiness::shutdown() {
+    rest_.reset();
     boost::system::error_code ignored;
     set_.close(ignored);
 }
@@ -74,7 +75,7 @@ void readiness::wait() noexcept {
     patiently([this] {
         set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
             waits_ = false;
-            if (set_.is_open()) {
+            if (set_.is_open() && !has_rest()) {
                 dispatch();
             }
         });
@@ -94,9 +95,16 @@ void readiness::dispatch() noexcept {
             each->on_ready(next.events);
         }
     }
+    if (has_rest()) {
+        if (!rest_) {
+            rest_.emplace(set_.get_executor());
+        }
+        return;
+    }
     if (watched_count_ != 0 && !waits_) {
         wait(); // Which looks whether there is more.
     }
+    rest_.reset();
 }
 
 } // namespace zlink::runtime

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <boost/asio/execution_context.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <sys/epoll.h>
 
 namespace zlink::runtime {
@@ -72,6 +74,8 @@ private:
     std::size_t batch_count_ = 0;
     std::size_t batch_index_ = 0;
     bool pauses_ = false;
+    /// While there is a rest, for which nothing waits.
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> rest_;
     std::size_t watched_count_ = 0;
     bool waits_ = false;
 };

@@ -250,10 +250,24 @@ void session::keep_warm(warmth& direction) {
     direction = warmth::hot;
 }
 
-void session::on_handed_over() noexcept {
-    is_handed_over_ = false;
-    if (end_ && inbound_->is_idle()) {
+bool session::on_handed_over() noexcept {
+    if (!end_) {
+        return true;
+    }
+    if (end_->out.untaken().bytes != 0) {
+        return false;
+    }
+    if (inbound_->is_idle()) {
         end_->pass_on_memory();
+    }
+    tell_written();
+    return true;
+}
+
+/// Going out, the memory is the socket's.
+void session::tell_written() noexcept {
+    if (out_rest_ == wakefulness::asleep && std::exchange(has_written_much_, false)) {
+        end_->other().deliver(pipe::event::written);
     }
 }
 
@@ -374,7 +388,7 @@ void session::lost(errc reason) noexcept {
         in_rest_ = out_rest_ = wakefulness::awake;
         thread_.forget(*this);
         in_warmth_ = out_warmth_ = warmth::cold;
-        is_handed_over_ = has_written_much_ = false;
+        has_written_much_ = false;
     }
     if (end_) {
         inbound_->reset();

@@ -153,7 +153,7 @@ public:
     sleep_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
-    void on_handed_over() noexcept override;
+    bool on_handed_over() noexcept override;
     void on_origin_gone(std::uint64_t origin_id) noexcept override;
     void on_events(std::uint32_t happened) noexcept override;
 
@@ -175,6 +175,7 @@ private:
     void become_resident();
     void advance(session_state next) noexcept;
     void keep_warm(warmth& direction);
+    void tell_written() noexcept;
     void on_dismissed();
     void on_socket_closed();
     std::string peer_endpoint() const;
@@ -288,8 +289,6 @@ private:
     }
     /// Whether the peer is one of a STREAM.
     bool is_framed() const noexcept { return options().type == socket_type::stream; }
-    /// Whether many peers as this one are served in turn, by who drives the I/O.
-    bool takes_turns() const noexcept { return is_framed() && thread_.is_driven(); }
     bool speaks_websocket() const noexcept { return is_web(origin_->where.via); }
     bool speaks_zws() const noexcept { return speaks_websocket() && !is_framed(); }
     pipe::layout frames() const noexcept;
@@ -356,7 +355,6 @@ private:
     };
     warmth out_warmth_ = warmth::cold;
     warmth in_warmth_ = warmth::cold;
-    bool is_handed_over_ = false;   ///< on_handed_over() will come.
     bool has_written_much_ = false; ///< Since the memory going out was passed on.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.

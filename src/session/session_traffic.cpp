@@ -60,7 +60,7 @@ void session::read_messages() {
             heartbeat_->on_heard();
         }
         turn_bytes += outcome.bytes;
-        thread_.count_moved(outcome.bytes);
+        thread_.count_received(outcome.bytes);
         const result<void> taken =
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         deliver_inbound();
@@ -89,7 +89,7 @@ void session::deliver_inbound() {
     }
     wake_reader();
     keep_warm(in_warmth_);
-    if (takes_turns() && !std::exchange(is_handed_over_, true)) {
+    if (is_framed()) {
         thread_.hand_over(*this);
     }
     if (shortcut_is_open_) { // What was sent meanwhile was not seen here.
@@ -288,9 +288,9 @@ bool session::write_rope() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_moved(outcome.bytes);
+    thread_.count_sent(outcome.bytes);
     keep_warm(out_warmth_);
-    has_written_much_ |= outcome.bytes >= limits::passed_on_bytes_min && takes_turns();
+    has_written_much_ |= outcome.bytes >= limits::passed_on_bytes_min && is_framed();
     if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
                     : outbound_->advance(outcome.bytes)) {
         wake_writer();
@@ -322,7 +322,7 @@ bool session::write_translated() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_moved(outcome.bytes);
+    thread_.count_sent(outcome.bytes);
     keep_warm(out_warmth_);
     if (const std::uint64_t done = translation_->on_sent(outcome.bytes);
         done != 0 && outbound_->advance(done)) {
@@ -476,8 +476,10 @@ void session::on_settled() noexcept {
     guarded([this] {
         if (out_rest_ == wakefulness::asleep && rouse_outbound()) {
             write_some();
-        } else if (out_rest_ == wakefulness::asleep && std::exchange(has_written_much_, false)) {
-            end_->other().deliver(pipe::event::written);
+        } else if (thread_.is_driven()) {
+            tell_written();
+        } else if (has_written_much_) {
+            thread_.hand_over(*this); // It may sleep: this does not wake it at once.
         }
         if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
             end_->out.unmark_writer()) {

@@ -135,16 +135,17 @@ TEST_CASE("stream: what more peers have sent than are looked at at once is recei
     constexpr int message_count = 25;
     const std::string body = long_text(5000);
     const context elsewhere{1};
-    for (const int flags : {0, ZLINK_DONTWAIT}) {
+    for (const auto& [io_threads, flags] : {std::pair{0, 0}, {0, ZLINK_DONTWAIT}, {1, 0}}) {
+        CAPTURE(io_threads);
         CAPTURE(flags);
-        const context owner{0};
+        const context owner{io_threads};
         socket server(owner, ZLINK_STREAM);
         server.set(ZLINK_STREAM_EVENTS, 0);
         const std::string endpoint = server.bind(transport::tcp);
         // Answers each message, once there are more than the caller is given at a time.
         std::promise<void> all_sent;
         std::atomic<bool> all_read = false;
-        auto served = in_thread([&server, &all_read, flags,
+        auto served = in_thread([&server, &all_read, flags = flags,
                                  sent = all_sent.get_future()]() mutable {
             int count = 0;
             bool is_waited_for = true;
