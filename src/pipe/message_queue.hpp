@@ -435,6 +435,12 @@ public:
         return {count, rope_.published()};
     }
 
+    /// Whether the reader has taken all that was published before `position`, as far as the writer
+    /// can know.
+    bool has_taken(std::uint64_t position) const noexcept {
+        return taken_bytes_.load(std::memory_order_acquire) >= position;
+    }
+
     /// What was published and, as far as the writer can know, not taken yet. From a third thread
     /// roughly so.
     struct backlog {

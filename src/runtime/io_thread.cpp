@@ -217,11 +217,11 @@ void io_thread::end_turn() noexcept {
     readiness_.pause();
 }
 
-void io_thread::hand_over(tenant& who) {
+void io_thread::hand_over(tenant& who, std::uint64_t mark) {
     if (find_handed_over(who) == nullptr) {
         who.hand_over_serial_ =
             first_handed_over_ + static_cast<std::uint32_t>(handed_over_.size());
-        handed_over_.push_back({&who, moved_bytes_, received_bytes_});
+        handed_over_.push_back({&who, mark, moved_bytes_, received_bytes_});
     }
 }
 
@@ -236,46 +236,45 @@ void io_thread::pop_handed_over() noexcept {
     ++first_handed_over_;
 }
 
-/// Has those see to their memory with which the application is done.
+/// Has those see to their memory with which applications are done.
 void io_thread::take_back() noexcept {
     if (is_driven()) {
-        turn_began_bytes_ = moved_bytes_;
+        turn_bytes_ = 0;
     }
     while (!handed_over_.empty()) {
         const handed_over& oldest = handed_over_.front();
-        const bool had_time =
-            is_driven() || moved_bytes_ - oldest.moved_bytes >= limits::handed_over_bytes;
-        const bool is_done =
-            had_time && (oldest.who == nullptr || oldest.who->on_handed_over() || is_driven());
-        if (!is_done) {
+        const std::uint64_t since = moved_bytes_ - oldest.moved_bytes;
+        if (!is_driven() && since < limits::handed_over_bytes) {
+            return;
+        }
+        const bool is_done = oldest.who == nullptr || oldest.who->on_handed_over(oldest.mark);
+        if (!is_done && !is_driven() && since < limits::handed_over_bytes_max) {
             return;
         }
         pop_handed_over();
     }
 }
 
-/// Whether to wait before more is received, for an application that is far behind.
-bool io_thread::is_far_ahead() noexcept {
+bool io_thread::is_far_behind() const noexcept {
+    return !handed_over_.empty() &&
+           received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
+}
+
+/// Gives way if an application is far behind.
+/// @return Whether to look again before more is received.
+bool io_thread::holds_back() noexcept {
     take_back();
-    const auto oldest_is_far_behind = [this] {
-        return !handed_over_.empty() &&
-               received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
-    };
-    if (!oldest_is_far_behind()) {
-        pause_end_.reset();
-        return false;
+    while (is_far_behind()) {
+        const auto now = pipe::clock::now();
+        pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
+        if (now < *pause_end_) {
+            sched_yield();
+            return true;
+        }
+        pop_handed_over(); // It has other things to do.
+        take_back();
     }
-    const auto now = pipe::clock::now();
-    pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
-    if (now < *pause_end_) {
-        sched_yield();
-        return true;
-    }
-    // It has other things to do.
     pause_end_.reset();
-    while (oldest_is_far_behind()) {
-        pop_handed_over();
-    }
     return false;
 }
 
@@ -285,12 +284,16 @@ void io_thread::dispatch_rest() {
     if (!is_driven()) {
         reactor_mailbox_->look();
     }
-    for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
+    const auto has_something_new = [this] { return is_driven() && !handed_over_.empty(); };
+    for (int count = 0; count < answers_per_rest && !has_something_new(); ++count) {
+        if (context_.poll_one() == 0) {
+            break;
+        }
     }
-    if (!is_driven() && is_far_ahead()) {
+    if (has_something_new() || (!is_driven() && holds_back())) {
         return;
     }
-    turn_began_bytes_ = moved_bytes_;
+    turn_bytes_ = 0;
     readiness_.dispatch();
 }
 

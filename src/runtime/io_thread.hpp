@@ -52,9 +52,10 @@ public:
     /// @return Whether to call again at the next sweep.
     virtual bool on_sweep() noexcept = 0;
 
-    /// The application has had time for what was received before io_thread::hand_over().
+    /// The application has had time for what it was handed over.
+    /// @param mark  As io_thread::hand_over() was given it.
     /// @return Whether it has taken it; otherwise it may be given more time.
-    virtual bool on_handed_over() noexcept = 0;
+    virtual bool on_handed_over(std::uint64_t mark) noexcept = 0;
 
     /// The bind or connect call that brought the tenant here was undone.
     virtual void on_origin_gone(std::uint64_t origin_id) noexcept = 0;
@@ -140,21 +141,25 @@ public:
     /// heavy fence for all that asked.
     void settle_later(tenant& who);
 
-    /// Notes that a tenant sent `bytes` octets: at the end of a turn that moved many, others get
-    /// the processor before anybody goes to sleep (stream_pace.hpp), and applications before more
-    /// is received.
-    void count_sent(std::size_t bytes) noexcept {
+    /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
+    /// the processor before anybody goes to sleep (stream_pace.hpp). A caller that drives has its
+    /// turn before others of those that are ready.
+    void count_moved(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
-        if (moved_bytes_ - turn_began_bytes_ >= limits::handed_over_bytes) {
-            end_turn();
-        }
         pace_.count(static_cast<std::uint32_t>(bytes));
+        if (is_driven()) {
+            count_turn(bytes);
+        }
     }
 
-    /// The same of what a tenant received.
+    /// The same of what a tenant received and hands over: so has an application for which a thread
+    /// reads.
     void count_received(std::size_t bytes) noexcept {
         received_bytes_ += bytes;
-        count_sent(bytes);
+        count_moved(bytes);
+        if (!is_driven()) {
+            count_turn(bytes);
+        }
     }
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
@@ -163,10 +168,12 @@ public:
     /// Whether callers drive it: drive() returns to them when it has something for them.
     bool is_driven() const noexcept { return !has_thread_; }
 
-    /// Calls who.on_handed_over() once the application has had time for what was received and sent
-    /// so far: when a caller drives again, or after limits::handed_over_bytes more.
+    /// Calls who.on_handed_over(), unless that is to come already, once the application has had
+    /// time for what was received and sent so far: when a caller drives again, or after
+    /// limits::handed_over_bytes more.
+    /// @param mark  How much `who` has received by now.
     /// @throws std::bad_alloc
-    void hand_over(tenant& who);
+    void hand_over(tenant& who, std::uint64_t mark);
 
     /// Gives pooled memory back over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;
@@ -185,15 +192,24 @@ private:
 
     struct handed_over {
         tenant* who; ///< Null: forgotten.
-        std::uint64_t moved_bytes;
-        std::uint64_t received_bytes;
+        std::uint64_t mark;
+        std::uint64_t moved_bytes;    ///< By all, until then.
+        std::uint64_t received_bytes; ///< Likewise.
     };
+
+    void count_turn(std::size_t bytes) noexcept {
+        turn_bytes_ += bytes;
+        if (turn_bytes_ >= limits::handed_over_bytes) {
+            end_turn();
+        }
+    }
 
     handed_over* find_handed_over(const tenant& who) noexcept;
     void pop_handed_over() noexcept;
     void end_turn() noexcept;
     void take_back() noexcept;
-    bool is_far_ahead() noexcept;
+    bool is_far_behind() const noexcept;
+    bool holds_back() noexcept;
     void dispatch_rest();
     void run() noexcept;
     void settle() noexcept;
@@ -213,13 +229,13 @@ private:
     std::vector<tenant*> warm_;
     std::deque<handed_over> handed_over_; ///< Oldest first.
     std::uint32_t first_handed_over_ = 0; ///< Serial of that.
-    pipe::deadline pause_end_; ///< Until when it waits for the application that is far behind.
+    pipe::deadline pause_end_; ///< Until when it waits for applications that are far behind.
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
     std::uint64_t moved_bytes_ = 0; ///< In all.
     std::uint64_t received_bytes_ = 0;
-    std::uint64_t turn_began_bytes_ = 0; ///< Of those moved, when others had their turn last.
-    std::uint64_t drive_began_bytes_ = 0;
+    std::uint64_t turn_bytes_ = 0;        ///< Since others had their turn.
+    std::uint64_t drive_began_bytes_ = 0; ///< Of those moved, when drive() looked last.
     busy_poll busy_poll_;
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.

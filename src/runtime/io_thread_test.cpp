@@ -5,10 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <future>
+#include <memory>
 #include <sys/eventfd.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace zlink;
@@ -16,7 +19,7 @@ using runtime::io_thread;
 
 namespace {
 
-/// Has been handed over.
+/// Is handed over.
 class listener : public runtime::tenant {
 public:
     bool has_news() noexcept override { return false; }
@@ -24,27 +27,26 @@ public:
     void on_settled() noexcept override {}
     bool on_sweep() noexcept override { return false; }
     void on_origin_gone(std::uint64_t) noexcept override {}
-    bool on_handed_over() noexcept override {
+    bool on_handed_over(std::uint64_t mark) noexcept override {
         ++asked_count;
+        asked_mark = mark;
         return is_taken;
     }
 
     int asked_count = 0;
-    bool is_taken = true;
+    std::uint64_t asked_mark = 0;
+    bool is_taken = true; ///< What the application says.
 };
 
 /// Receives as much as ends a turn, once.
 class source final : public listener, public runtime::watched {
 public:
-    explicit source(io_thread& thread) : thread_(thread) {
-        descriptor_ = ::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-        REQUIRE(descriptor_ >= 0);
-        is_taken = false;
-    }
+    explicit source(io_thread& thread)
+        : thread_(thread), descriptor_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {}
     ~source() { ::close(descriptor_); }
 
-    void watch() {
-        REQUIRE(runtime::readiness::of(thread_.context()).add(descriptor_, *this, EPOLLIN));
+    bool watch() {
+        return runtime::readiness::of(thread_.context()).add(descriptor_, *this, EPOLLIN);
     }
     void leave() {
         runtime::readiness::of(thread_.context()).remove(descriptor_, *this);
@@ -53,22 +55,37 @@ public:
 
     void on_ready(std::uint32_t) noexcept override {
         thread_.count_received(limits::handed_over_bytes);
-        thread_.hand_over(*this);
+        thread_.hand_over(*this, 0);
         if (leaves) {
             leave();
         }
-        ++read_count;
+        received_at = pipe::clock::now();
+        place = ++read_count;
     }
 
     static inline std::atomic<int> read_count = 0;
     bool leaves = false; ///< When it has received.
+    pipe::clock::time_point received_at;
+    int place = 0; ///< Among all.
 
 private:
     io_thread& thread_;
     int descriptor_;
 };
 
-/// Runs `task` on a thread that runs by itself, and waits for that.
+using sources = std::array<std::unique_ptr<source>, 4>;
+
+sources make_sources(io_thread& thread) {
+    source::read_count = 0;
+    sources made;
+    for (auto& each : made) {
+        each = std::make_unique<source>(thread);
+    }
+    return made;
+}
+
+/// Runs `task` on a thread that runs by itself, and waits for that. The thread looks at what was
+/// handed over before it.
 template<class Task>
 void run_on(io_thread& thread, Task task) {
     std::promise<void> done;
@@ -87,13 +104,14 @@ TEST_SUITE("runtime") {
         io_thread driven;
         listener first;
         listener second;
-        driven.hand_over(first);
-        driven.hand_over(second);
-        driven.hand_over(first);
+        driven.hand_over(first, 1);
+        driven.hand_over(second, 2);
+        driven.hand_over(first, 3);
         driven.forget(second);
         CHECK(first.asked_count == 0);
         driven.drive_ready(1);
         CHECK(first.asked_count == 1);
+        CHECK(first.asked_mark == 1);
         CHECK(second.asked_count == 0);
         driven.drive_ready(1);
         CHECK(first.asked_count == 1);
@@ -104,64 +122,81 @@ TEST_SUITE("runtime") {
         REQUIRE(thread.start({}));
         listener who;
         run_on(thread, [&] {
-            thread.hand_over(who);
+            thread.hand_over(who, 7);
             thread.count_received(limits::handed_over_bytes - 1);
         });
         run_on(thread, [&] {
             CHECK(who.asked_count == 0);
-            thread.count_sent(1);
+            thread.count_moved(1);
         });
-        run_on(thread, [&] { CHECK(who.asked_count == 1); });
+        run_on(thread, [&] {
+            CHECK(who.asked_count == 1);
+            CHECK(who.asked_mark == 7);
+        });
         run_on(thread, [&] {
             CHECK(who.asked_count == 1);
             who.is_taken = false;
-            thread.hand_over(who);
-            thread.count_received(limits::handed_over_bytes);
+            thread.hand_over(who, 8);
+            thread.count_moved(limits::handed_over_bytes);
         });
         run_on(thread, [&] {
-            CHECK(who.asked_count >= 2);
+            CHECK(who.asked_count > 1); // Again and again,
             who.is_taken = true;
         });
-        const int asked_count = who.asked_count;
-        run_on(thread, [] {});
-        run_on(thread, [&] { CHECK(who.asked_count <= asked_count + 1); });
+        int asked_count = 0;
+        run_on(thread, [&] { asked_count = who.asked_count; });
+        run_on(thread, [&] { CHECK(who.asked_count == asked_count); }); // until it is taken.
         thread.join();
     }
 
-    TEST_CASE("I/O thread: waits for an application that is far behind, but not for ever") {
+    TEST_CASE("I/O thread: does not ask for ever whether something is taken") {
         io_thread thread;
         REQUIRE(thread.start({}));
-        source::read_count = 0;
-        std::array<std::unique_ptr<source>, 4> all;
-        for (auto& each : all) {
-            each = std::make_unique<source>(thread);
-        }
+        listener who;
+        who.is_taken = false;
+        run_on(thread, [&] {
+            thread.hand_over(who, 0);
+            thread.count_moved(limits::handed_over_bytes_max);
+        });
+        run_on(thread, [&] { CHECK(who.asked_count == 1); });
+        run_on(thread, [&] { CHECK(who.asked_count == 1); });
+        thread.join();
+    }
+
+    TEST_CASE("I/O thread: gives an application time that is far behind, but not for ever") {
+        io_thread thread;
+        REQUIRE(thread.start({}));
+        sources all = make_sources(thread);
         run_on(thread, [&] {
             for (auto& each : all) {
-                each->watch();
+                each->is_taken = false;
+                CHECK(each->watch());
             }
         });
         while (source::read_count != std::ssize(all)) {
             std::this_thread::yield();
         }
         run_on(thread, [&] {
-            // Before the last one is read, the thread has asked whether the first is taken by then.
-            CHECK(all[0]->asked_count >= 1);
             for (auto& each : all) {
                 each->leave();
             }
         });
         thread.join();
+        std::sort(all.begin(), all.end(),
+                  [](const auto& one, const auto& other) { return one->place < other->place; });
+        // What the second one brought made it far.
+        CHECK(all[2]->received_at - all[1]->received_at >= limits::hand_over_pause_max);
+        CHECK(all[3]->received_at - all[2]->received_at >= limits::hand_over_pause_max);
+        CHECK(all[0]->asked_count > 0);
+        CHECK(all[1]->asked_count > 0); // Though it is behind one that takes nothing.
     }
 
     TEST_CASE("I/O thread: reads who is ready before it ends") {
         io_thread driven;
-        source::read_count = 0;
-        std::array<std::unique_ptr<source>, 4> all;
+        sources all = make_sources(driven);
         for (auto& each : all) {
-            each = std::make_unique<source>(driven);
             each->leaves = true;
-            each->watch();
+            REQUIRE(each->watch());
         }
         driven.drive({}); // One of them receives what ends a turn.
         CHECK(source::read_count.load() == 1);

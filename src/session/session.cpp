@@ -250,18 +250,23 @@ void session::keep_warm(warmth& direction) {
     direction = warmth::hot;
 }
 
-bool session::on_handed_over() noexcept {
-    if (!end_) {
+bool session::on_handed_over(std::uint64_t mark) noexcept {
+    if (!end_ || end_->peer_is_closed()) {
         return true;
     }
-    if (end_->out.untaken().bytes != 0) {
+    tell_written();
+    if (!end_->out.has_taken(mark)) {
         return false;
     }
     if (inbound_->is_idle()) {
         end_->pass_on_memory();
     }
-    tell_written();
     return true;
+}
+
+/// Has on_handed_over() called after a while.
+void session::hand_over() {
+    thread_.hand_over(*this, end_->out.published().position);
 }
 
 /// Going out, the memory is the socket's.

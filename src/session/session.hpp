@@ -153,7 +153,7 @@ public:
     sleep_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
-    bool on_handed_over() noexcept override;
+    bool on_handed_over(std::uint64_t mark) noexcept override;
     void on_origin_gone(std::uint64_t origin_id) noexcept override;
     void on_events(std::uint32_t happened) noexcept override;
 
@@ -175,6 +175,7 @@ private:
     void become_resident();
     void advance(session_state next) noexcept;
     void keep_warm(warmth& direction);
+    void hand_over();
     void tell_written() noexcept;
     void on_dismissed();
     void on_socket_closed();

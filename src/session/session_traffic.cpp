@@ -60,7 +60,11 @@ void session::read_messages() {
             heartbeat_->on_heard();
         }
         turn_bytes += outcome.bytes;
-        thread_.count_received(outcome.bytes);
+        if (is_framed()) {
+            thread_.count_received(outcome.bytes);
+        } else {
+            thread_.count_moved(outcome.bytes);
+        }
         const result<void> taken =
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         deliver_inbound();
@@ -90,7 +94,7 @@ void session::deliver_inbound() {
     wake_reader();
     keep_warm(in_warmth_);
     if (is_framed()) {
-        thread_.hand_over(*this);
+        hand_over();
     }
     if (shortcut_is_open_) { // What was sent meanwhile was not seen here.
         keep_warm(out_warmth_);
@@ -288,7 +292,7 @@ bool session::write_rope() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_sent(outcome.bytes);
+    thread_.count_moved(outcome.bytes);
     keep_warm(out_warmth_);
     has_written_much_ |= outcome.bytes >= limits::passed_on_bytes_min && is_framed();
     if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
@@ -322,7 +326,7 @@ bool session::write_translated() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_sent(outcome.bytes);
+    thread_.count_moved(outcome.bytes);
     keep_warm(out_warmth_);
     if (const std::uint64_t done = translation_->on_sent(outcome.bytes);
         done != 0 && outbound_->advance(done)) {
@@ -479,7 +483,7 @@ void session::on_settled() noexcept {
         } else if (thread_.is_driven()) {
             tell_written();
         } else if (has_written_much_) {
-            thread_.hand_over(*this); // It may sleep: this does not wake it at once.
+            hand_over(); // It may sleep: this does not wake it at once.
         }
         if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
             end_->out.unmark_writer()) {
