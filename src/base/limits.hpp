@@ -55,10 +55,14 @@ constexpr std::size_t cell_batches_max = 512;
 
 /// Octets that are received from one peer after another before the application has its turn with
 /// them: so many that the cost of that does not matter, so few that they are still in the caches.
-/// How long an I/O thread waits for an application that has not taken them: longer than it takes to
-/// be given the processor, as a rule. And after how many octets it no longer asks whether it has.
 constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
+
+/// How long an I/O thread waits for an application that has not taken them: longer than it takes to
+/// be given the processor, as a rule.
 constexpr std::chrono::microseconds hand_over_pause_max{400};
+
+/// After how many octets an I/O thread no longer asks whether an application has taken what it was
+/// handed over before them. So it remembers at most one peer that has gone for each of these.
 constexpr std::size_t handed_over_bytes_max = 4 * handed_over_bytes;
 
 /// Memory of a queue that is passed on to the next one as soon as the queue is empty, where many

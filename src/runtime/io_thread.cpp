@@ -212,7 +212,7 @@ void io_thread::drive_ready(int count) {
     }
 }
 
-/// Who is ready but has not been read has its turn later: dispatch_rest().
+/// Others that are ready have their turn later: dispatch_rest().
 void io_thread::end_turn() noexcept {
     readiness_.pause();
 }
@@ -243,13 +243,15 @@ void io_thread::take_back() noexcept {
     }
     while (!handed_over_.empty()) {
         const handed_over& oldest = handed_over_.front();
-        const std::uint64_t since = moved_bytes_ - oldest.moved_bytes;
-        if (!is_driven() && since < limits::handed_over_bytes) {
-            return;
-        }
-        const bool is_done = oldest.who == nullptr || oldest.who->on_handed_over(oldest.mark);
-        if (!is_done && !is_driven() && since < limits::handed_over_bytes_max) {
-            return;
+        if (oldest.who != nullptr) {
+            const std::uint64_t since = moved_bytes_ - oldest.moved_bytes;
+            if (!is_driven() && since < limits::handed_over_bytes) {
+                return;
+            }
+            const bool is_taken = oldest.who->on_handed_over(oldest.mark);
+            if (!is_taken && !is_driven() && since < limits::handed_over_bytes_max) {
+                return;
+            }
         }
         pop_handed_over();
     }

@@ -152,8 +152,8 @@ public:
         }
     }
 
-    /// The same of what a tenant received and hands over: so has an application for which a thread
-    /// reads.
+    /// The same of what a tenant received and is going to hand over. With a thread, too, the
+    /// application then has its turn before others of those that are ready.
     void count_received(std::size_t bytes) noexcept {
         received_bytes_ += bytes;
         count_moved(bytes);
@@ -217,7 +217,7 @@ private:
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
-    readiness& readiness_;
+    readiness& readiness_; ///< Made with the reactor: the system may refuse it.
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     boost::asio::steady_timer sweep_timer_{context_};
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;

@@ -19,8 +19,8 @@ using runtime::io_thread;
 
 namespace {
 
-/// Is handed over.
-class listener : public runtime::tenant {
+/// Is handed over, and counts how often it is asked.
+class recorder : public runtime::tenant {
 public:
     bool has_news() noexcept override { return false; }
     sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
@@ -39,7 +39,7 @@ public:
 };
 
 /// Receives as much as ends a turn, once.
-class source final : public listener, public runtime::watched {
+class source final : public recorder, public runtime::watched {
 public:
     explicit source(io_thread& thread)
         : thread_(thread), descriptor_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -102,8 +102,8 @@ TEST_SUITE("runtime") {
 
     TEST_CASE("I/O thread: a caller that drives again has taken what it was handed over") {
         io_thread driven;
-        listener first;
-        listener second;
+        recorder first;
+        recorder second;
         driven.hand_over(first, 1);
         driven.hand_over(second, 2);
         driven.hand_over(first, 3);
@@ -120,7 +120,7 @@ TEST_SUITE("runtime") {
     TEST_CASE("I/O thread: with a thread, the application has the time of some traffic for it") {
         io_thread thread;
         REQUIRE(thread.start({}));
-        listener who;
+        recorder who;
         run_on(thread, [&] {
             thread.hand_over(who, 7);
             thread.count_received(limits::handed_over_bytes - 1);
@@ -152,7 +152,7 @@ TEST_SUITE("runtime") {
     TEST_CASE("I/O thread: does not ask for ever whether something is taken") {
         io_thread thread;
         REQUIRE(thread.start({}));
-        listener who;
+        recorder who;
         who.is_taken = false;
         run_on(thread, [&] {
             thread.hand_over(who, 0);

@@ -56,7 +56,8 @@ public:
     /// Watches it no more. Nothing is told from now on.
     void remove(int descriptor, watched& who) noexcept;
 
-    /// Tells no more of those that are ready now after the present one, until dispatch().
+    /// Tells no more of those that are ready now after the present one. Who calls this calls
+    /// dispatch() while has_rest(); so long the reactor does not end.
     void pause() noexcept { pauses_ = true; }
     /// Whether there are some of which was not told.
     bool has_rest() const noexcept { return batch_index_ != batch_count_; }

@@ -482,8 +482,8 @@ void session::on_settled() noexcept {
             write_some();
         } else if (thread_.is_driven()) {
             tell_written();
-        } else if (has_written_much_) {
-            hand_over(); // It may sleep: this does not wake it at once.
+        } else if (out_rest_ == wakefulness::asleep && has_written_much_) {
+            hand_over(); // The application may sleep: this does not wake it at once.
         }
         if (end_ && in_rest_ == wakefulness::asleep && end_->out.credit() != 0 &&
             end_->out.unmark_writer()) {
