@@ -366,7 +366,9 @@ def make_lines(context, case, comparison, values, figures, failures, profiles, b
     """The JSON lines of one case: an absolute one per subject and a ratio per compared one."""
     parameters = dataclasses.asdict(case)
     parameters.update(
-        seconds=comparison.arguments.seconds, warmup=comparison.arguments.warmup
+        seconds=comparison.arguments.seconds,
+        warmup=comparison.arguments.warmup,
+        busy=comparison.arguments.busy,
     )
     raw = comparison.raw_limit(case)
     lines = []
@@ -538,6 +540,8 @@ def decode_arguments():
         "--io-threads", action="append", default=[], metavar="NAME=N",
         help="I/O threads of a subject (1); 0 lets the caller drive I/O",
     )
+    parser.add_argument("--busy", type=int, default=0, metavar="N",
+                        help="N processes compute beside it, as where a machine has other work (0)")
     parser.add_argument("--profile", action="store_true",
                         help="also count system calls (strace) and instructions (callgrind)")
     parser.add_argument("--no-raw", action="store_true", help="leave out the raw-socket limit")
@@ -554,6 +558,8 @@ def decode_arguments():
     arguments.io_threads = threads
     if arguments.pairs < 1 or arguments.seconds <= 0:
         parser.error("--pairs and --seconds must be positive")
+    if arguments.busy < 0:
+        parser.error("--busy must not be negative")
     try:
         subjects = [
             runner.decode_subject(text) for text in arguments.subjects or ["libzmq", "zlink"]
@@ -616,6 +622,7 @@ def main():
     progress = Progress(len(cases) * len(subjects) * arguments.pairs)
     all_lines = []
     interrupted = False
+    runner.start_busy(arguments.busy)
     print(table_row([title for title, _ in COLUMNS]), flush=True)
     with open(lines_path, "w", encoding="utf-8") as output:
         try:

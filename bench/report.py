@@ -85,6 +85,8 @@ def variant(parameters):
         name += f", {parameters['api']} API"
     if parameters["mechanism"] != "null":
         name += f", {parameters['mechanism'].upper()}"
+    if parameters.get("busy"):
+        name += f", {parameters['busy']} busy processes"
     return name
 
 

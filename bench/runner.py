@@ -81,6 +81,31 @@ def end_all():
 atexit.register(end_all)
 
 
+# Computes until the process that started it is gone, or ends it.
+BUSY_PROGRAM = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(1000))
+"""
+
+
+_group = {"start_new_session": True}
+
+
+def start_busy(count):
+    """Starts processes that do nothing but compute, until end_all()."""
+    if count:
+        # The system shares processors out among sessions first (sched(7), autogroup), so those of
+        # one session compete harder.
+        _group.clear()
+        _group["process_group"] = 0
+    for _ in range(count):
+        process = subprocess.Popen([sys.executable, "-c", BUSY_PROGRAM], **_group)
+        with _live_lock:
+            _live.add(process)
+
+
 def exit_on_signals():
     """Makes SIGTERM and SIGHUP end the children as an interrupt does."""
 
@@ -103,8 +128,8 @@ class Side:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             env=environment,
-            start_new_session=True,
             text=True,
+            **_group,
         )
         with _live_lock:
             _live.add(self._process)

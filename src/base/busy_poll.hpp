@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/give_way.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <sched.h>
 
 namespace zlink {
 
@@ -23,9 +24,10 @@ public:
     explicit busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
 
     /// Begins a wait, by looking until `found` says so where that is worth it.
+    /// @param gives_way  Ends the looking when it says no.
     /// @return Whether `found` said so: the wait is over.
     template<class Found>
-    bool begin(clock::time_point wait_end, Found&& found) {
+    bool begin(clock::time_point wait_end, Found&& found, bool (*gives_way)() noexcept = give_way) {
         begun_ = clock::now();
         if (!is_worth_it_) {
             return false;
@@ -35,8 +37,7 @@ public:
             if (found()) {
                 return true;
             }
-            sched_yield();
-        } while (clock::now() < end);
+        } while (gives_way() && clock::now() < end);
         return false;
     }
 

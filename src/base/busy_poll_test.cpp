@@ -8,17 +8,24 @@ using zlink::busy_poll;
 
 namespace {
 
+bool always() noexcept {
+    return true;
+}
+
 void wait(busy_poll& how, std::chrono::microseconds length, bool was_conversation = true) {
     const auto begun = busy_poll::clock::now();
-    how.begin(begun, [] { return false; });
+    how.begin(
+        begun, [] { return false; }, always);
     while (busy_poll::clock::now() - begun < length) {
     }
     how.end(was_conversation);
 }
 
-int looks(busy_poll& how, busy_poll::clock::time_point wait_end) {
+int looks(busy_poll& how, busy_poll::clock::time_point wait_end,
+          bool (*gives_way)() noexcept = always) {
     int count = 0;
-    how.begin(wait_end, [&] { return ++count == 100; });
+    how.begin(
+        wait_end, [&] { return ++count == 100; }, gives_way);
     return count;
 }
 
@@ -55,6 +62,12 @@ TEST_SUITE("base") {
         busy_poll off{0us};
         wait(off, 0us);
         CHECK(looks(off, never) == 0);
+    }
+
+    TEST_CASE("busy poll: ends when giving way is not worth it") {
+        busy_poll how{1h};
+        wait(how, 0us);
+        CHECK(looks(how, never, []() noexcept { return false; }) == 1);
     }
 
 } // TEST_SUITE

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/give_way.hpp"
 #include "base/limits.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <sched.h>
 
 namespace zlink {
 
@@ -21,7 +21,9 @@ public:
     /// Before a large payload is written: gives way, if the writer is to look again instead.
     /// @param ahead_bytes    What the reader has not taken yet.
     /// @param payload_bytes  Of this one, or of the largest so far.
-    bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes) noexcept {
+    /// @param gives_way      Nobody is held back while it says no.
+    bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes,
+                    bool (*gives_way)() noexcept = give_way) noexcept {
         if (goal_bytes_ == 0) {
             const std::uint64_t allowed_bytes = std::max(
                 limits::head_start_bytes_max, limits::head_start_payloads_max * payload_bytes);
@@ -37,8 +39,7 @@ public:
             to_skip_count_ = std::min(2 * to_skip_count_ + 1, limits::head_start_skips_max);
             return go_on();
         }
-        sched_yield();
-        return true;
+        return gives_way() || go_on();
     }
 
 private:

@@ -186,6 +186,14 @@ constexpr std::uint32_t batch_bytes_min = 4096;
 constexpr std::uint32_t batch_bytes_per_look = 2048;
 constexpr std::uint32_t byte_looks_max = 64;
 
+/// How long who gives way waits for the processor where others use it than its own threads and
+/// peers. How long it does not give way if it waits so long again within as long a time: twice as
+/// long each time. And how long it sleeps meanwhile where somebody else has to run.
+constexpr std::chrono::milliseconds long_wait_min{2};
+constexpr std::chrono::milliseconds contention_rest_min{5};
+constexpr std::chrono::milliseconds contention_rest_max{160};
+constexpr std::chrono::microseconds contention_pause{50};
+
 /// Octets of a segment that were used before an empty queue begins it again.
 constexpr std::size_t restart_bytes_min = 1024;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/give_way.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <sched.h>
 
 namespace zlink {
 
@@ -29,7 +30,9 @@ public:
     void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
 
     /// Gives way once, if it is worth looking again after that.
-    bool lets_others_run() noexcept {
+    /// @param gives_way  Ends the looking when it says no.
+    /// @return Whether to look again.
+    bool lets_others_run(bool (*gives_way)() noexcept = give_way) noexcept {
         if (moved_ >= steps_.batch_min) {
             looks_left_ = std::min(1 + moved_ / steps_.per_look, steps_.looks_max);
         }
@@ -37,8 +40,11 @@ public:
         if (looks_left_ == 0) {
             return false;
         }
+        if (!gives_way()) {
+            looks_left_ = 0;
+            return false;
+        }
         --looks_left_;
-        sched_yield();
         return true;
     }
 

@@ -2,6 +2,7 @@
 #include "runtime/io_thread.hpp"
 
 #include "base/fence.hpp"
+#include "base/give_way.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "runtime/readiness.hpp"
@@ -262,7 +263,7 @@ bool io_thread::is_far_behind() const noexcept {
            received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
 }
 
-/// Gives way if an application is far behind.
+/// Gives way if an application is far behind, or sleeps for a moment where that takes long.
 /// @return Whether to look again before more is received.
 bool io_thread::holds_back() noexcept {
     take_back();
@@ -270,7 +271,7 @@ bool io_thread::holds_back() noexcept {
         const auto now = pipe::clock::now();
         pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
         if (now < *pause_end_) {
-            sched_yield();
+            give_way_or_sleep();
             return true;
         }
         pop_handed_over(); // It has other things to do.

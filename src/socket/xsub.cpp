@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xsub.hpp"
 
+#include "base/give_way.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <sched.h>
 
 namespace zlink::socket {
 
@@ -80,7 +80,7 @@ result<void> xsub::change_subscription(std::span<const std::byte> topic, bool su
     if (!queue_.all().empty()) {
         // An I/O thread that shares our processor would wait for the end of our time slice, some
         // milliseconds; what is published meanwhile would not arrive.
-        sched_yield();
+        give_way_or_sleep();
     }
     return {};
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "base/give_way.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <thread>
+
+namespace zlink {
+
+void contention::on_gave_way(clock::time_point begin, clock::time_point end) noexcept {
+    if (end - begin < limits::long_wait_min) {
+        return;
+    }
+    const bool is_again = begin - rest_end_ < limits::long_wait_min;
+    rest_ = is_again ? std::clamp<clock::duration>(2 * rest_, limits::contention_rest_min,
+                                                   limits::contention_rest_max)
+                     : clock::duration::zero();
+    rest_end_ = end + rest_;
+}
+
+bool give_way() noexcept {
+    static thread_local contention known;
+    const auto begin = contention::clock::now();
+    if (known.is_felt(begin)) {
+        return false;
+    }
+    sched_yield();
+    known.on_gave_way(begin, contention::clock::now());
+    return true;
+}
+
+void give_way_or_sleep() noexcept {
+    if (!give_way()) {
+        std::this_thread::sleep_for(limits::contention_pause);
+    }
+}
+
+} // namespace zlink

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "base/give_way.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+
+using namespace std::chrono_literals;
+using zlink::contention;
+namespace limits = zlink::limits;
+
+namespace {
+
+/// A thread in virtual time.
+struct yielder {
+    contention known;
+    contention::clock::time_point now{1h};
+
+    void gives_way_for(contention::clock::duration length) {
+        const auto begin = now;
+        now += length;
+        known.on_gave_way(begin, now);
+    }
+
+    /// How long it does not give way.
+    contention::clock::duration rest() {
+        const auto begin = now;
+        while (known.is_felt(now)) {
+            now += 100us;
+        }
+        return now - begin;
+    }
+};
+
+constexpr auto short_wait = limits::long_wait_min - 1us;
+constexpr auto long_wait = limits::long_wait_min;
+
+} // namespace
+
+TEST_SUITE("base") {
+
+    TEST_CASE("contention: is not felt where each wait is short") {
+        yielder thread;
+        for (int times = 0; times < 1000; ++times) {
+            thread.gives_way_for(short_wait);
+            CHECK(!thread.known.is_felt(thread.now));
+        }
+    }
+
+    TEST_CASE("contention: is not felt where a long wait comes now and then") {
+        yielder thread;
+        for (int times = 0; times < 1000; ++times) {
+            thread.gives_way_for(long_wait);
+            CHECK(!thread.known.is_felt(thread.now));
+            thread.now += limits::long_wait_min; // It worked.
+        }
+    }
+
+    TEST_CASE("contention: is felt after two long waits, and longer and longer while they go on") {
+        yielder thread;
+        thread.gives_way_for(long_wait);
+        contention::clock::duration expected = limits::contention_rest_min;
+        for (int times = 0; times < 10; ++times) {
+            thread.gives_way_for(long_wait);
+            CHECK(thread.rest() == expected);
+            expected =
+                std::min<contention::clock::duration>(2 * expected, limits::contention_rest_max);
+        }
+        CHECK(expected == limits::contention_rest_max);
+    }
+
+    TEST_CASE("contention: is over when no long wait follows soon") {
+        yielder thread;
+        for (int times = 0; times < 5; ++times) {
+            thread.gives_way_for(long_wait);
+            thread.rest();
+        }
+        thread.now += limits::long_wait_min;
+        thread.gives_way_for(long_wait);
+        CHECK(!thread.known.is_felt(thread.now));
+        thread.gives_way_for(long_wait);
+        CHECK(thread.rest() == limits::contention_rest_min);
+    }
+
+} // TEST_SUITE
