@@ -2,12 +2,24 @@
 #pragma once
 
 #include "base/inline.hpp"
+#include "base/limits.hpp"
+
+#include <cstddef>
 
 namespace zlink {
 
 /// Asks the processor for the cache line at `place`, to be read soon. Any address will do.
 ZLINK_HOT void prefetch_to_read(const void* place) noexcept {
     __builtin_prefetch(place);
+}
+
+/// Asks the processor for an object, to be read soon.
+ZLINK_HOT void prefetch_object(const void* begin, std::size_t bytes) noexcept {
+    const auto* const first = static_cast<const std::byte*>(begin);
+    for (std::size_t offset = 0; offset < bytes; offset += limits::cache_line_bytes) {
+        prefetch_to_read(first + offset);
+    }
+    prefetch_to_read(first + bytes - 1); // It need not begin with a line.
 }
 
 /// Asks the processor for the cache line at `place`, to be written soon. Any address will do.

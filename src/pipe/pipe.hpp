@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/inline.hpp"
+#include "base/prefetch.hpp"
 #include "base/ref_counted.hpp"
 #include "pipe/direct_writer.hpp"
 #include "pipe/mailbox.hpp"
@@ -26,6 +27,9 @@ class event_sink {
 public:
     /// @param happened  Bits of `event`.
     virtual void on_events(std::uint32_t happened) noexcept = 0;
+
+    /// Of what on_events() touches, from the beginning of this on.
+    static constexpr std::size_t fetched_bytes = 128;
 
 protected:
     ~event_sink() = default;
@@ -127,6 +131,9 @@ public:
         }
     }
 
+    /// Fetches the pipe into the caches, if this is its second end.
+    void fetch_ahead() const noexcept;
+
     /// Lets go of this end. Finished messages stay for the other end, which is told; an unfinished
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
@@ -214,6 +221,11 @@ static_assert(sizeof(pipe) == 2 * sizeof(message_queue) + 3 * limits::cache_line
 
 inline pipe_end& pipe_end::other() noexcept {
     return this == &whole_.first ? whole_.second : whole_.first;
+}
+
+inline void pipe_end::fetch_ahead() const noexcept {
+    // Without a look at `whole_`, which would wait for this line.
+    prefetch_object(this - 1, sizeof(pipe) - sizeof(void*));
 }
 
 inline void pipe_end::retain() noexcept {

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace zlink;
 using runtime::io_thread;
@@ -59,12 +60,19 @@ public:
         if (leaves) {
             leave();
         }
+        if (sees_off != nullptr) {
+            sees_off->leave();
+        }
         received_at = pipe::clock::now();
         place = ++read_count;
     }
 
+    void fetch_ahead(int step) const noexcept override { fetched.push_back(step); }
+
     static inline std::atomic<int> read_count = 0;
-    bool leaves = false; ///< When it has received.
+    bool leaves = false;              ///< When it has received.
+    source* sees_off = nullptr;       ///< Who leaves then.
+    mutable std::vector<int> fetched; ///< The steps, in order.
     pipe::clock::time_point received_at;
     int place = 0; ///< Among all.
 
@@ -189,6 +197,23 @@ TEST_SUITE("runtime") {
         CHECK(all[3]->received_at - all[2]->received_at >= limits::hand_over_pause_max);
         CHECK(all[0]->asked_count > 0);
         CHECK(all[1]->asked_count > 0); // Though it is behind one that takes nothing.
+    }
+
+    TEST_CASE("readiness: fetches step by step what the next ones touch, unless they left") {
+        using steps = std::vector<int>;
+        io_thread driven;
+        sources all = make_sources(driven);
+        for (auto& each : all) {
+            each->leaves = true;
+            REQUIRE(each->watch()); // Their turns are in this order.
+        }
+        all[0]->sees_off = all[3].get();
+        driven.join();
+        CHECK(source::read_count.load() == 3);
+        CHECK(all[0]->fetched == steps{2});
+        CHECK(all[1]->fetched == steps{1, 2});
+        CHECK(all[2]->fetched == steps{0, 1, 2});
+        CHECK(all[3]->fetched == steps{});
     }
 
     TEST_CASE("I/O thread: reads who is ready before it ends") {

@@ -19,6 +19,11 @@ public:
     /// @param events  As epoll_wait(2) gives them, edge-triggered. May destroy this.
     virtual void on_ready(std::uint32_t events) noexcept = 0;
 
+    /// Fetches into the caches what on_ready() will touch. Is called a few times, at the beginning
+    /// of others' turns, where they have any, and for the last time of its own.
+    /// @param step  0: what this refers to; 1: what that refers to; and so on.
+    virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
+
 protected:
     ~watched() = default;
 };
@@ -66,9 +71,15 @@ public:
 
 private:
     static constexpr std::size_t batch_max = 64;
+    /// How often what one is about to touch is fetched: itself, and its steps.
+    static constexpr std::size_t fetches = 4;
+    /// What is fetched of a `watched`, and of what it is a part of before it.
+    static constexpr std::size_t watched_bytes = 96;
+    static constexpr std::size_t before_watched_bytes = 32;
 
     void shutdown() override;
     void wait() noexcept;
+    void fetch_ahead() const noexcept;
 
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
     std::array<epoll_event, batch_max> batch_;

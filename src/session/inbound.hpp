@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/head_start.hpp"
+#include "base/prefetch.hpp"
 #include "base/result.hpp"
 #include "pipe/message_queue.hpp"
 #include "session/scanner.hpp"
@@ -121,6 +122,9 @@ public:
 
     /// Drops everything that is not a whole message. The connection was lost.
     void reset() noexcept;
+
+    /// Fetches into the caches what finds the frames.
+    void fetch_ahead() const noexcept { prefetch_to_read(scanner_.get()); }
 
     // For a scanner.
 

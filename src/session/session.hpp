@@ -149,6 +149,7 @@ public:
 
     void on_readable() noexcept override;
     void on_writable() noexcept override;
+    void fetch_ahead(int step) const noexcept override;
     bool has_news() noexcept override;
     sleep_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;

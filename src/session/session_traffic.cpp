@@ -4,6 +4,7 @@
 #include "session/session.hpp"
 
 #include "base/limits.hpp"
+#include "base/prefetch.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -18,6 +19,22 @@ using transport::io_outcome;
 namespace zmtp = wire::zmtp;
 
 // Reading.
+
+/// First the pipe and who finds the frames; then whoever is at its other end, if that is used on
+/// this thread, too.
+void session::fetch_ahead(int step) const noexcept {
+    if (!end_) {
+        return;
+    }
+    if (step == 0) {
+        end_->fetch_ahead();
+        if (inbound_) {
+            inbound_->fetch_ahead();
+        }
+    } else if (thread_.is_driven()) {
+        prefetch_object(end_->other().owner(), pipe::event_sink::fetched_bytes);
+    }
+}
 
 void session::on_readable() noexcept {
     guarded([this] {

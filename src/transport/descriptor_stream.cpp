@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/descriptor_stream.hpp"
 
+#include "base/prefetch.hpp"
 #include "base/write_parts.hpp"
 #include "runtime/readiness.hpp"
 
@@ -109,6 +110,17 @@ public:
     int descriptor() const noexcept override { return descriptor_; }
 
 private:
+    void fetch_ahead(int step) const noexcept override {
+        if (!reader_) {
+            return;
+        }
+        if (step == 0) {
+            prefetch_object(reader_.get(), stream_user::fetched_bytes);
+        } else {
+            reader_->fetch_ahead(step - 1);
+        }
+    }
+
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;

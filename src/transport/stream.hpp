@@ -32,6 +32,11 @@ public:
 
     virtual void on_readable() noexcept = 0;
     virtual void on_writable() noexcept = 0;
+
+    /// Fetches into the caches what on_readable() will touch beyond the first `fetched_bytes`
+    /// octets of this: runtime::watched::fetch_ahead().
+    virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
+    static constexpr std::size_t fetched_bytes = 512;
 };
 
 /// Ordered octets to and from one peer; the contract of every transport but inproc.
