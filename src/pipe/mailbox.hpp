@@ -42,6 +42,11 @@ public:
     virtual void retain() noexcept = 0;
     virtual void release() noexcept = 0;
 
+    /// Whether its owner has not collected `event` yet. @threads any
+    bool is_to_be_told(std::uint32_t event) const noexcept {
+        return (events_.load(std::memory_order_relaxed) & event) != 0;
+    }
+
 protected:
     ~letter() = default;
 

@@ -151,7 +151,8 @@ public:
     pipe_end& other() noexcept;
     pipe& whole() noexcept { return whole_; }
 
-    /// Which bind or connect call of the owner this end belongs to.
+    /// Which bind or connect call of the owner this end belongs to. 0: none, where a socket of this
+    /// process has connected.
     std::uint64_t origin_id = 0;
 
     void retain() noexcept override;

@@ -313,10 +313,10 @@ void io_thread::remove_tenant(tenant& who) noexcept {
     who.tenant_index_ = tenant::nowhere;
 }
 
-void io_thread::tell_origin_gone(std::uint64_t origin_id) noexcept {
+void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
     // A tenant that removes itself puts the last one, which was told already, in its place.
     for (std::size_t left = tenants_.size(); left != 0; --left) {
-        tenants_[left - 1]->on_origin_gone(origin_id);
+        tenants_[left - 1]->on_origin_gone(origin_id, is_drained);
     }
 }
 

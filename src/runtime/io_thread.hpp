@@ -58,7 +58,8 @@ public:
     virtual bool on_handed_over(std::uint64_t mark) noexcept = 0;
 
     /// The bind or connect call that brought the tenant here was undone.
-    virtual void on_origin_gone(std::uint64_t origin_id) noexcept = 0;
+    /// @param is_drained  Whether its socket takes in all that came by then, to part from them.
+    virtual void on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept = 0;
 
     /// Whether the thread has taken note of it.
     bool is_resident() const noexcept { return tenant_index_ != nowhere; }
@@ -134,8 +135,8 @@ public:
     /// Forgets `who`, and what settle_later and sweep_later were asked for.
     void remove_tenant(tenant& who) noexcept;
 
-    /// Calls on_origin_gone(origin_id) of every tenant.
-    void tell_origin_gone(std::uint64_t origin_id) noexcept;
+    /// Calls on_origin_gone(origin_id, is_drained) of every tenant.
+    void tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept;
 
     /// Calls who.on_turn_over() once, at the end of the present turn, and on_settled() after one
     /// heavy fence for all that asked.

@@ -27,7 +27,7 @@ public:
     sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
     void on_settled() noexcept override {}
     bool on_sweep() noexcept override { return false; }
-    void on_origin_gone(std::uint64_t) noexcept override {}
+    void on_origin_gone(std::uint64_t, bool) noexcept override {}
     bool on_handed_over(std::uint64_t mark) noexcept override {
         ++asked_count;
         asked_mark = mark;

@@ -148,12 +148,7 @@ void session::on_socket_closed() {
     }
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
-        go_away();
-        if (is_framed() && state_ == session_state::traffic && stream_) {
-            stream_->end_writing();
-            discard_arrived(); // It would have the connection reset.
-        }
-        return finish();
+        return leave_at_once();
     }
     if (linger) {
         start_timer(linger_timer_, *linger, &session::on_linger_over);
@@ -162,6 +157,16 @@ void session::on_socket_closed() {
     if (state_ != session_state::closed) {
         tell_lingering();
     }
+}
+
+/// What was sent and not written is lost.
+void session::leave_at_once() {
+    go_away();
+    if (is_framed() && state_ == session_state::traffic && stream_) {
+        stream_->end_writing();
+        discard_arrived(); // It would have the connection reset.
+    }
+    finish();
 }
 
 /// Where the peer is; where we are if its end has no name, as with ipc.
@@ -232,13 +237,16 @@ void session::finish_if_drained() {
     finish();
 }
 
-void session::on_origin_gone(std::uint64_t origin_id) noexcept {
+void session::on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
     if (origin_->id != origin_id || state_ == session_state::closed) {
         return;
     }
     origin_is_gone_ = true;
     if (!end_ || has_told_socket()) {
-        finish();
+        return finish();
+    }
+    if (!is_drained && end_->other().is_to_be_told(pipe::event::attached)) {
+        guarded([this] { leave_at_once(); }); // The socket has not seen the pipe, and sent nothing.
     }
 }
 

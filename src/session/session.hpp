@@ -155,7 +155,7 @@ public:
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     bool on_handed_over(std::uint64_t mark) noexcept override;
-    void on_origin_gone(std::uint64_t origin_id) noexcept override;
+    void on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept override;
     void on_events(std::uint32_t happened) noexcept override;
 
 private:
@@ -181,6 +181,7 @@ private:
     void on_dismissed();
     void on_socket_closed();
     std::string peer_endpoint() const;
+    void leave_at_once();
     void tell_lingering() noexcept;
     void finish_once_drained();
     void finish_if_drained();

@@ -22,7 +22,7 @@ namespace {
 void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
     owner.for_each_thread([&](runtime::io_thread& each) {
         each.post([&each, origin_id, told] {
-            each.tell_origin_gone(origin_id);
+            each.tell_origin_gone(origin_id, told != nullptr);
             if (told) {
                 told->arrive();
             }
@@ -171,6 +171,9 @@ result<void> socket::process_mail() {
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
         if ((happened & pipe::event::attached) != 0) {
+            if (is_undone(end)) {
+                return turn_away(end);
+            }
             try {
                 attach(end, opener::them);
             } catch (const std::bad_alloc&) {
@@ -178,11 +181,28 @@ result<void> socket::process_mail() {
             }
         }
         if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
-            owner->on_events(happened);
+            owner->on_events(happened & ~pipe::event::attached);
         }
     });
     destroy_departed();
     return is_terminated_ ? result<void>{errc::terminated} : result<void>{};
+}
+
+/// Whether the bind or connect call that the connection comes of was undone while it was made.
+bool socket::is_undone(const pipe::pipe_end& end) const noexcept {
+    if (end.origin_id == 0 || is_draining_) {
+        return false;
+    }
+    const auto from =
+        std::lower_bound(bindings_.begin(), bindings_.end(), end.origin_id,
+                         [](const binding& each, std::uint64_t id) { return each.origin_id < id; });
+    return from == bindings_.end() || from->origin_id != end.origin_id;
+}
+
+/// Ends the connection of a pipe that no peer of ours has: nobody has heard of it.
+void socket::turn_away(pipe::pipe_end& end) const noexcept {
+    const pipe::end_ptr holder{end}; // Released through it, as a peer would.
+    set_linger(end);
 }
 
 /// @param by  Who asked for the connection: the name of the next one is for one of ours.
@@ -613,7 +633,7 @@ void socket::release_binding(binding& undone) noexcept {
 }
 
 /// Lets nobody in any more. Connections stay, but those that have no pipe yet.
-/// @param told  Notes that each I/O thread knows. Null: nobody waits for that.
+/// @param told  Notes that each I/O thread knows, of a drain. Null: the connections end, too.
 void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via == scheme::inproc) {
         const std::string name =
@@ -652,10 +672,7 @@ void socket::close() noexcept {
     }
     mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
         if (&about != this && (happened & pipe::event::attached) != 0) {
-            // Released through its holder, as attach() would have it.
-            auto& end = static_cast<pipe::pipe_end&>(about);
-            const pipe::end_ptr holder{end};
-            set_linger(end);
+            turn_away(static_cast<pipe::pipe_end&>(about));
         }
     });
     for (const auto& each : peers_) {

@@ -241,6 +241,8 @@ private:
 
     enum class opener : std::uint8_t { us, them };
     peer& attach(pipe::pipe_end& end, opener by);
+    bool is_undone(const pipe::pipe_end& end) const noexcept;
+    void turn_away(pipe::pipe_end& end) const noexcept;
     std::string endpoint_of(peer& asked) const;
     result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
@@ -280,7 +282,8 @@ private:
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
     std::uint64_t departed_dropped_count_ = 0; ///< Of peers that are gone.
-    std::vector<binding> bindings_;
+    std::vector<binding> bindings_;            ///< By origin_id, which grows.
+    bool is_draining_ = false; ///< Of `bindings_` that are gone, peers may come and part yet.
     mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();

@@ -30,6 +30,7 @@ result<void> socket::drain(pipe::deadline until) {
         }
     }
     bindings_.clear();
+    is_draining_ = true;
     while (true) {
         // Before looking at the mail: pipes that were made by then are in it.
         const bool is_closed = told_->is_over();
@@ -41,10 +42,12 @@ result<void> socket::drain(pipe::deadline until) {
         }
         destroy_departed();
         if (is_closed && !has_connections()) {
+            is_draining_ = false;
             return {};
         }
         if (const result<void> waited = context_.wait(*mailbox_, until); !waited) {
             if (waited.error() == errc::again) {
+                is_draining_ = false;
                 end_connections();
             }
             return waited.error();

@@ -235,7 +235,7 @@ public:
 
     /// The socket takes back what it was bound or connected by.
     void end_origin() {
-        thread_.tell_origin_gone(origin_->id);
+        thread_.tell_origin_gone(origin_->id, false);
         run();
     }
 

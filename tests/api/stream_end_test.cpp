@@ -227,6 +227,36 @@ TEST_SUITE("stream ends") {
         }
     }
 
+    TEST_CASE("stream ends: a connection that is made while its endpoint is undone goes, too") {
+        constexpr int round_count = 100;
+        for (const int io_threads : every_io_threads) {
+            for (const bool is_web : {false, true}) {
+                CAPTURE(io_threads);
+                CAPTURE(is_web);
+                const context owner{io_threads};
+                socket server{owner, ZLINK_STREAM};
+                socket client{owner, ZLINK_STREAM};
+                const std::string bound =
+                    server.bind(is_web ? "ws://127.0.0.1:*/" : "tcp://127.0.0.1:*");
+                for (int round = 0; round < round_count; ++round) {
+                    client.connect(bound);
+                    const std::string id = recv_arrival(server);
+                    CHECK(client.disconnect(bound) == ok);
+                    recv_departure(server, id);
+                }
+                for (int round = 0; round < round_count; ++round) {
+                    const std::string left = server.bind("tcp://127.0.0.1:*");
+                    raw_peer visitor{owner, left};
+                    CHECK(server.unbind(left) == ok);
+                    wait_until(owner, [&] {
+                        server.events(); // Nobody is received.
+                        return !visitor.is_connected();
+                    });
+                }
+            }
+        }
+    }
+
     TEST_CASE("stream ends: what waits for a peer that has said that it goes is dropped, and "
               "counted") {
         context owner{1};
