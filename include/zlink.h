@@ -1018,6 +1018,84 @@ ZLINK_EXPORT int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const voi
 /// @error ENOMEM  There is no memory for it; the message waits.
 ZLINK_EXPORT int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routing_id, int flags);
 
+/// A message from or to a peer of a STREAM, in a batch.
+typedef struct zlink_stream_message_t {
+    unsigned char routing_id[4];
+    int flags;        ///< ZLINK_SNDTEXT where it is text; of what is received also ZLINK_PEER_CAME
+                      ///< or ZLINK_PEER_WENT.
+    const void* data; ///< The payload, or of an event its text.
+    size_t size;      ///< Its octets.
+} zlink_stream_message_t;
+
+#define ZLINK_PEER_CAME 512  ///< No message, but the event that the peer has come.
+#define ZLINK_PEER_WENT 1024 ///< The event that it has gone.
+
+/// Receives what waits from one or more peers of a STREAM, without copying it: at most `capacity`
+/// messages and events, those of each peer in their order, with the event that it has gone behind
+/// all that it sent. For programs that handle many messages, to which it is less work than a call
+/// for each.
+///
+/// What `data` points to may be read until the next call for this socket that is not
+/// zlink_stream_send, zlink_stream_msg_send, zlink_stream_send_batch, zlink_stream_send_many,
+/// zlink_send, zlink_msg_send or zlink_stream_close, also if the peer goes meanwhile. Its memory
+/// counts as not received until then.
+///
+/// Less than `capacity` does not mean that nothing is left. As with all ways to receive, who waits
+/// on the descriptor ZLINK_FD does so when a call has failed with EAGAIN, or ZLINK_EVENTS says so.
+///
+/// @code
+/// zlink_stream_message_t batch[256]; // An echo server.
+/// int count;
+/// while ((count = zlink_stream_recv_batch (socket, batch, 256, 0)) > 0) {
+///     for (int done = 0; done < count;) {
+///         int sent = zlink_stream_send_batch (socket, batch + done, count - done, 0);
+///         done += sent > 0 ? sent : 1; // An event, or the peer has gone.
+///     }
+/// }
+/// @endcode
+///
+/// @param messages  Room for `capacity` of them, which are filled in from the first one on.
+/// @param flags     ZLINK_DONTWAIT.
+/// @return How many, at least 1.
+/// @blocks  Until there is one, up to ZLINK_RCVTIMEO; not at all with ZLINK_DONTWAIT. Never for
+///          more than one.
+/// @error EAGAIN    There is none, and ZLINK_DONTWAIT was given or ZLINK_RCVTIMEO has passed.
+/// @error EINVAL    `messages` is NULL, `capacity` is 0 or above INT_MAX, or there is another flag.
+/// @error EFSM      A part of a message was received by another call, the rest was not.
+/// @error ENOTSUP   `socket` is no ZLINK_STREAM.
+/// @error EINTR     A signal handler ran while it waited.
+/// @error ENOMEM    There is no memory; the messages wait.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* messages,
+                                         size_t capacity, int flags);
+
+/// Sends messages to peers of a STREAM, in their order, until one cannot be sent. They are copied,
+/// but for what zlink_stream_recv_batch gave out last and is sent on unchanged: payloads from 8 KiB
+/// on, and over tcp, tls and ipc what came side by side and takes 4 KiB or more. Those that follow
+/// each other to the same peer are shown to the I/O thread at once.
+///
+/// @param messages  `count` of them. What zlink_stream_recv_batch gave may be sent on as it is.
+/// @param flags     ZLINK_DONTWAIT.
+/// @return How many were sent, at least 1. If that is less than `count`, another call with the rest
+///         says why the next one was not.
+/// @blocks  While there is no room for the first one, up to ZLINK_SNDTIMEO; not at all with
+///          ZLINK_DONTWAIT. Never for those behind it.
+/// @error EHOSTUNREACH  There is no peer for the first one, or no longer.
+/// @error EAGAIN        ZLINK_SNDHWM messages wait for the first one's peer, and ZLINK_DONTWAIT was
+///                      given or ZLINK_SNDTIMEO has passed.
+/// @error EINVAL        `messages` is NULL, `count` is 0 or above INT_MAX, there is another flag,
+///                      or the first message has one that is not ZLINK_SNDTEXT.
+/// @error EMSGSIZE      The transport of the first one's peer has no room for its length.
+/// @error EFSM          A routing id was sent by itself, its payload was not.
+/// @error ENOTSUP       `socket` is no ZLINK_STREAM.
+/// @error EINTR         A signal handler ran while it waited.
+/// @error ENOMEM        There is no memory for the first one; nothing was sent.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_send_batch(void* socket, const zlink_stream_message_t* messages,
+                                         size_t count, int flags);
+
 /// Ends the connection to a peer of a STREAM. What was sent to it before goes out first; from now
 /// on it cannot be sent to. What it has sent can still be received, and then the event that it has
 /// gone.

@@ -235,7 +235,73 @@ void check(role own, direction way) {
     }
 }
 
+/// Sends messages a few at a time and gets each back.
+void play_echoed_peer(const line& to_test, std::size_t bytes, int count) {
+    is_test = true;
+    constexpr int window = 64;
+    const context owner{1};
+    socket own{owner, ZLINK_STREAM};
+    own.connect(to_test.hear());
+    const std::string id = recv_peer(own);
+    to_test.hear();
+    const std::string payload(bytes, 'x');
+    for (int done = 0; done < count; done += window) {
+        for (int number = 0; number < window; ++number) {
+            REQUIRE(own.send(message{id, payload}) == ok);
+        }
+        for (int number = 0; number < window; ++number) {
+            REQUIRE(own.recv() == message{id, payload});
+        }
+    }
+    REQUIRE(own.send(message{id, ""}) == ok);
+    to_test.hear();
+}
+
+/// @return  As copies_of(), of a server that sends what it receives back.
+std::uint64_t copies_of_echo(std::string_view scheme, int io_threads, std::size_t bytes) {
+    const int count = count_of(bytes, false);
+    const other_process peer{[&](const line& to_test) { play_echoed_peer(to_test, bytes, count); }};
+    const context owner{io_threads};
+    socket own{owner, ZLINK_STREAM};
+    peer.say(own.bind(std::string(scheme) + "://127.0.0.1:*"));
+    recv_peer(own);
+    zlink::copied_byte_count = 0;
+    is_counting = true;
+    peer.say("begin");
+    std::array<zlink_stream_message_t, 256> batch;
+    for (bool is_over = false; !is_over;) {
+        const int received =
+            counted([&] { return zlink_stream_recv_batch(own, batch.data(), batch.size(), 0); });
+        REQUIRE(received > 0);
+        for (int done = 0; done < received;) {
+            const int sent = counted([&] {
+                return zlink_stream_send_batch(own, &batch[static_cast<std::size_t>(done)],
+                                               static_cast<std::size_t>(received - done), 0);
+            });
+            REQUIRE(sent > 0);
+            done += sent;
+        }
+        is_over = batch[static_cast<std::size_t>(received) - 1].size == 0;
+    }
+    is_counting = false;
+    return zlink::copied_byte_count * 1000 / (bytes * static_cast<std::uint64_t>(count));
+}
+
 } // namespace
+
+TEST_CASE("copies: what a server sends on unchanged is copied once at most on its whole way") {
+    is_test = true;
+    for (const int io_threads : {0, 1}) {
+        for (const std::size_t bytes : {1024, 4096, 65'536, 1 << 20}) {
+            CAPTURE(io_threads);
+            CAPTURE(bytes);
+            CHECK(copies_of_echo("tcp", io_threads, bytes) <= thousandths_max);
+            if (bytes >= 65'536) {
+                CHECK(copies_of_echo("ws", io_threads, bytes) <= thousandths_max);
+            }
+        }
+    }
+}
 
 TEST_CASE("copies: what a server sends is copied once at most") {
     check(role::server, direction::out);

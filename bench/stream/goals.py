@@ -65,18 +65,9 @@ def _entrant(server, transport, ccu, size):
     return Entrant(server, Load("s2", transport, ccu, INFLIGHT, size, changes))
 
 
-# Shorter messages are received into memory of the program and sent from there: they are copied
-# either way, and as messages each takes an allocation, too. Larger ones are passed on as they are.
-_MESSAGES_FROM = 8192
-
-
-def _caller_driven(size):
-    return "zlink" if size >= _MESSAGES_FROM else "zlink-copy"
-
-
 def _tcp_group(size):
     group = Group([])
-    ours = _caller_driven(size)
+    ours = "zlink"
     by_ccu = {}
     for ccu in CCUS:
         found = {

@@ -49,7 +49,7 @@ SERVERS = {
         Server("zlink", "zlink_echo", TRANSPORTS, caller_driven=True),
         Server("zlink-io", "zlink_echo", TRANSPORTS),
         Server(
-            "zlink-copy", "zlink_echo", TRANSPORTS, ("--copy", "1"), caller_driven=True,
+            "zlink-messages", "zlink_echo", TRANSPORTS, ("--messages", "1"), caller_driven=True,
             is_variant=True,
         ),
     )

@@ -25,7 +25,7 @@ struct server_settings {
     std::string key;
     bool is_tuned = false;
     bool sends_each_message = false;
-    bool copies_messages = false;
+    bool takes_messages = false;
     std::size_t message_bytes_max = std::size_t{64} << 20;
     unsigned limit_seconds = 0;
 
@@ -56,8 +56,8 @@ inline server_settings decode_server_settings(int argument_count, char** argumen
          number_option("--tuned", "1: beast with settings for speed (0)", settings.is_tuned),
          number_option("--per-message", "1: asio sends each message by a call of its own (0)",
                        settings.sends_each_message),
-         number_option("--copy", "1: zlink by zlink_stream_recv, not by messages (0)",
-                       settings.copies_messages),
+         number_option("--messages", "1: zlink by messages, a call for each, not by batches (0)",
+                       settings.takes_messages),
          text_option("--certificate", "PEM file; tls and wss", settings.certificate),
          text_option("--key", "PEM file; tls and wss", settings.key),
          number_option("--limit", "end with status 3 after so many seconds (0: never)",

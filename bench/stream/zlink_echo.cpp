@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // The echo server on zlink's STREAM socket, through the C API: one thread receives messages and
-// sends each back to the peer that it came from. `--io-threads 0` lets that thread drive the I/O,
-// too.
+// sends each back to the peer that it came from, a batch at a time. `--io-threads 0` lets that
+// thread drive the I/O, too.
 
 #include "server_settings.hpp"
 
@@ -62,56 +62,36 @@ void* open_server(void* context, const server_settings& settings) {
     return socket;
 }
 
-// What is received and sent back, as zlink's messages: no large payload is copied here.
-class message_frame {
-public:
-    message_frame() { zlink_msg_init(&message_); }
-    message_frame(const message_frame&) = delete;
-    message_frame& operator=(const message_frame&) = delete;
-    ~message_frame() { zlink_msg_close(&message_); }
-
-    int recv(void* socket, void* routing_id) {
-        return zlink_stream_msg_recv(&message_, socket, routing_id, 0);
-    }
-    int send(void* socket, const void* routing_id) {
-        return zlink_stream_msg_send(&message_, socket, routing_id, 0);
-    }
-
-private:
-    zlink_msg_t message_;
-};
-
-// The same in memory of this program.
-class buffer_frame {
-public:
-    explicit buffer_frame(std::size_t bytes_max) : octets_(bytes_max) {}
-
-    int recv(void* socket, void* routing_id) {
-        const int size = zlink_stream_recv(socket, routing_id, octets_.data(), octets_.size(), 0);
-        size_ = static_cast<std::size_t>(size);
-        if (size > 0 && size_ > octets_.size()) {
-            reject("a message exceeds --max-message");
-        }
-        return size;
-    }
-    int send(void* socket, const void* routing_id) {
-        return zlink_stream_send(socket, routing_id, octets_.data(), size_, 0);
-    }
-
-private:
-    std::vector<unsigned char> octets_;
-    std::size_t size_ = 0;
-};
-
-// Receives and sends back until a call fails in a way that is no peer's.
-template<class Frame>
-[[noreturn]] void echo(void* socket, Frame& payload) {
-    unsigned char routing_id[routing_id_bytes];
+// Receives what waits and sends it back until a call fails in a way that is no peer's.
+[[noreturn]] void echo_batches(void* socket) {
+    std::vector<zlink_stream_message_t> batch(256);
     for (;;) {
-        if (payload.recv(socket, routing_id) < 0) {
+        const int count = zlink_stream_recv_batch(socket, batch.data(), batch.size(), 0);
+        if (count < 0) {
             fail_zlink("receiving");
         }
-        if (payload.send(socket, routing_id) < 0 && zlink_errno() != EHOSTUNREACH) {
+        for (int done = 0; done < count;) {
+            const int sent = zlink_stream_send_batch(socket, &batch[static_cast<std::size_t>(done)],
+                                                     static_cast<std::size_t>(count - done), 0);
+            if (sent < 0 && zlink_errno() != EHOSTUNREACH) {
+                fail_zlink("sending");
+            }
+            done += sent > 0 ? sent : 1; // Who has gone gets nothing.
+        }
+    }
+}
+
+// The same by messages, a call for each.
+[[noreturn]] void echo_messages(void* socket) {
+    unsigned char routing_id[routing_id_bytes];
+    zlink_msg_t message;
+    zlink_msg_init(&message);
+    for (;;) {
+        if (zlink_stream_msg_recv(&message, socket, routing_id, 0) < 0) {
+            fail_zlink("receiving");
+        }
+        if (zlink_stream_msg_send(&message, socket, routing_id, 0) < 0 &&
+            zlink_errno() != EHOSTUNREACH) {
             fail_zlink("sending");
         }
     }
@@ -128,10 +108,8 @@ int main(int argument_count, char** arguments) {
     }
     void* const socket = open_server(context, settings);
     report_ready(settings);
-    if (settings.copies_messages) {
-        buffer_frame payload{settings.message_bytes_max};
-        echo(socket, payload);
+    if (settings.takes_messages) {
+        echo_messages(socket);
     }
-    message_frame payload;
-    echo(socket, payload);
+    echo_batches(socket);
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
 #include <sys/uio.h>
 
@@ -21,6 +22,14 @@ using zlink::api::message_from;
 using zlink::pipe::message;
 using zlink::socket::incoming;
 using zlink::socket::outgoing;
+using zlink::socket::stream_message;
+
+static_assert(sizeof(stream_message) == sizeof(zlink_stream_message_t) &&
+              offsetof(stream_message, flags) == offsetof(zlink_stream_message_t, flags) &&
+              offsetof(stream_message, data) == offsetof(zlink_stream_message_t, data) &&
+              offsetof(stream_message, bytes) == offsetof(zlink_stream_message_t, size));
+static_assert(stream_message::text == ZLINK_SNDTEXT && stream_message::came == ZLINK_PEER_CAME &&
+              stream_message::went == ZLINK_PEER_WENT);
 
 int size_for_c(std::size_t bytes) noexcept {
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
@@ -128,6 +137,31 @@ ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int fl
     return failed != 0 ? -1 : size_for_c(target.bytes);
 }
 
+/// @param transfer  Gets the socket, and returns how many messages were sent or received.
+/// @return The same, or -1 with errno set.
+template<class Transfer>
+ZLINK_HOT int transfer_batch(void* socket, const zlink_stream_message_t* messages,
+                             std::size_t count, int flags, Transfer&& transfer) noexcept {
+    zlink::socket::socket* const at = zlink::socket::socket::from_handle(socket);
+    std::size_t done_count = 0;
+    const int failed = at_hot_boundary([&]() -> result<void> {
+        if (at == nullptr) [[unlikely]] {
+            return zlink::api::fault_of_socket(socket);
+        }
+        if (messages == nullptr || count == 0 || count > INT_MAX || (flags & ~ZLINK_DONTWAIT) != 0)
+            [[unlikely]] {
+            return errc::invalid_argument;
+        }
+        const result<std::size_t> done = transfer(*at);
+        if (!done) {
+            return done.error();
+        }
+        done_count = *done;
+        return {};
+    });
+    return failed != 0 ? -1 : static_cast<int>(done_count);
+}
+
 } // namespace
 
 extern "C" int zlink_stream_send(void* socket, const void* routing_id, const void* data,
@@ -166,6 +200,22 @@ extern "C" int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routi
     }
     incoming target{.into = &into};
     return recv_from(socket, routing_id, target, flags);
+}
+
+extern "C" int zlink_stream_send_batch(void* socket, const zlink_stream_message_t* messages,
+                                       size_t count, int flags) {
+    return transfer_batch(socket, messages, count, flags, [&](zlink::socket::socket& target) {
+        return target.send_batch({reinterpret_cast<const stream_message*>(messages), count},
+                                 (flags & ZLINK_DONTWAIT) != 0);
+    });
+}
+
+extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* messages,
+                                       size_t capacity, int flags) {
+    return transfer_batch(socket, messages, capacity, flags, [&](zlink::socket::socket& from) {
+        return from.recv_batch({reinterpret_cast<stream_message*>(messages), capacity},
+                               (flags & ZLINK_DONTWAIT) != 0);
+    });
 }
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {

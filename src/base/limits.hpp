@@ -201,6 +201,16 @@ constexpr std::size_t restart_bytes_min = 1024;
 /// side in memory, and so do the answers.
 constexpr unsigned turn_messages_max = 32;
 
+/// Messages that a STREAM sends on where they lie, if they lie side by side and take so much, and a
+/// quarter of the memory that is kept for them. Less is copied.
+constexpr std::size_t borrowed_bytes_min = std::size_t{4} * 1024;
+
+/// Queues, and places in them, that may hold a segment at a time. Further messages are copied.
+constexpr std::uint16_t segment_holders_max = UINT16_MAX;
+
+/// Peers of a STREAM of whose messages some are lent to the application at a time.
+constexpr std::size_t batch_peers_max = 256;
+
 /// Sessions of an I/O thread at rest, or peers of a socket, up to which it gives way and looks at
 /// them again; with more there is nearly always one that has something.
 constexpr std::size_t looked_at_max = 8;

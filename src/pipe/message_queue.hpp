@@ -23,7 +23,8 @@
 
 namespace zlink::pipe {
 
-/// One frame at the front of a message queue; a view that is good until it is popped.
+/// One frame at the front of a message queue; a view that is good until it is popped, or where it
+/// is lent until the lending ends.
 struct frame {
     std::byte* body;
     std::uint64_t body_bytes;
@@ -207,6 +208,26 @@ public:
         return publish(1);
     }
 
+    /// Appends `count` messages, each one frame, where the segment of another queue holds them, and
+    /// ends them; show_messages() shows them.
+    /// @param segment, octets  As rope::append_borrowed().
+    /// @throws std::bad_alloc  Nothing changed.
+    void push_borrowed(chunk* segment, std::span<const std::byte> octets, std::uint64_t count) {
+        rope_.append_borrowed(segment, octets.data(), octets.size());
+        rope_.mark();
+        pushed_count_ += count;
+    }
+
+    /// Ends the message whose frames were pushed; show_messages() shows it, with others.
+    void end_message() noexcept {
+        rope_.mark();
+        ++pushed_count_;
+    }
+
+    /// Shows the messages that end_message() ended.
+    /// @return Whether the caller must wake the reader.
+    [[nodiscard]] bool show_messages() noexcept { return publish(0); }
+
     /// Puts an object into the queue, behind all finished messages.
     /// @param object  Takes over one reference, unless it throws.
     /// @return Whether the caller must wake the reader.
@@ -302,8 +323,10 @@ public:
     ZLINK_HOT void front(frame& found) noexcept {
         if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
             rope_type::settle(place_);
-            rope_.release_to(place_);
-            taken_bytes_.store(place_.position, std::memory_order_release);
+            if (!lends_) [[likely]] {
+                rope_.release_to(place_);
+                taken_bytes_.store(place_.position, std::memory_order_release);
+            }
         }
         chunk& at = *place_.at;
         std::byte* const begin = at.data() + place_.offset;
@@ -381,6 +404,29 @@ public:
         }
         popped_count_ += done.control ? 0 : 1; // Its octets count, so credit for them goes back.
         return return_due_credit();
+    }
+
+    /// From now on the frames that lend() takes stay what they are until end_lending(). Until then
+    /// the reader must not be marked asleep.
+    void begin_lending() noexcept { lends_ = true; }
+    bool is_lending() const noexcept { return lends_; }
+
+    /// Where the frame at the front lies, if it was copied into a segment; else null.
+    chunk* front_segment() const noexcept {
+        return place_.at->what == chunk::kind::segment ? place_.at : nullptr;
+    }
+
+    /// Removes the frame at the front, a whole message, but keeps its memory.
+    void lend(const frame& lent) noexcept {
+        place_.offset += lent.wire_bytes;
+        place_.position += lent.wire_bytes;
+        ++popped_count_;
+    }
+
+    /// Gives back the memory of what was lent. return_due_credit() must follow.
+    void end_lending() noexcept {
+        lends_ = false;
+        rope_.release_to(place_);
     }
 
     /// Tells the writer how much was taken out of the rope, ever, by a reader that does so itself.
@@ -607,6 +653,7 @@ private:
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
     bool fences_credit_ = false; ///< Read by both, never written once both exist.
+    bool lends_ = false;         ///< The reader's. (Here it takes no room.)
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;

@@ -126,6 +126,30 @@ TEST_SUITE("pipe") {
         CHECK(queue.published().message_count == 2);
     }
 
+    TEST_CASE("message queue: keeps what is lent until that ends, in whatever chunks") {
+        message_queue queue{{.messages_max = 4}};
+        const std::vector<std::string> bodies{"one", pattern(400), pattern(300), "four"};
+        for (const std::string& each : bodies) {
+            push(queue, each);
+            (void)queue.finish_message();
+        }
+        queue.begin_lending();
+        std::vector<std::string_view> lent;
+        while (queue.has_frame()) {
+            const auto front = queue.front();
+            lent.emplace_back(reinterpret_cast<const char*>(front.body), front.body_bytes);
+            queue.lend(front);
+        }
+        CHECK(!queue.has_credit());
+        for (std::size_t index = 0; index < bodies.size(); ++index) {
+            CHECK(lent[index] == bodies[index]);
+        }
+        queue.end_lending();
+        CHECK(!queue.is_lending());
+        CHECK(!queue.return_due_credit());
+        CHECK(queue.has_credit());
+    }
+
     TEST_CASE("message queue: passes blocks on without copying") {
         int alive = 0;
         message_queue queue{{}};

@@ -117,6 +117,19 @@ public:
         }
     }
 
+    /// Shows the messages that out.end_message() ended to the other end.
+    void show_messages() noexcept {
+        if (out.show_messages()) [[unlikely]] {
+            wake_other();
+        }
+    }
+
+    /// Ends what in.begin_lending() began.
+    void end_lending() noexcept {
+        in.end_lending();
+        return_due_credit();
+    }
+
     /// Gives back the memory of what was sent, if the other end has taken everything and sleeps.
     void trim() noexcept {
         if (out.trim()) {

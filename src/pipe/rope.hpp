@@ -31,13 +31,14 @@ struct real_platform {
 /// One link of a rope.
 ///
 /// Offsets count octets of the wire image: in a segment they index data(); in an external chunk the
-/// first `header_bytes` lie in data() and the rest in `payload`; a control chunk and a newest one
-/// are one octet.
+/// first `header_bytes` lie in data() and the rest in `payload`; in a borrowed one all of them lie
+/// in `payload`; a control chunk and a newest one are one octet.
 template<class Platform>
 struct basic_chunk {
     enum class kind : std::uint8_t {
         segment,  ///< Octets that were copied in; grows by appending.
         external, ///< One whole frame whose payload is referenced.
+        borrowed, ///< Whole frames that are referenced where another rope holds them.
         control,  ///< Not on the wire: an object handed from one end of the pipe to the other.
         newest,   ///< One whole message of a conflating queue, whose payload the consumer fills in.
         stub,     ///< The empty chunk that every rope starts with.
@@ -48,11 +49,17 @@ struct basic_chunk {
     basic_chunk* next = nullptr; ///< Valid once `end` is not open.
     /// Octets in the chunk when its producer moved past it; open_end until then.
     typename Platform::template atomic<std::uint64_t> end{open_end};
-    block* payload = nullptr; ///< external, control, newest: one reference.
+    block* payload = nullptr; ///< external, borrowed, control, newest: one reference.
     std::uint64_t payload_bytes = 0;
     std::uint32_t capacity = 0;
     std::uint8_t header_bytes = 0;
     kind what = kind::segment;
+    /// Of a segment: its rope, and those that borrow of it. (Not modelled: who borrows is the
+    /// segment's consumer, ordered by what orders that and the producer.)
+    std::atomic<std::uint16_t> holders{1};
+
+    /// Whether others borrow of it.
+    bool is_borrowed() const noexcept { return holders.load(std::memory_order_acquire) != 1; }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -60,13 +67,13 @@ struct basic_chunk {
 /// A single-producer single-consumer queue of octets that are already in wire format.
 ///
 /// Invariants
-///  1. A frame's header lies whole in one chunk. Its payload follows it in the same segment, or is
-///     the payload of the same external chunk.
+///  1. A frame's header lies whole in one chunk. Its payload follows it in the same chunk.
 ///  2. The consumer sees octets only up to `published_`, which the producer moves from one message
 ///     boundary to another with one release store. Going back to the last mark is private to the
 ///     producer.
 ///  3. A chunk belongs to the producer until it has moved past it (`end` is set), then to the
-///     consumer, who recycles it when it has moved past it too.
+///     consumer, who recycles it when it has moved past it too, unless others borrow of it: then
+///     the last holder frees it. Octets that are borrowed do not change.
 ///  4. `end` and `next` of a chunk are written before any octet behind it is published, so a
 ///     consumer that has octets to read finds in `end` either the truth or open_end, and open_end
 ///     only if all its octets lie in this chunk.
@@ -138,6 +145,23 @@ public:
         added->payload_bytes = payload_bytes;
         append_sealed(added, header_bytes + payload_bytes);
         segment_bytes_ = limits::segment_bytes_min;
+    }
+
+    /// Appends whole frames where another rope, or this one, holds them.
+    /// @param segment  Where `octets` lie. The caller is its consumer, and has not released it.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append_borrowed(chunk* segment, const std::byte* octets, std::size_t bytes) {
+        block* const held = borrow(segment, octets, bytes);
+        chunk* added = nullptr;
+        try {
+            added = make_small_chunk(kind::borrowed, 0);
+        } catch (...) {
+            held->drop();
+            throw;
+        }
+        added->payload = held;
+        added->payload_bytes = bytes;
+        append_sealed(added, bytes);
     }
 
     /// Appends an object for the consumer that is not on the wire.
@@ -247,7 +271,7 @@ public:
             }
             std::uint64_t rest = contiguous(place, visible);
             place.position += rest;
-            if (at.what == kind::external) {
+            if (at.what != kind::segment) {
                 if (place.offset < at.header_bytes) {
                     const std::uint64_t header = at.header_bytes - place.offset;
                     parts[count++] = {at.data() + place.offset, header};
@@ -305,7 +329,7 @@ public:
     /// Begins the newest segment of an empty rope again: what is written next lies where the caches
     /// still are.
     void restart() noexcept {
-        if (tail_->what == kind::segment && written() == released_) {
+        if (tail_->what == kind::segment && written() == released_ && !tail_->is_borrowed()) {
             release_to({tail_, write_offset_, released_});
             tail_position_ = released_;
             write_offset_ = mark_offset_ = head_offset_ = 0;
@@ -395,7 +419,7 @@ private:
     }
 
     void recycle(chunk* done) noexcept {
-        if (done->what == kind::segment &&
+        if (done->what == kind::segment && !done->is_borrowed() &&
             done->capacity + sizeof(chunk) >= limits::segment_bytes_max) {
             chunk* none = nullptr;
             if (spare_.compare_exchange_strong(none, done, std::memory_order_release,
@@ -410,17 +434,46 @@ private:
         if (done == &stub_) {
             return;
         }
+        if (done->what == kind::segment) {
+            return let_go(done);
+        }
         if (done->payload != nullptr) {
             done->payload->drop();
         }
-        const bool is_segment = done->what == kind::segment;
-        const std::size_t segment_bytes = sizeof(chunk) + done->capacity;
         done->~chunk();
-        if (is_segment) {
-            give_buffer({done, segment_bytes});
-        } else {
-            give_cell(done);
+        give_cell(done);
+    }
+
+    /// The last holder frees the segment.
+    static void let_go(chunk* segment) noexcept {
+        if (!segment->is_borrowed() ||
+            segment->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            const std::size_t segment_bytes = sizeof(chunk) + segment->capacity;
+            segment->~chunk();
+            give_buffer({segment, segment_bytes});
         }
+    }
+
+    /// Holds a segment.
+    struct loan : block {
+        chunk* segment;
+    };
+    static_assert(sizeof(loan) <= cell_bytes);
+
+    static block* borrow(chunk* segment, const std::byte* octets, std::size_t bytes) {
+        auto* const made = new (take_cell()) loan;
+        made->kind = block::origin::object;
+        made->data = const_cast<std::byte*>(octets);
+        made->bytes = bytes;
+        made->destroy = [](block* self) {
+            auto* const done = static_cast<loan*>(self);
+            let_go(done->segment);
+            done->~loan();
+            give_cell(done);
+        };
+        made->segment = segment;
+        segment->holders.fetch_add(1, std::memory_order_relaxed);
+        return made;
     }
 
     template<class T>

@@ -53,6 +53,8 @@ std::vector<std::string> read_to(rope::cursor& place, std::uint64_t visible) {
             piece.assign(reinterpret_cast<const char*>(at.data()), at.header_bytes);
             piece.append(reinterpret_cast<const char*>(at.payload->data), at.payload_bytes);
             piece = piece.substr(place.offset, bytes);
+        } else if (at.what == chunk::kind::borrowed) {
+            piece.assign(reinterpret_cast<const char*>(at.payload->data) + place.offset, bytes);
         } else {
             piece.assign(reinterpret_cast<const char*>(at.data()) + place.offset, bytes);
         }
@@ -441,6 +443,82 @@ TEST_SUITE("pipe") {
         CHECK(alive == 1);
         held->drop();
         CHECK(alive == 0);
+    }
+
+    TEST_CASE("rope: borrows octets of another one, which stay until nobody holds them") {
+        const std::string octets = pattern(300);
+        rope borrower;
+        {
+            rope owner;
+            append(owner, octets);
+            publish(owner);
+            chunk* const segment = owner.front().at->next;
+            borrower.append_borrowed(segment, segment->data() + 10, 200);
+            publish(borrower);
+            CHECK(segment->is_borrowed());
+            CHECK(take(owner) == pieces{octets});
+            owner.trim();
+            CHECK(!owner.holds_memory());
+            append(owner, "something else");
+        }
+        rope::cursor place = borrower.front();
+        CHECK(read_to(place, 150) == pieces{octets.substr(10, 150)});
+        CHECK(read_to(place, borrower.published()) == pieces{octets.substr(160, 50)});
+        iovec parts[2];
+        place = borrower.front();
+        REQUIRE(rope::gather(place, borrower.published(), 1000, parts) == 1);
+        CHECK(parts[0].iov_len == 200);
+        borrower.release_to(place);
+    }
+
+    TEST_CASE("rope: begins a segment again once nobody borrows of it any more") {
+        rope owner;
+        rope borrower;
+        append(owner, pattern(300));
+        publish(owner);
+        chunk* const segment = owner.front().at->next;
+        borrower.append_borrowed(segment, segment->data(), 100);
+        publish(borrower);
+        take(owner);
+        owner.restart();
+        CHECK(owner.tail_bytes() == 300);
+        CHECK(take(borrower) == pieces{pattern(100)});
+        CHECK(!segment->is_borrowed());
+        owner.restart();
+        CHECK(owner.tail_bytes() == 0);
+    }
+
+    TEST_CASE("rope: keeps no segment for itself of which others borrow") {
+        rope owner;
+        rope borrower;
+        owner.roll(limits::segment_bytes_max - sizeof(chunk), 0);
+        append(owner, "kept");
+        publish(owner);
+        chunk* const segment = owner.front().at->next;
+        borrower.append_borrowed(segment, segment->data(), 4);
+        publish(borrower);
+        owner.roll(1, 0);
+        append(owner, "next");
+        publish(owner);
+        CHECK(take(owner) == pieces{"kept", "next"});
+        owner.roll(limits::segment_bytes_max - sizeof(chunk), 0);
+        append(owner, "other");
+        publish(owner);
+        CHECK(take(owner) == pieces{"other"});
+        CHECK(take(borrower) == pieces{"kept"});
+    }
+
+    TEST_CASE("rope: rolls back what it borrowed") {
+        rope owner;
+        rope borrower;
+        append(owner, "octets");
+        publish(owner);
+        chunk* const segment = owner.front().at->next;
+        borrower.append_borrowed(segment, segment->data(), 6);
+        CHECK(segment->is_borrowed());
+        borrower.rollback();
+        CHECK(!segment->is_borrowed());
+        CHECK(borrower.written() == 0);
     }
 
     TEST_CASE("rope: agrees with a string, whatever is done to it") {

@@ -78,7 +78,9 @@ void outbound::walk_as() noexcept {
             ++message_count_;
             continue;
         }
-        const std::byte* const octets = walked_.at->data();
+        const std::byte* const octets = walked_.at->what == chunk::kind::borrowed
+                                            ? walked_.at->payload->data
+                                            : walked_.at->data();
         std::uint64_t offset = begin;
         while (offset < end) {
             if (frame_rest_ == 0) {

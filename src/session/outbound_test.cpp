@@ -208,6 +208,31 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("outbound: sends borrowed frames, and from its start the one that was cut off") {
+        for (std::size_t cut = 0; cut < 20; ++cut) {
+            CAPTURE(cut);
+            sender origin;
+            sender one{{.messages_max = 4}};
+            for (const char* const body : {"a", "", "three", "four"}) {
+                origin.send(body);
+            }
+            const auto first = origin.queue.front();
+            const std::byte* const begin = first.body - zmtp::header_bytes_min;
+            one.queue.push_borrowed(origin.queue.front_segment(), {begin, origin.sent.size()}, 4);
+            (void)one.queue.show_messages();
+            CHECK(!one.queue.has_credit());
+
+            one.write(cut);
+            one.out.rewind();
+            one.written.resize(origin.message_begin(cut));
+            while (one.written.size() < origin.sent.size()) {
+                one.write(3);
+            }
+            CHECK(one.written == origin.sent);
+            CHECK(one.queue.has_credit());
+        }
+    }
+
     TEST_CASE("outbound: may be rewound when nothing was cut off") {
         sender by;
         by.out.rewind();

@@ -52,6 +52,7 @@ public:
         }
     }
 
+    std::size_t active_count() const noexcept { return active_count_; }
     bool any_active() const noexcept { return active_count_ != 0; }
     bool is_only_active() const noexcept { return active_count_ == 1; }
     peer& current() const noexcept { return *peers_[current_]; }
@@ -139,6 +140,23 @@ public:
             }
         }
         return find_next(front);
+    }
+
+    /// As next(), of what is there without another look at anybody's marks: those that are found
+    /// empty stay awake.
+    peer* next_awake(pipe::frame& front) {
+        if (is_settling_due()) {
+            return nullptr;
+        }
+        for (std::size_t left = peers_.active_count(); left != 0; --left) {
+            peer& candidate = peers_.current();
+            if (Peek::look(candidate, front)) [[likely]] {
+                return &candidate;
+            }
+            turn_count_ = 0;
+            peers_.advance();
+        }
+        return nullptr;
     }
 
     /// pattern::recv_at_once().

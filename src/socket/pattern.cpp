@@ -42,6 +42,14 @@ result<void> pattern::recv_from(std::uint32_t&, incoming&) {
     return errc::not_supported;
 }
 
+result<std::size_t> pattern::send_batch(std::span<const stream_message>) {
+    return errc::not_supported;
+}
+
+result<std::size_t> pattern::recv_batch(std::span<stream_message>) {
+    return errc::not_supported;
+}
+
 std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     switch (options.type) {
     case socket_type::pair:

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "socket/peer.hpp"
+#include "socket/stream_message.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,21 @@ public:
     /// @error wrong_state  A message was received in part.
     /// @error              Else as recv(), and not_supported.
     virtual result<void> recv_from(std::uint32_t& routing_id, incoming& target);
+
+    /// Sends messages to the peers that they name, in their order, until one cannot be sent; only
+    /// STREAM.
+    /// @return How many were sent, not 0.
+    /// @error  Of the first one, as send_to(), and invalid_argument: it has a flag that is not
+    ///         stream_message::text.
+    virtual result<std::size_t> send_batch(std::span<const stream_message> messages);
+
+    /// Receives messages, or events, as they are in the queues; only STREAM.
+    /// @param messages  Filled in, from the first one on. What they point to stays until something
+    ///                  else is received or asked for, and longer than the peers that sent it.
+    /// @return How many, not 0.
+    /// @error wrong_state  A message was received in part.
+    /// @error              Else as recv(), and not_supported.
+    virtual result<std::size_t> recv_batch(std::span<stream_message> messages);
 
     /// Whether send() and recv() would not give `again`.
     virtual bool can_send() = 0;

@@ -34,6 +34,9 @@ public:
     outgoing(pipe::message& source, bool more) noexcept
         : data_(source.data()), bytes_(source.bytes()), more_(more),
           is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
+    /// A view of the first `bytes` octets of `shared`, which its holder keeps.
+    outgoing(pipe::block& shared, std::size_t bytes) noexcept
+        : data_(shared.data), bytes_(bytes), more_(false), is_kept_(true), block_(&shared) {}
     outgoing(const outgoing&) = delete;
     outgoing& operator=(const outgoing&) = delete;
     ~outgoing() {

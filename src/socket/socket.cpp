@@ -137,6 +137,30 @@ result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& targ
     return outcome;
 }
 
+result<std::size_t> socket::send_batch_waiting(std::span<const stream_message> messages,
+                                               bool dont_wait) {
+    result<std::size_t> sent = std::size_t{0};
+    const result<void> outcome = until_done(
+        [&]() -> result<void> {
+            sent = pattern_->send_batch(messages);
+            return sent ? result<void>{} : sent.error();
+        },
+        options_.send_timeout, dont_wait);
+    return outcome ? sent : outcome.error();
+}
+
+result<std::size_t> socket::recv_batch_waiting(std::span<stream_message> messages, bool dont_wait) {
+    destroy_departed();
+    result<std::size_t> received = std::size_t{0};
+    const result<void> outcome = until_done(
+        [&]() -> result<void> {
+            received = pattern_->recv_batch(messages);
+            return received ? result<void>{} : received.error();
+        },
+        options_.recv_timeout, dont_wait);
+    return outcome ? received : outcome.error();
+}
+
 result<socket::readiness> socket::ready() {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();

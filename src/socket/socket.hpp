@@ -127,6 +127,29 @@ public:
         return recv_from_waiting(routing_id, target, dont_wait);
     }
 
+    /// pattern::send_batch(), waiting as send() does if not even the first message can be sent.
+    ZLINK_HOT result<std::size_t> send_batch(std::span<const stream_message> messages,
+                                             bool dont_wait) {
+        if (is_undisturbed()) [[likely]] {
+            const result<std::size_t> outcome = pattern_->send_batch(messages);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                return outcome;
+            }
+        }
+        return send_batch_waiting(messages, dont_wait);
+    }
+
+    /// pattern::recv_batch(), waiting as recv() does if there is nothing.
+    ZLINK_HOT result<std::size_t> recv_batch(std::span<stream_message> messages, bool dont_wait) {
+        if (is_undisturbed() && departed_.empty()) [[likely]] {
+            const result<std::size_t> outcome = pattern_->recv_batch(messages);
+            if (outcome || outcome.error() != errc::again) [[likely]] {
+                return outcome;
+            }
+        }
+        return recv_batch_waiting(messages, dont_wait);
+    }
+
     result<void> bind(std::string_view address);
     result<void> connect(std::string_view address);
     result<void> unbind(std::string_view address);
@@ -270,6 +293,10 @@ private:
                                             bool dont_wait);
     ZLINK_COLD result<void> recv_from_waiting(std::uint32_t& routing_id, incoming& target,
                                               bool dont_wait);
+    ZLINK_COLD result<std::size_t> send_batch_waiting(std::span<const stream_message> messages,
+                                                      bool dont_wait);
+    ZLINK_COLD result<std::size_t> recv_batch_waiting(std::span<stream_message> messages,
+                                                      bool dont_wait);
     ZLINK_COLD void stay_close(std::size_t payload_bytes) noexcept;
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 

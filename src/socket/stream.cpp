@@ -6,6 +6,8 @@
 #include "pipe/close_request.hpp"
 #include "wire/websocket/close.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace zlink::socket {
@@ -68,7 +70,7 @@ void push_masked(pipe::message_queue& out, const outgoing& source) {
     }
 }
 
-/// Sends a payload to a peer that has credit.
+/// Appends a payload for a peer that has credit. The message must be ended then.
 /// @param referenced_bytes_min  Shorter ones are copied.
 void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
     pipe::message_queue& out = to.end().out;
@@ -84,7 +86,6 @@ void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
         push_plain<pipe::websocket_layout>(out, source, referenced_bytes_min);
         break;
     }
-    to.finish_message();
 }
 
 } // namespace
@@ -104,6 +105,11 @@ void stream::news_list::push(std::uint32_t id, bool has_come, const pipe::peer_i
     if (held != nullptr) {
         held->add_reference();
     }
+}
+
+std::string_view stream::text_of(const news& about) noexcept {
+    const auto name = about.has_come ? pipe::detail_property : pipe::reason_property;
+    return about.info->properties.find(name).value_or(about.has_come ? "" : "1001 unbound");
 }
 
 void stream::news_list::pop() noexcept {
@@ -274,7 +280,7 @@ bool stream::has_credit(peer& target) {
     return target.look_again_to_write();
 }
 
-/// Sends a payload to a peer that has credit.
+/// Appends a payload for a peer that has credit. The message must be ended then.
 void stream::push_one(peer& to, outgoing& source) {
     if (deflation_.is_for(to, source.bytes())) [[unlikely]] {
         return push_deflated(to, source);
@@ -313,6 +319,7 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
     }
     expected_ = expected::routing_id;
     push_one(*target, source);
+    target->finish_message();
     return {};
 }
 
@@ -324,6 +331,7 @@ result<void> stream::send_payload(outgoing& source) {
         return errc::message_too_large;
     }
     push_one(*sending_, source);
+    sending_->finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
     return {};
@@ -350,9 +358,88 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
             outgoing* const smaller = compressed.for_peer(*target);
             push(*target, smaller != nullptr ? *smaller : source,
                  limits::broadcast_external_bytes_min);
+            target->finish_message();
             ++sent_count;
         }
     }
+    return sent_count;
+}
+
+/// Sends as many of `messages` as are for `to`, one behind the other, and can be sent.
+result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> messages) {
+    if ((messages.front().flags & ~stream_message::text) != 0) {
+        return errc::invalid_argument;
+    }
+    if (!has_credit(to)) {
+        return errc::again;
+    }
+    std::size_t count = 0;
+    std::size_t copied_count = 0; // So many are not sent on where they lie.
+    errc refused{};
+    try {
+        const auto routing_id = messages.front().routing_id;
+        do {
+            pipe::block* payload = nullptr; // That holds it, if one does.
+            if (lends_ && count >= copied_count) {
+                const lent_frames lent = find_lent(messages.subspan(count));
+                if (push_borrowed(to, lent)) {
+                    count += lent.count;
+                    continue;
+                }
+                copied_count = count + lent.count;
+                payload = lent.run != nullptr ? lent.run->payload : nullptr;
+            }
+            const stream_message& each = messages[count];
+            if ((each.flags & ~stream_message::text) != 0) [[unlikely]] {
+                refused = errc::invalid_argument;
+                break;
+            }
+            if (each.bytes > body_bytes_max(to)) [[unlikely]] {
+                refused = errc::message_too_large;
+                break;
+            }
+            outgoing source = payload != nullptr ? outgoing{*payload, each.bytes}
+                                                 : outgoing{each.data, each.bytes, false};
+            if (each.flags != 0) {
+                source.mark_text();
+            }
+            push_one(to, source);
+            to.end().out.end_message();
+            ++count;
+        } while (count < messages.size() && messages[count].routing_id == routing_id &&
+                 to.has_credit());
+    } catch (const std::bad_alloc&) {
+        refused = errc::no_memory;
+    }
+    if (count == 0) {
+        return refused;
+    }
+    to.end().show_messages();
+    return count;
+}
+
+result<std::size_t> stream::send_batch(std::span<const stream_message> messages) {
+    if (expected_ == expected::payload) {
+        return errc::wrong_state;
+    }
+    std::size_t sent_count = 0;
+    while (sent_count < messages.size()) {
+        const std::span rest = messages.subspan(sent_count);
+        peer* const target =
+            peers_by_id_.find(load_big_endian<std::uint32_t>(rest.front().routing_id.data()));
+        const result<std::size_t> sent = target != nullptr
+                                             ? send_run(*target, rest)
+                                             : result<std::size_t>{errc::host_unreachable};
+        if (!sent && sent_count == 0) {
+            undeliverable_count_ += target == nullptr ? 1 : 0;
+            return sent;
+        }
+        if (!sent) {
+            break;
+        }
+        sent_count += *sent;
+    }
+    expected_ = expected::routing_id;
     return sent_count;
 }
 
@@ -387,6 +474,7 @@ bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
 // Receiving.
 
 result<void> stream::recv(incoming& target) {
+    end_lending();
     switch (awaited_) {
     case awaited::routing_id:
         return recv_routing_id(target);
@@ -438,6 +526,7 @@ result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
     if (awaited_ != awaited::routing_id) [[unlikely]] {
         return errc::wrong_state;
     }
+    end_lending();
     pipe::frame front;
     // A look at a peer may bring news of it, which come first.
     peer* const from = news_.empty() ? queue_.next(front) : nullptr;
@@ -458,6 +547,147 @@ result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
     routing_id = from->stream_id;
     queue_.took_in_turn();
     return {};
+}
+
+result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
+    if (awaited_ != awaited::routing_id) {
+        return errc::wrong_state;
+    }
+    end_lending();
+    lenders_.reserve(std::min(messages.size(), limits::batch_peers_max));
+    lent_runs_.reserve(std::min(messages.size(), limits::batch_peers_max));
+    pipe::frame front;
+    // A look at a peer may bring news of it, which come first.
+    peer* from = news_.empty() ? queue_.next(front) : nullptr;
+    if (!news_.empty()) {
+        return lend_news(messages);
+    }
+    if (from == nullptr) {
+        return errc::again;
+    }
+    std::size_t count = 0;
+    do {
+        lend_of(*from, front);
+        messages[count++] = {octets_of(from->stream_id),
+                             (front.flags & pipe::flag_text) != 0 ? stream_message::text : 0,
+                             front.body, front.body_bytes};
+        from->end().in.lend(front);
+        queue_.took_in_turn();
+        if (count == messages.size() || lenders_.size() == limits::batch_peers_max) {
+            break;
+        }
+        from = queue_.next_awake(front);
+    } while (from != nullptr && news_.empty());
+    return count;
+}
+
+/// Keeps what comes of a peer until end_lending().
+void stream::lend_of(peer& from, const pipe::frame& front) {
+    pipe::pipe_end& end = from.end();
+    if (!end.in.is_lending()) {
+        lenders_.push_back({pipe::pipe_ptr(&end.whole()), &end});
+        end.in.begin_lending();
+        lends_ = true;
+    }
+    const std::byte* const body_end = front.body + front.body_bytes;
+    if (front.reference != nullptr) {
+        note_lent({nullptr, *front.reference, front.body, body_end});
+    } else if (from.frames() == pipe::layout::length) {
+        const std::byte* const begin = front.body - wire::length::header_bytes;
+        if (!lent_runs_.empty() && lent_runs_.back().end == begin) {
+            lent_runs_.back().end = body_end;
+        } else {
+            note_lent({end.in.front_segment(), nullptr, begin, body_end});
+        }
+    }
+}
+
+/// Of those that are too many nobody needs to know: they are copied when they are sent on.
+void stream::note_lent(const lent_run& added) noexcept {
+    if (lent_runs_.size() < lent_runs_.capacity()) {
+        lent_runs_.push_back(added);
+    }
+}
+
+/// How many of `messages`, from the first one on, are frames that are lent, side by side. Looks at
+/// the run that was found last and the next one: what is sent on is so in its order, as a rule.
+stream::lent_frames stream::find_lent(std::span<const stream_message> messages) noexcept {
+    const stream_message& first = messages.front();
+    const std::less_equal<const std::byte*> is_up_to{};
+    for (std::size_t index = lent_run_sent_;
+         index < lent_runs_.size() && index <= lent_run_sent_ + 1; ++index) {
+        const lent_run& run = lent_runs_[index];
+        if (run.payload != nullptr && run.begin == first.data &&
+            first.bytes == static_cast<std::size_t>(run.end - run.begin)) {
+            lent_run_sent_ = index;
+            return {&run, 1, {first.data, first.bytes}};
+        }
+        if (run.segment == nullptr ||
+            !is_up_to(run.begin + wire::length::header_bytes, first.data) ||
+            !is_up_to(first.data, run.end)) {
+            continue;
+        }
+        lent_run_sent_ = index;
+        const std::byte* const begin = first.data - wire::length::header_bytes;
+        const std::byte* end = begin;
+        std::size_t count = 0;
+        for (const stream_message& each : messages) {
+            const auto rest = static_cast<std::size_t>(run.end - end);
+            if (rest < wire::length::header_bytes ||
+                each.data != end + wire::length::header_bytes || each.flags != 0 ||
+                each.routing_id != first.routing_id ||
+                each.bytes > rest - wire::length::header_bytes ||
+                wire::length::read_head_trusted(end).body_bytes != each.bytes) {
+                break;
+            }
+            end = each.data + each.bytes;
+            ++count;
+        }
+        return {&run, count, {begin, end}};
+    }
+    return {nullptr, 1, {}};
+}
+
+/// Appends frames where they lie in the segment that is lent, if that is possible and worth while.
+/// @return Whether they were appended and ended.
+bool stream::push_borrowed(peer& to, const lent_frames& lent) {
+    pipe::message_queue& out = to.end().out;
+    if (lent.run == nullptr || lent.run->segment == nullptr ||
+        to.frames() != pipe::layout::length || lent.octets.size() < limits::borrowed_bytes_min ||
+        lent.octets.size() < lent.run->segment->capacity / 4 ||
+        lent.run->segment->holders.load(std::memory_order_relaxed) >= limits::segment_holders_max ||
+        lent.count > out.credit()) {
+        return false;
+    }
+    out.push_borrowed(lent.run->segment, lent.octets, lent.count);
+    return true;
+}
+
+std::size_t stream::lend_news(std::span<stream_message> messages) noexcept {
+    std::size_t count = 0;
+    for (; count < messages.size() && count < news_.size(); ++count) {
+        const news& about = news_[count];
+        const std::string_view text = text_of(about);
+        messages[count] = {octets_of(about.id),
+                           about.has_come ? stream_message::came : stream_message::went,
+                           reinterpret_cast<const std::byte*>(text.data()), text.size()};
+    }
+    lent_news_count_ = count;
+    lends_ = true;
+    return count;
+}
+
+void stream::give_back() noexcept {
+    lends_ = false;
+    for (const lender& each : lenders_) {
+        each.end->end_lending();
+    }
+    lenders_.clear();
+    lent_runs_.clear();
+    lent_run_sent_ = 0;
+    for (; lent_news_count_ != 0; --lent_news_count_) {
+        news_.pop();
+    }
 }
 
 void stream::take(peer& from, const pipe::frame& front, incoming& target) {
@@ -488,6 +718,7 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
 }
 
 std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
+    end_lending();
     if (awaited_ == awaited::routing_id) {
         return recv_id_at_once(to, capacity);
     }
@@ -516,9 +747,7 @@ result<void> stream::recv_news(incoming& target) {
         awaited_ = awaited::detail;
         return {};
     }
-    const auto name = about.has_come ? pipe::detail_property : pipe::reason_property;
-    const std::string_view unknown = about.has_come ? "" : "1001 unbound";
-    const auto text = std::as_bytes(std::span{about.info->properties.find(name).value_or(unknown)});
+    const auto text = std::as_bytes(std::span{text_of(about)});
     target.take_copy(text.data(), text.size(), false);
     if (target.into != nullptr) {
         about.info->add_reference();
@@ -530,6 +759,7 @@ result<void> stream::recv_news(incoming& target) {
 }
 
 bool stream::can_recv() {
+    end_lending();
     pipe::frame front;
     return awaited_ != awaited::routing_id || !news_.empty() || queue_.next(front) != nullptr ||
            !news_.empty();

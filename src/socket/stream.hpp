@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -50,6 +51,8 @@ public:
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     result<void> send_to(std::uint32_t routing_id, outgoing& source) override;
     result<void> recv_from(std::uint32_t& routing_id, incoming& target) override;
+    result<std::size_t> send_batch(std::span<const stream_message> messages) override;
+    result<std::size_t> recv_batch(std::span<stream_message> messages) override;
     bool can_send() override { return true; } // As with a ROUTER: it depends on the peer.
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
@@ -80,12 +83,36 @@ private:
         ~news_list();
 
         bool empty() const noexcept { return waiting_.empty(); }
+        std::size_t size() const noexcept { return waiting_.size(); }
         const news& front() const noexcept { return waiting_.front(); }
+        const news& operator[](std::size_t index) const noexcept { return waiting_[index]; }
         void push(std::uint32_t id, bool has_come, const pipe::peer_info* info);
         void pop() noexcept;
 
     private:
         std::deque<news> waiting_;
+    };
+
+    /// A pipe of whose messages some are lent to the application, also if its peer goes.
+    struct lender {
+        pipe::pipe_ptr whole;
+        pipe::pipe_end* end;
+    };
+
+    /// What is lent of one place: frames side by side in a segment, as they would lie there if they
+    /// were sent on, or the payload of one in a block.
+    struct lent_run {
+        pipe::message_queue::chunk* segment; ///< Null if it is a payload.
+        pipe::block* payload;
+        const std::byte* begin;
+        const std::byte* end;
+    };
+
+    /// Messages that are lent, in the order in which they are to be sent on.
+    struct lent_frames {
+        const lent_run* run; ///< In which they lie; null if it is none.
+        std::size_t count;   ///< At least 1 if there is no run.
+        std::span<const std::byte> octets;
     };
 
     /// Which frame is received next.
@@ -103,6 +130,8 @@ private:
         rest,    ///< Of a message that was refused, or whose peer has gone: unless a routing id.
     };
 
+    static std::string_view text_of(const news& about) noexcept;
+
     std::uint32_t make_id() noexcept;
     bool line_up(peer& added);
     void leave_line(peer& gone) noexcept;
@@ -112,6 +141,19 @@ private:
     static bool has_credit(peer& target);
     void push_one(peer& to, outgoing& source);
     void push_deflated(peer& to, outgoing& source);
+    result<std::size_t> send_run(peer& to, std::span<const stream_message> messages);
+    void lend_of(peer& from, const pipe::frame& front);
+    void note_lent(const lent_run& added) noexcept;
+    lent_frames find_lent(std::span<const stream_message> messages) noexcept;
+    static bool push_borrowed(peer& to, const lent_frames& lent);
+    std::size_t lend_news(std::span<stream_message> messages) noexcept;
+    /// What recv_batch() gave out is no longer looked at.
+    void end_lending() noexcept {
+        if (lends_) [[unlikely]] {
+            give_back();
+        }
+    }
+    ZLINK_COLD void give_back() noexcept;
     static void take(peer& from, const pipe::frame& front, incoming& target);
     result<void> send_payload(outgoing& source);
     result<void> recv_routing_id(incoming& target);
@@ -126,6 +168,11 @@ private:
     /// behind the first are held, so that what comes of them is told behind it.
     std::unordered_map<std::uint64_t, std::vector<peer*>> lines_;
     news_list news_;
+    std::vector<lender> lenders_; ///< Of the messages that recv_batch() gave out last.
+    std::vector<lent_run> lent_runs_;
+    std::size_t lent_run_sent_ = 0;   ///< The index of the one of which some was sent on last.
+    std::size_t lent_news_count_ = 0; ///< The same of news, which lie at the front.
+    bool lends_ = false;
     std::uint64_t undeliverable_count_ = 0;
     peer* receiving_ = nullptr; ///< Null if it went before its payload was received.
     peer* sending_ = nullptr;
