@@ -113,8 +113,9 @@ std::string_view stream::text_of(const news& about) noexcept {
 }
 
 void stream::news_list::pop() noexcept {
-    if (waiting_.front().info != nullptr) {
-        waiting_.front().info->drop();
+    if (pipe::peer_info* const info = waiting_.front().info) {
+        info->tell_departure();
+        info->drop();
     }
     waiting_.pop_front();
 }

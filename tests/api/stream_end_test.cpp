@@ -302,6 +302,28 @@ TEST_SUITE("stream ends") {
         CHECK(arrival_count == peer_count);
     }
 
+    TEST_CASE(
+        "stream ends: who keeps the messages that say so may have as many of them as it likes") {
+        constexpr int peer_count = 1100; // Above the limit for those that were not received.
+        const context owner{1};
+        socket server{owner, ZLINK_STREAM};
+        const std::string bound = server.bind("tcp://127.0.0.1:*");
+        std::vector<frame> kept(6 * peer_count);
+        std::size_t kept_count = 0;
+        const auto recv = [&] {
+            REQUIRE(zlink_msg_recv(kept[kept_count].get(), server, 0) >= 0);
+            return zlink_msg_more(kept[kept_count++].get()) == 1;
+        };
+        for (int count = 0; count < peer_count; ++count) {
+            raw_peer{owner, bound}.close();
+            for (int told = 0; told < 2; ++told) { // It has come, and has gone.
+                while (recv()) {
+                }
+            }
+        }
+        CHECK(kept_count == kept.size());
+    }
+
     TEST_CASE("stream ends: who connects again without events gets all messages in order") {
         const context owner{1};
         socket server{owner, ZLINK_STREAM};
