@@ -53,8 +53,12 @@ constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
 
-/// Octets that are received from one peer after another before the application has its turn with
-/// them: so many that the cost of that does not matter, so few that they are still in the caches.
+/// Octets that a caller that drives receives and sends, of one peer after another, before it has
+/// its turn with them: so many that the cost of that does not matter, so few that they are still in
+/// the caches near by.
+constexpr std::size_t driven_bytes_max = std::size_t{256} * 1024;
+
+/// The same for an I/O thread, which may be as far ahead of the application.
 constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
 
 /// How long an I/O thread waits for an application that has not taken them: longer than it takes to

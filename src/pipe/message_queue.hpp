@@ -218,6 +218,16 @@ public:
         pushed_count_ += count;
     }
 
+    /// Appends `count` messages, each one frame, by copying `octets`, which are what is on the
+    /// wire, and ends them; show_messages() shows them.
+    /// @throws std::bad_alloc  Nothing changed.
+    void push_frames(std::span<const std::byte> octets, std::uint64_t count) {
+        copy_octets(rope_.reserve(octets.size()), octets.data(), octets.size());
+        rope_.commit(octets.size());
+        rope_.mark();
+        pushed_count_ += count;
+    }
+
     /// Ends the message whose frames were pushed; show_messages() shows it, with others.
     void end_message() noexcept {
         rope_.mark();

@@ -499,6 +499,27 @@ TEST_SUITE("pipe") {
         CHECK(queue.untaken().bytes == 0);
     }
 
+    TEST_CASE("message queue: takes frames of another one as they are, within its credit") {
+        message_queue from{{}};
+        from.rope().reserve(10'000); // They lie side by side.
+        messages expected;
+        for (unsigned number = 0; number < 40; ++number) {
+            expected.push_back(pattern(number * 7, number));
+            push(from, expected.back());
+        }
+        const std::byte* const end = from.rope().free_begin();
+        const std::span<const std::byte> octets{end - from.rope().written(), end};
+        message_queue to{{.messages_max = 40}};
+        CHECK(to.credit() == 40);
+        to.push_frames(octets, 40);
+        CHECK(to.credit() == 0);
+        CHECK(!to.has_frame()); // It is not shown yet.
+        (void)to.show_messages();
+        CHECK(to.untaken().message_count == 40);
+        CHECK(take_all(to) == expected);
+        CHECK(to.credit() == 40);
+    }
+
     TEST_CASE("message queue: wakes a reader that has something to read instead of trimming") {
         message_queue queue{{}};
         send(queue, "before");

@@ -200,7 +200,7 @@ private:
 
     void count_turn(std::size_t bytes) noexcept {
         turn_bytes_ += bytes;
-        if (turn_bytes_ >= limits::handed_over_bytes) {
+        if (turn_bytes_ >= (is_driven() ? limits::driven_bytes_max : limits::handed_over_bytes)) {
             end_turn();
         }
     }

@@ -383,7 +383,7 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
             pipe::block* payload = nullptr; // That holds it, if one does.
             if (lends_ && count >= copied_count) {
                 const lent_frames lent = find_lent(messages.subspan(count));
-                if (push_borrowed(to, lent)) {
+                if (push_lent(to, lent)) {
                     count += lent.count;
                     continue;
                 }
@@ -649,18 +649,27 @@ stream::lent_frames stream::find_lent(std::span<const stream_message> messages) 
     return {nullptr, 1, {}};
 }
 
-/// Appends frames where they lie in the segment that is lent, if that is possible and worth while.
+/// Whether frames are sent on where they lie, in a segment that is lent.
+bool stream::is_to_be_borrowed(const lent_frames& lent) noexcept {
+    const pipe::rope::chunk& segment = *lent.run->segment;
+    return lent.octets.size() >= limits::borrowed_bytes_min &&
+           lent.octets.size() >= segment.capacity / 4 &&
+           segment.holders.load(std::memory_order_relaxed) < limits::segment_holders_max;
+}
+
+/// Appends frames that lie in a segment that is lent, all at once, if that is possible.
 /// @return Whether they were appended and ended.
-bool stream::push_borrowed(peer& to, const lent_frames& lent) {
+bool stream::push_lent(peer& to, const lent_frames& lent) {
     pipe::message_queue& out = to.end().out;
-    if (lent.run == nullptr || lent.run->segment == nullptr ||
-        to.frames() != pipe::layout::length || lent.octets.size() < limits::borrowed_bytes_min ||
-        lent.octets.size() < lent.run->segment->capacity / 4 ||
-        lent.run->segment->holders.load(std::memory_order_relaxed) >= limits::segment_holders_max ||
-        lent.count > out.credit()) {
+    if (lent.run == nullptr || lent.run->segment == nullptr || lent.count == 0 ||
+        to.frames() != pipe::layout::length || lent.count > out.credit()) {
         return false;
     }
-    out.push_borrowed(lent.run->segment, lent.octets, lent.count);
+    if (is_to_be_borrowed(lent)) {
+        out.push_borrowed(lent.run->segment, lent.octets, lent.count);
+    } else {
+        out.push_frames(lent.octets, lent.count);
+    }
     return true;
 }
 

@@ -145,7 +145,8 @@ private:
     void lend_of(peer& from, const pipe::frame& front);
     void note_lent(const lent_run& added) noexcept;
     lent_frames find_lent(std::span<const stream_message> messages) noexcept;
-    static bool push_borrowed(peer& to, const lent_frames& lent);
+    static bool is_to_be_borrowed(const lent_frames& lent) noexcept;
+    static bool push_lent(peer& to, const lent_frames& lent);
     std::size_t lend_news(std::span<stream_message> messages) noexcept;
     /// What recv_batch() gave out is no longer looked at.
     void end_lending() noexcept {
