@@ -24,19 +24,13 @@ inline constexpr std::string_view peer_address_property = "Peer-Address";
 inline constexpr std::string_view detail_property = "Detail";
 inline constexpr std::string_view reason_property = "Reason";
 
-/// How many connections of a socket went without its application having heard of it.
-struct departures final : ref_counted<departures> {
-    std::atomic<std::uint32_t> untold_count{0};
-};
-using departures_ptr = boost::intrusive_ptr<departures>;
-
 /// What is known of a connection once its handshake is done. It travels through the inbound rope
 /// ahead of the connection's first message, and messages that are received share it.
 ///
 /// Until it is taken out of the rope, its sender may put a newer one in its place: a peer that
 /// comes again and again costs no more than one that stays, whether or not the socket reads.
 ///
-/// @threads Any; nothing else changes after it was published, but what tell_departure() changes.
+/// @threads Any; nothing else changes after it was published.
 struct peer_info : block {
     std::string routing_id;   ///< As the peer announced it; may be empty.
     property_list properties; ///< Metadata.
@@ -48,27 +42,9 @@ struct peer_info : block {
         destroy = [](block* self) { delete static_cast<peer_info*>(self); };
     }
     ~peer_info() {
-        tell_departure();
         if (peer_info* const untaken = newest_.load(std::memory_order_acquire);
             untaken != nullptr && untaken != this) {
             untaken->drop();
-        }
-    }
-
-    /// Makes this the news that a peer of a STREAM has gone, which counts among `others` until it
-    /// is told, or nobody holds it. Before it is published, once.
-    /// @param others  Null: nobody counts.
-    void count_among(departures_ptr others) noexcept {
-        counted_among_ = std::move(others);
-        if (counted_among_) {
-            counted_among_->untold_count.fetch_add(1, std::memory_order_relaxed);
-        }
-    }
-
-    /// The application has heard that the peer has gone, if this says so. @threads the socket's
-    void tell_departure() noexcept {
-        if (const departures_ptr told = std::exchange(counted_among_, nullptr)) {
-            told->untold_count.fetch_sub(1, std::memory_order_relaxed);
         }
     }
 
@@ -105,10 +81,48 @@ struct peer_info : block {
 
 private:
     std::atomic<peer_info*> newest_{nullptr}; ///< Null: none but this one. This one: it was taken.
-    departures_ptr counted_among_;
 };
 
 using peer_info_ptr = boost::intrusive_ptr<peer_info>;
+
+/// How many connections of a socket went without its application having heard of it.
+struct departures final : ref_counted<departures> {
+    std::atomic<std::uint32_t> untold_count{0};
+};
+using departures_ptr = boost::intrusive_ptr<departures>;
+
+/// The news that a peer of a STREAM has gone, which counts until it is told, or nobody holds it.
+struct departure final : peer_info {
+    /// @param counted_among  Null: nobody counts.
+    explicit departure(departures_ptr counted_among) noexcept
+        : counted_among_(std::move(counted_among)) {
+        destroy = &destroy_departure;
+        if (counted_among_) {
+            counted_among_->untold_count.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    departure(const departure&) = delete;
+    departure& operator=(const departure&) = delete;
+    ~departure() { count_told(); }
+
+    /// The application has heard of it, if `news` is one. @threads the socket's
+    static void tell(peer_info& news) noexcept {
+        if (news.destroy == &destroy_departure) {
+            static_cast<departure&>(news).count_told();
+        }
+    }
+
+private:
+    static void destroy_departure(block* self) { delete static_cast<departure*>(self); }
+
+    void count_told() noexcept {
+        if (const departures_ptr told = std::exchange(counted_among_, nullptr)) {
+            told->untold_count.fetch_sub(1, std::memory_order_relaxed);
+        }
+    }
+
+    departures_ptr counted_among_;
+};
 
 /// What a peer in the same process is known by.
 /// @throws std::bad_alloc

@@ -115,8 +115,7 @@ void session::take_leave_of_stream(errc reason) noexcept {
         const std::string text =
             farewell_ ? std::to_string(farewell_->code) + " " + farewell_->reason
                       : std::to_string(static_cast<int>(code)) + " " + std::string(text_of(reason));
-        auto left = std::make_unique<pipe::peer_info>();
-        left->count_among(origin_->departures);
+        auto left = std::make_unique<pipe::departure>(origin_->departures);
         left->properties.add(pipe::reason_property, text);
         end_->push_control(left.release());
     } catch (const std::bad_alloc&) {

@@ -114,7 +114,7 @@ std::string_view stream::text_of(const news& about) noexcept {
 
 void stream::news_list::pop() noexcept {
     if (pipe::peer_info* const info = waiting_.front().info) {
-        info->tell_departure();
+        pipe::departure::tell(*info);
         info->drop();
     }
     waiting_.pop_front();
