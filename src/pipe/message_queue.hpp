@@ -214,8 +214,7 @@ public:
     /// @throws std::bad_alloc  Nothing changed.
     void push_borrowed(chunk* segment, std::span<const std::byte> octets, std::uint64_t count) {
         rope_.append_borrowed(segment, octets.data(), octets.size());
-        rope_.mark();
-        pushed_count_ += count;
+        end_messages(count);
     }
 
     /// Appends `count` messages, each one frame, by copying `octets`, which are what is on the
@@ -224,17 +223,13 @@ public:
     void push_frames(std::span<const std::byte> octets, std::uint64_t count) {
         copy_octets(rope_.reserve(octets.size()), octets.data(), octets.size());
         rope_.commit(octets.size());
-        rope_.mark();
-        pushed_count_ += count;
+        end_messages(count);
     }
 
     /// Ends the message whose frames were pushed; show_messages() shows it, with others.
-    void end_message() noexcept {
-        rope_.mark();
-        ++pushed_count_;
-    }
+    void end_message() noexcept { end_messages(1); }
 
-    /// Shows the messages that end_message() ended.
+    /// Shows the messages that were ended and not shown.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool show_messages() noexcept { return publish(0); }
 
@@ -597,6 +592,11 @@ private:
             return front();
         }
         return {at.payload->data, at.payload_bytes, 1, 0, &at.payload, false};
+    }
+
+    void end_messages(std::uint64_t count) noexcept {
+        rope_.mark();
+        pushed_count_ += count;
     }
 
     [[nodiscard]] bool publish(std::uint64_t count) noexcept {

@@ -117,7 +117,7 @@ public:
         }
     }
 
-    /// Shows the messages that out.end_message() ended to the other end.
+    /// Shows the messages that were ended in `out` to the other end.
     void show_messages() noexcept {
         if (out.show_messages()) [[unlikely]] {
             wake_other();

@@ -57,7 +57,7 @@ void socket::tell_shut_down() noexcept {
 // Sending and receiving.
 
 template<class Attempt>
-result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) {
+std::invoke_result_t<Attempt&> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) {
     if (mailbox_->has_mail()) [[unlikely]] {
         if (const result<void> processed = process_mail(); !processed) {
             return processed.error();
@@ -66,7 +66,7 @@ result<void> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) 
     if (is_terminated_) [[unlikely]] {
         return errc::terminated;
     }
-    result<void> outcome = attempt();
+    auto outcome = attempt();
     if (outcome || outcome.error() != errc::again) [[likely]] {
         return outcome;
     }
@@ -139,26 +139,14 @@ result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& targ
 
 result<std::size_t> socket::send_batch_waiting(std::span<const stream_message> messages,
                                                bool dont_wait) {
-    result<std::size_t> sent = std::size_t{0};
-    const result<void> outcome = until_done(
-        [&]() -> result<void> {
-            sent = pattern_->send_batch(messages);
-            return sent ? result<void>{} : sent.error();
-        },
-        options_.send_timeout, dont_wait);
-    return outcome ? sent : outcome.error();
+    return until_done([&] { return pattern_->send_batch(messages); }, options_.send_timeout,
+                      dont_wait);
 }
 
 result<std::size_t> socket::recv_batch_waiting(std::span<stream_message> messages, bool dont_wait) {
     destroy_departed();
-    result<std::size_t> received = std::size_t{0};
-    const result<void> outcome = until_done(
-        [&]() -> result<void> {
-            received = pattern_->recv_batch(messages);
-            return received ? result<void>{} : received.error();
-        },
-        options_.recv_timeout, dont_wait);
-    return outcome ? received : outcome.error();
+    return until_done([&] { return pattern_->recv_batch(messages); }, options_.recv_timeout,
+                      dont_wait);
 }
 
 result<socket::readiness> socket::ready() {

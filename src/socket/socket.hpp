@@ -23,6 +23,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace zlink::socket {
@@ -286,7 +287,7 @@ private:
     result<void> connect_inproc(const endpoint& where, std::string_view address);
 
     template<class Attempt>
-    result<void> until_done(Attempt&& attempt, int timeout, bool dont_wait);
+    std::invoke_result_t<Attempt&> until_done(Attempt&& attempt, int timeout, bool dont_wait);
     ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);
     ZLINK_COLD result<void> recv_waiting(incoming& target, bool dont_wait);
     ZLINK_COLD result<void> send_to_waiting(std::uint32_t routing_id, outgoing& source,
