@@ -87,6 +87,12 @@ constexpr std::size_t unproven_growth = 8;
 /// What one session may move before it lets the others of its I/O thread have their turn.
 constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 
+/// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
+/// While it takes no more and others are ready, the peer is still heard, but answers do not pile up
+/// here.
+constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
+constexpr std::size_t stalled_turn_bytes_max = std::size_t{64} * 1024;
+
 /// What one gathered write takes at most.
 constexpr std::size_t gather_count_max = 64;
 constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;

@@ -218,6 +218,10 @@ void io_thread::end_turn() noexcept {
     readiness_.pause();
 }
 
+bool io_thread::others_are_ready() const noexcept {
+    return readiness_.has_rest();
+}
+
 void io_thread::hand_over(tenant& who, std::uint64_t mark) {
     if (find_handed_over(who) == nullptr) {
         who.hand_over_serial_ =

@@ -163,6 +163,9 @@ public:
         }
     }
 
+    /// Whether somebody else was found to be ready and has not had its turn.
+    bool others_are_ready() const noexcept;
+
     /// Calls who.on_sweep() from time to time, as long as it says so.
     void sweep_later(tenant& who);
 

@@ -225,11 +225,13 @@ private:
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
+    std::size_t reading_turn_bytes() const noexcept;
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
     void wake_reader() noexcept;
     void write_some();
+    void await_room();
     bool write_prefix();
     void drop_prefix() noexcept;
     bool write_rope();
@@ -359,6 +361,7 @@ private:
     warmth out_warmth_ = warmth::cold;
     warmth in_warmth_ = warmth::cold;
     bool has_written_much_ = false; ///< Since the memory going out was passed on.
+    bool awaits_room_ = false;      ///< The system took no more when we wrote last.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

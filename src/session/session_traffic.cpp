@@ -48,6 +48,15 @@ void session::on_readable() noexcept {
     });
 }
 
+/// After how many octets of this peer it is the turn of others.
+std::size_t session::reading_turn_bytes() const noexcept {
+    if (!is_framed()) {
+        return limits::turn_bytes_max;
+    }
+    return awaits_room_ && thread_.others_are_ready() ? limits::stalled_turn_bytes_max
+                                                      : limits::stream_turn_bytes_max;
+}
+
 void session::read_messages() {
     if (farewell_ && farewell_->is_seen_off) {
         return see_off();
@@ -57,7 +66,10 @@ void session::read_messages() {
     }
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
-        if (turn_bytes >= limits::turn_bytes_max || inbound_->is_far_ahead()) {
+        if (turn_bytes >= reading_turn_bytes()) {
+            return stream_->wait_readable(*this); // Behind the others that are ready.
+        }
+        if (inbound_->is_far_ahead()) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
         }
@@ -214,6 +226,7 @@ void session::write_some() {
     if (!stream_ || !is_writable_) {
         return;
     }
+    awaits_room_ = false;
     std::size_t turns = 0;
     while (write_prefix() && state_ == session_state::traffic) {
         if (is_done_writing()) {
@@ -233,6 +246,11 @@ void session::write_some() {
             return;
         }
     }
+}
+
+void session::await_room() {
+    awaits_room_ = true;
+    stream_->wait_writable(*this);
 }
 
 /// @return Whether the rope may be written: nothing of ours precedes it.
@@ -256,7 +274,7 @@ bool session::write_prefix() {
     }
     prefix_sent_bytes_ += static_cast<std::uint32_t>(outcome.bytes);
     if (prefix_sent_bytes_ < prefix_.size()) {
-        stream_->wait_writable(*this);
+        await_room();
         return false;
     }
     drop_prefix();
@@ -302,7 +320,7 @@ bool session::write_rope() {
     }
     const io_outcome outcome = stream_->try_write({parts.data(), count});
     if (outcome.what == io_outcome::status::would_block) {
-        stream_->wait_writable(*this);
+        await_room();
         return false;
     }
     if (outcome.what == io_outcome::status::failed) {
@@ -350,7 +368,7 @@ bool session::write_translated() {
         wake_writer();
     }
     if (!translation_->is_empty()) {
-        stream_->wait_writable(*this);
+        await_room();
         return false;
     }
     return true;

@@ -4,6 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace api_test;
@@ -340,6 +343,39 @@ TEST_SUITE("stream") {
             ++received[static_cast<std::size_t>(id.back()) - 1];
         }
         CHECK(received == std::vector<int>(peers.size(), turn_max));
+    }
+
+    TEST_CASE("stream: a peer that sends without end leaves others their turn") {
+        constexpr std::size_t payload_bytes = 64'000;
+        constexpr std::size_t ahead_bytes_max = 1'500'000;
+        context owner{0};
+        socket server{owner, ZLINK_STREAM};
+        server.set(ZLINK_STREAM_EVENTS, 0);
+        const std::string endpoint = server.bind(transport::tcp);
+        raw_peer modest{owner, endpoint};
+        modest.send(framed("first"));
+        const std::string modest_id = server.recv().frames[0];
+        raw_peer greedy{owner, endpoint};
+        const std::jthread sender{[&](const std::stop_token& is_over) {
+            const std::string octets = framed(std::string(payload_bytes, 'g'));
+            for (std::size_t sent = 0; !is_over.stop_requested();) {
+                pollfd room{greedy.descriptor(), POLLOUT, 0};
+                poll(&room, 1, 100);
+                const auto put =
+                    ::write(greedy.descriptor(), octets.data() + sent, octets.size() - sent);
+                sent = put > 0 ? (sent + static_cast<std::size_t>(put)) % octets.size() : sent;
+            }
+        }};
+        for (int round = 0; round < 20; ++round) {
+            while (server.recv().frames[0] == modest_id) {
+            }
+            modest.send(framed("again"));
+            std::size_t ahead_bytes = 0;
+            for (message next = server.recv(); next.frames[0] != modest_id; next = server.recv()) {
+                ahead_bytes += next.frames[1].size();
+            }
+            CHECK(ahead_bytes <= ahead_bytes_max);
+        }
     }
 
     TEST_CASE("stream: a message and its peer by one call") {
