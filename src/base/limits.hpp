@@ -88,9 +88,10 @@ constexpr std::size_t unproven_growth = 8;
 constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 
 /// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
-/// While it takes no more and others are ready, the peer is still heard, but answers do not pile up
-/// here.
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
+
+/// The same while the system takes no more of what is sent to the peer and others are ready: it is
+/// still heard, but answers do not pile up here.
 constexpr std::size_t stalled_turn_bytes_max = std::size_t{64} * 1024;
 
 /// What one gathered write takes at most.
