@@ -220,9 +220,13 @@ extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* mes
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);
-    if (target != nullptr && (flags & (ZLINK_SNDMORE | ZLINK_SNDTEXT)) == 0 &&
-        target->send_at_once(static_cast<const std::byte*>(data), size)) [[likely]] {
-        return static_cast<int>(size);
+    const auto* const octets = static_cast<const std::byte*>(data);
+    if (target != nullptr && (flags & ZLINK_SNDTEXT) == 0) [[likely]] {
+        const bool is_sent = (flags & ZLINK_SNDMORE) == 0 ? target->send_at_once(octets, size)
+                                                          : target->choose_at_once({octets, size});
+        if (is_sent) [[likely]] {
+            return static_cast<int>(size);
+        }
     }
     return send_octets(socket, data, size, flags);
 }

@@ -60,6 +60,11 @@ public:
     /// @return Whether it was sent. If not, nothing happened: send() does it, or says why not.
     virtual bool send_at_once(const std::byte*, std::size_t) noexcept { return false; }
 
+    /// The same of a frame that others of its message follow: one that only says which peer they
+    /// are for, and that has credit.
+    /// @return As send_at_once().
+    virtual bool choose_at_once(std::span<const std::byte>) noexcept { return false; }
+
     /// What recv_at_once() adds to its octets if another frame of the same message follows.
     static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
 

@@ -7,8 +7,12 @@ namespace zlink::socket {
 
 namespace {
 
+std::string_view text_of(std::span<const std::byte> octets) noexcept {
+    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+}
+
 std::string_view text_of(const outgoing& frame) noexcept {
-    return {reinterpret_cast<const char*>(frame.data()), frame.bytes()};
+    return text_of({frame.data(), frame.bytes()});
 }
 
 std::span<const std::byte> octets_of(const std::string& text) noexcept {
@@ -150,6 +154,17 @@ bool router::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
     return true;
 }
 
+bool router::choose_at_once(std::span<const std::byte> routing_id) noexcept {
+    if (is_sending_ || last_chosen_ == nullptr || last_chosen_->is_closed_by_peer() ||
+        last_chosen_->routing_id != text_of(routing_id) || !last_chosen_->has_credit())
+        [[unlikely]] {
+        return false;
+    }
+    sending_ = last_chosen_;
+    is_sending_ = true;
+    return true;
+}
+
 void router::send_raw(outgoing& source) {
     source.end_message();
     if (sending_ == nullptr) {
@@ -230,8 +245,28 @@ result<void> router::recv(incoming& target) {
     return {};
 }
 
+std::size_t router::recv_id_at_once(void* to, std::size_t capacity) noexcept {
+    pipe::frame front;
+    peer* from = nullptr;
+    try {
+        from = queue_.next(front);
+    } catch (const std::bad_alloc&) {
+        // recv() says so.
+    }
+    if (from == nullptr || from->routing_id.size() > capacity) [[unlikely]] {
+        return pipe::message_queue::nothing;
+    }
+    copy_octets(to, from->routing_id.data(), from->routing_id.size());
+    queue_.took(*from, true);
+    receiving_ = from;
+    return from->routing_id.size() + more_follows;
+}
+
 std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
-    if (receiving_ == nullptr || receiving_->routing_id.empty()) {
+    if (receiving_ == nullptr) {
+        return recv_id_at_once(to, capacity);
+    }
+    if (receiving_->routing_id.empty()) {
         return pipe::message_queue::nothing;
     }
     const std::size_t bytes = receiving_->take_at_once(to, capacity);

@@ -31,6 +31,7 @@ public:
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
     bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override;
+    bool choose_at_once(std::span<const std::byte> routing_id) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     bool can_send() override;
     bool can_recv() override;
@@ -68,6 +69,7 @@ private:
     void send_raw(outgoing& source);
     std::string make_routing_id();
     result<void> choose(const outgoing& routing_id);
+    std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
 
     const socket_options& options_;
     fair_queue queue_;

@@ -76,6 +76,11 @@ public:
         return is_undisturbed() && pattern_->send_at_once(body, bytes);
     }
 
+    /// pattern::choose_at_once(), unless there is something else to see to.
+    ZLINK_HOT bool choose_at_once(std::span<const std::byte> routing_id) noexcept {
+        return is_undisturbed() && pattern_->choose_at_once(routing_id);
+    }
+
     /// pattern::recv_at_once(), unless there is something else to see to.
     ZLINK_HOT std::size_t recv_at_once(void* to, std::size_t capacity) noexcept {
         if (!is_undisturbed()) [[unlikely]] {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
 
+#include <array>
+#include <string>
+
 using namespace api_test;
 
 TEST_CASE("router: puts five octets that begin with 0 before the messages of a nameless peer") {
@@ -54,6 +57,32 @@ TEST_CASE("router: knows a peer by the name that it chose, whoever connects") {
             CHECK(router.recv() == message{name, "here"});
             REQUIRE(router.send(message{name, "there"}) == ok);
             CHECK(dealer.recv() == message{"there"});
+        }
+    }
+}
+
+TEST_CASE("router: cuts a name off where the buffer is too short, and says how long it is") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket router{owner, ZLINK_ROUTER};
+        socket dealer{owner, ZLINK_DEALER};
+        dealer.set(ZLINK_ROUTING_ID, "a long name");
+        dealer.connect(router.bind(over.via));
+        std::array<char, 16> buffer;
+
+        for (const std::size_t capacity : {0U, 4U, 11U, 16U}) {
+            CAPTURE(capacity);
+            REQUIRE(dealer.send("here") == ok);
+            buffer.fill('-');
+            REQUIRE(zlink_recv(router, buffer.data(), capacity, 0) == 11);
+            const std::string expected = std::string{"a long name"}.substr(0, capacity);
+            CHECK(std::string(buffer.data(), buffer.size()) ==
+                  expected + std::string(buffer.size() - expected.size(), '-'));
+            CHECK(router.more());
+            REQUIRE(zlink_recv(router, buffer.data(), buffer.size(), 0) == 4);
+            CHECK(std::string(buffer.data(), 4) == "here");
+            CHECK_FALSE(router.more());
         }
     }
 }
