@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/give_way.hpp"
+#include "base/limits.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,28 +14,35 @@ namespace zlink {
 /// as long as the answer; who waits long looks no more until a wait is short again. Gives way to
 /// other threads between two looks.
 ///
+/// Where it takes the system long to wake a thread, the waits of a conversation whose threads all
+/// sleep are longer than that, but would be short if all of them looked. So after waits of a middle
+/// length it looks a few times, at the beginning of a conversation and now and then later.
+///
 /// For conversations; streams have their stream_pace.
 ///
 /// @threads One at a time.
-class busy_poll {
+template<class Clock>
+class basic_busy_poll {
 public:
-    using clock = std::chrono::steady_clock;
+    using clock = Clock;
 
     /// @param longest  How long it looks; 0: never.
-    explicit busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
+    explicit basic_busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
 
     /// Begins a wait, by looking until `found` says so where that is worth it.
     /// @param gives_way  Ends the looking when it says no.
     /// @return Whether `found` said so: the wait is over.
     template<class Found>
-    bool begin(clock::time_point wait_end, Found&& found, bool (*gives_way)() noexcept = give_way) {
+    bool begin(typename clock::time_point wait_end, Found&& found,
+               bool (*gives_way)() noexcept = give_way) {
         begun_ = clock::now();
         if (!is_worth_it_) {
             return false;
         }
-        const clock::time_point end = std::min(wait_end, begun_ + longest_);
+        const typename clock::time_point end = std::min(wait_end, begun_ + longest_);
         do {
             if (found()) {
+                middle_count_ = 0;
                 return true;
             }
         } while (gives_way() && clock::now() < end);
@@ -44,13 +52,24 @@ public:
     /// The wait is over for which begin() did not suffice.
     /// @param was_conversation  Little was moved since the wait before.
     void end(bool was_conversation = true) noexcept {
-        is_worth_it_ = was_conversation && clock::now() - begun_ < longest_;
+        const typename clock::duration length = clock::now() - begun_;
+        if (was_conversation && length >= longest_ &&
+            length < limits::middle_wait_factor * longest_) {
+            is_worth_it_ = middle_count_ % limits::middle_waits_per_trial < limits::trial_looks;
+            ++middle_count_;
+        } else {
+            is_worth_it_ = was_conversation && length < longest_;
+            middle_count_ = 0;
+        }
     }
 
 private:
     std::chrono::microseconds longest_;
-    clock::time_point begun_{};
+    typename clock::time_point begun_{};
     bool is_worth_it_ = false;
+    unsigned middle_count_ = 0; ///< Waits of a middle length, one after the other.
 };
+
+using busy_poll = basic_busy_poll<std::chrono::steady_clock>;
 
 } // namespace zlink

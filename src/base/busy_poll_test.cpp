@@ -1,29 +1,45 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/busy_poll.hpp"
 
+#include "base/limits.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace std::chrono_literals;
-using zlink::busy_poll;
+namespace limits = zlink::limits;
 
 namespace {
+
+/// Stands still unless somebody waits.
+struct test_clock {
+    using duration = std::chrono::microseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<test_clock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() noexcept { return present; }
+    static inline time_point present{};
+};
+
+using busy_poll = zlink::basic_busy_poll<test_clock>;
 
 bool always() noexcept {
     return true;
 }
 
+/// Waits in vain, first looking if that is worth it.
 void wait(busy_poll& how, std::chrono::microseconds length, bool was_conversation = true) {
-    const auto begun = busy_poll::clock::now();
     how.begin(
-        begun, [] { return false; }, always);
-    while (busy_poll::clock::now() - begun < length) {
-    }
+        test_clock::now(), [] { return false; }, always);
+    test_clock::present += length;
     how.end(was_conversation);
 }
 
-int looks(busy_poll& how, busy_poll::clock::time_point wait_end,
-          bool (*gives_way)() noexcept = always) {
-    int count = 0;
+/// @return How often it looked; 100 times if `wait_end` is far.
+unsigned looks(busy_poll& how, busy_poll::clock::time_point wait_end,
+               bool (*gives_way)() noexcept = always) {
+    unsigned count = 0;
     how.begin(
         wait_end, [&] { return ++count == 100; }, gives_way);
     return count;
@@ -36,38 +52,79 @@ const auto never = busy_poll::clock::time_point::max();
 TEST_SUITE("base") {
 
     TEST_CASE("busy poll: looks until something is found, if the last wait was short") {
-        busy_poll how{1h};
+        busy_poll how{50us};
         CHECK(looks(how, never) == 0); // There was none.
-        wait(how, 0us);
+        wait(how, 49us);
         CHECK(looks(how, never) == 100);
         CHECK(looks(how, never) == 100); // That it was found was short, too.
     }
 
     TEST_CASE("busy poll: does not look after a long wait, nor after one that brought a stream") {
-        busy_poll how{1000us};
-        wait(how, 2000us);
+        busy_poll how{50us};
+        wait(how, limits::middle_wait_factor * 50us);
         CHECK(looks(how, never) == 0);
-        busy_poll other{1h};
-        wait(other, 0us, false);
-        CHECK(looks(other, never) == 0);
+        wait(how, 0us, false);
+        CHECK(looks(how, never) == 0);
+        wait(how, 50us, false);
+        CHECK(looks(how, never) == 0);
     }
 
     TEST_CASE("busy poll: looks no longer than its owner waits, nor than it was told") {
-        busy_poll how{1h};
+        busy_poll how{50us};
         wait(how, 0us);
-        CHECK(looks(how, busy_poll::clock::now()) == 1);
-        busy_poll brief{1us};
-        wait(brief, 2us);
-        CHECK(looks(brief, never) == 0);
+        CHECK(looks(how, test_clock::now()) == 1);
+        int count = 0;
+        how.begin(
+            never,
+            [&] {
+                ++count;
+                test_clock::present += 10us;
+                return false;
+            },
+            always);
+        CHECK(count == 5);
         busy_poll off{0us};
         wait(off, 0us);
         CHECK(looks(off, never) == 0);
     }
 
     TEST_CASE("busy poll: ends when giving way is not worth it") {
-        busy_poll how{1h};
+        busy_poll how{50us};
         wait(how, 0us);
         CHECK(looks(how, never, []() noexcept { return false; }) == 1);
+    }
+
+    TEST_CASE("busy poll: tries a few times whether waits of a middle length become short") {
+        busy_poll how{50us};
+        unsigned tried_count = 0;
+        for (unsigned count = 0; count < 2 * limits::middle_waits_per_trial; ++count) {
+            wait(how, 50us);
+            tried_count += looks(how, test_clock::now());
+        }
+        CHECK(tried_count == 2 * limits::trial_looks);
+    }
+
+    TEST_CASE("busy poll: a conversation that was short, or paused, is tried again") {
+        busy_poll how{50us};
+        for (unsigned count = 0; count <= limits::trial_looks; ++count) {
+            wait(how, 199us);
+        }
+        CHECK(looks(how, never) == 0);
+        SUBCASE("short") {
+            wait(how, 0us);
+        }
+        SUBCASE("found") {
+            wait(how, 0us);
+            CHECK(looks(how, never) == 100);
+        }
+        SUBCASE("paused") {
+            wait(how, limits::middle_wait_factor * 50us);
+        }
+        SUBCASE("a stream") {
+            wait(how, 100us, false);
+        }
+        wait(how, 100us);
+        CHECK(looks(how, never) == 100);
     }
 
 } // TEST_SUITE
