@@ -125,8 +125,10 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_THREAD_NAME_PREFIX 9
 /// Microseconds for which who waits, a call or an I/O thread, looks before it sleeps, if its last
 /// wait was that short and little came: a short question is then answered without a wake-up, in a
-/// quarter of the time or less. Others get the processor between two looks. 0 to 1000; default 50;
-/// 0: never. Read when the first socket is opened, and by each socket when it is.
+/// quarter of the time or less. Of waits up to four times as long one in four counts as short, so
+/// that those find out whom only wake-ups keep apart. Others get the processor between two looks. 0
+/// to 1000; default 50; 0: never. Read when the first socket is opened, and by each socket when it
+/// is.
 #define ZLINK_BUSY_POLL 1060
 
 #define ZLINK_IO_THREADS_DFLT 1

@@ -201,7 +201,7 @@ constexpr std::uint32_t byte_looks_max = 64;
 /// all threads of the conversation look (busy_poll.hpp). Of so many in a row some are tried.
 constexpr int middle_wait_factor = 4;
 constexpr unsigned middle_waits_per_trial = 256;
-constexpr unsigned trial_looks = 8;
+constexpr unsigned trial_looks = 64;
 
 /// How long who gives way waits for the processor where others use it than its own threads and
 /// peers. How long it does not give way if it waits so long again within as long a time: twice as
