@@ -8,6 +8,7 @@
 #include "socket/peer.hpp"
 
 #include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -140,6 +141,15 @@ public:
             }
         }
         return find_next(front);
+    }
+
+    /// As next(), for who cannot fail: null also if there is no memory, of which next() tells.
+    peer* next_at_once(pipe::frame& front) noexcept {
+        try {
+            return next(front);
+        } catch (const std::bad_alloc&) {
+            return nullptr;
+        }
     }
 
     /// As next(), of what is there without another look at anybody's marks: those that are found

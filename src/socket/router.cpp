@@ -247,12 +247,7 @@ result<void> router::recv(incoming& target) {
 
 std::size_t router::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     pipe::frame front;
-    peer* from = nullptr;
-    try {
-        from = queue_.next(front);
-    } catch (const std::bad_alloc&) {
-        // recv() says so.
-    }
+    peer* const from = queue_.next_at_once(front);
     if (from == nullptr || from->routing_id.size() > capacity) [[unlikely]] {
         return pipe::message_queue::nothing;
     }

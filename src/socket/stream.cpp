@@ -712,12 +712,7 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     if (capacity < id_bytes || !news_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
-    peer* from = nullptr;
-    try {
-        from = queue_.next(front);
-    } catch (const std::bad_alloc&) {
-        // recv() says so.
-    }
+    peer* const from = queue_.next_at_once(front);
     if (from == nullptr || !news_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
