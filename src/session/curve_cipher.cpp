@@ -2,6 +2,7 @@
 #include "session/curve_cipher.hpp"
 
 #include "base/copy.hpp"
+#include "session/poly1305.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,10 +25,6 @@ constexpr std::size_t beginning_payload_bytes = message_keystream::beginning_byt
 
 constexpr std::string_view client_purpose = "CurveZMQMESSAGEC";
 constexpr std::string_view server_purpose = "CurveZMQMESSAGES";
-
-const std::uint8_t* raw(const std::byte* octets) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(octets);
-}
 
 void combine(const std::byte* from, const std::byte* keystream, std::size_t bytes,
              std::byte* to) noexcept {
@@ -104,8 +101,10 @@ void curve_sealer::seal(unsigned flags, std::span<const std::byte> payload,
     std::byte* const content = out + curve_message_flags_at;
     content[0] = static_cast<std::byte>(sealed_flags) ^ beginning[flags_at];
     apply_to_payload(keystream_, beginning, nonce, payload.data(), payload.size(), content + 1);
-    crypto_onetimeauth_poly1305(reinterpret_cast<std::uint8_t*>(out + curve_message_mac_at),
-                                raw(content), 1 + payload.size(), raw(beginning));
+    const poly1305::key once{beginning, poly1305::key_bytes};
+    const std::span<std::byte, poly1305::tag_bytes> tag{out + curve_message_mac_at,
+                                                        poly1305::tag_bytes};
+    poly1305::make_tag(once, {content, 1 + payload.size()}, {}, tag);
 }
 
 std::optional<std::uint8_t> curve_opener::open(const std::byte* head,
@@ -117,20 +116,11 @@ std::optional<std::uint8_t> curve_opener::open(const std::byte* head,
     }
     const std::byte* const beginning = keystream_.beginning(nonce);
     const std::byte* const content = head + curve_message_flags_at;
-    const std::uint8_t* const claimed = raw(head + curve_message_mac_at);
-    bool is_genuine = false;
-    if (sealed.data() == content + 1) {
-        is_genuine = crypto_onetimeauth_poly1305_verify(claimed, raw(content), 1 + sealed.size(),
-                                                        raw(beginning)) == 0;
-    } else {
-        crypto_onetimeauth_poly1305_state state;
-        std::array<std::uint8_t, curve_box_overhead_bytes> actual;
-        crypto_onetimeauth_poly1305_init(&state, raw(beginning));
-        crypto_onetimeauth_poly1305_update(&state, raw(content), 1);
-        crypto_onetimeauth_poly1305_update(&state, raw(sealed.data()), sealed.size());
-        crypto_onetimeauth_poly1305_final(&state, actual.data());
-        is_genuine = crypto_verify_16(actual.data(), claimed) == 0;
-    }
+    const poly1305::key once{beginning, poly1305::key_bytes};
+    const poly1305::tag claimed{head + curve_message_mac_at, poly1305::tag_bytes};
+    const bool is_genuine = sealed.data() == content + 1
+                                ? poly1305::verify(once, {content, 1 + sealed.size()}, {}, claimed)
+                                : poly1305::verify(once, {content, 1}, sealed, claimed);
     const auto flags = std::to_integer<unsigned>(content[0] ^ beginning[flags_at]);
     if (!is_genuine || flags > curve_flag_command) { // MORE or COMMAND or neither.
         return {};
