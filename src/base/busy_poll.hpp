@@ -15,8 +15,8 @@ namespace zlink {
 /// other threads between two looks.
 ///
 /// Where it takes the system long to wake a thread, the waits of a conversation whose threads all
-/// sleep are longer than that, but would be short if all of them looked. So after waits of a middle
-/// length it looks a few times, at the beginning of a conversation and now and then later.
+/// sleep are longer than that, but would be short if all of them looked. So of waits of a middle
+/// length some count as short, those at the beginning of a conversation among them.
 ///
 /// For conversations; streams have their stream_pace.
 ///

@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "base/byte_order.hpp"
+#include "base/raw.hpp"
 
 #include <cstring>
 #include <sodium.h>
@@ -15,13 +16,6 @@ static_assert(shared_key::bytes == crypto_box_BEFORENMBYTES);
 static_assert(box_nonce::bytes == crypto_box_NONCEBYTES);
 
 namespace {
-
-std::uint8_t* raw(std::byte* octets) noexcept {
-    return reinterpret_cast<std::uint8_t*>(octets);
-}
-const std::uint8_t* raw(const std::byte* octets) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(octets);
-}
 
 /// Lets libsodium choose its fastest code for this processor, once. Everything works before, too.
 void prepare_library() noexcept {

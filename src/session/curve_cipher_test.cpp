@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/curve_cipher.hpp"
 
+#include "base/raw.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
@@ -22,10 +23,6 @@ using testing::pattern;
 using testing::text;
 
 namespace {
-
-const std::uint8_t* raw(const std::byte* octets) {
-    return reinterpret_cast<const std::uint8_t*>(octets);
-}
 
 shared_key some_key() {
     shared_key key;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/poly1305.hpp"
 
+#include "base/raw.hpp"
+
 #include <array>
 #include <memory>
 #include <openssl/err.h>
@@ -14,14 +16,6 @@ namespace {
 /// From here on OpenSSL's is faster.
 constexpr std::size_t long_bytes_min = 512;
 
-std::uint8_t* raw(std::byte* octets) noexcept {
-    return reinterpret_cast<std::uint8_t*>(octets);
-}
-
-const std::uint8_t* raw(const std::byte* octets) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(octets);
-}
-
 struct release {
     void operator()(EVP_MAC* method) const noexcept { EVP_MAC_free(method); }
     void operator()(EVP_MAC_CTX* state) const noexcept { EVP_MAC_CTX_free(state); }
@@ -32,22 +26,23 @@ using state_ptr = std::unique_ptr<EVP_MAC_CTX, release>;
 /// @return Null if this OpenSSL has no Poly1305, or no memory.
 state_ptr make_state() noexcept {
     const std::unique_ptr<EVP_MAC, release> method{EVP_MAC_fetch(nullptr, "POLY1305", nullptr)};
-    state_ptr made{method ? EVP_MAC_CTX_new(method.get()) : nullptr};
-    if (!made) {
-        ERR_clear_error();
-    }
-    return made;
+    return state_ptr{method ? EVP_MAC_CTX_new(method.get()) : nullptr};
 }
 
 /// @return Whether OpenSSL did it.
 bool make_long_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
                    std::span<std::byte, tag_bytes> made) noexcept {
-    static thread_local const state_ptr state = make_state(); // To make one takes as long as 1 KiB.
+    static thread_local const state_ptr state = make_state();
     std::size_t written = 0;
-    return state && EVP_MAC_init(state.get(), raw(once.data()), once.size(), nullptr) == 1 &&
-           EVP_MAC_update(state.get(), raw(first.data()), first.size()) == 1 &&
-           EVP_MAC_update(state.get(), raw(rest.data()), rest.size()) == 1 &&
-           EVP_MAC_final(state.get(), raw(made.data()), &written, made.size()) == 1;
+    const bool is_made = state &&
+                         EVP_MAC_init(state.get(), raw(once.data()), once.size(), nullptr) == 1 &&
+                         EVP_MAC_update(state.get(), raw(first.data()), first.size()) == 1 &&
+                         EVP_MAC_update(state.get(), raw(rest.data()), rest.size()) == 1 &&
+                         EVP_MAC_final(state.get(), raw(made.data()), &written, made.size()) == 1;
+    if (!is_made) {
+        ERR_clear_error(); // Connections over TLS look there, on the same thread.
+    }
+    return is_made;
 }
 
 } // namespace

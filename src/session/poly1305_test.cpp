@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/poly1305.hpp"
 
+#include "base/raw.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
@@ -27,9 +28,8 @@ TEST_SUITE("session") {
             const std::string content = pattern(bytes);
             const std::span<const std::byte> octets = octets_of(content);
             std::array<std::uint8_t, poly1305::tag_bytes> expected;
-            crypto_onetimeauth_poly1305(expected.data(),
-                                        reinterpret_cast<const std::uint8_t*>(octets.data()), bytes,
-                                        reinterpret_cast<const std::uint8_t*>(key.data()));
+            crypto_onetimeauth_poly1305(expected.data(), zlink::raw(octets.data()), bytes,
+                                        zlink::raw(key.data()));
             for (const std::size_t split : {std::size_t{0}, bytes / 3, bytes}) {
                 CAPTURE(split);
                 const auto first = octets.first(split);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zlink {
+
+/// Octets as the functions of C libraries take them.
+inline std::uint8_t* raw(std::byte* octets) noexcept {
+    return reinterpret_cast<std::uint8_t*>(octets);
+}
+inline const std::uint8_t* raw(const std::byte* octets) noexcept {
+    return reinterpret_cast<const std::uint8_t*>(octets);
+}
+
+} // namespace zlink
