@@ -90,9 +90,10 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 /// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
 
-/// The same while the system takes no more of what is sent to the peer and others are ready: it is
-/// still heard, but answers do not pile up here.
-constexpr std::size_t stalled_turn_bytes_max = std::size_t{64} * 1024;
+/// Turns that a peer of a STREAM misses in a row while the system takes no more of what is sent to
+/// it and others are ready: answers would only pile up here. Then it is heard all the same, since
+/// it may have to be before it reads.
+constexpr unsigned missed_turns_max = 15;
 
 /// What one gathered write takes at most.
 constexpr std::size_t gather_count_max = 64;

@@ -83,6 +83,11 @@ result<void> inbound::received(std::size_t bytes) {
 
 result<void> inbound::feed(std::span<const std::byte> octets) {
     auto& rope = queue_.rope();
+    // A payload that gets a block of its own is to need no segment besides: if more memory is
+    // needed, then first only for what tells whether one begins there.
+    std::size_t rolled_bytes_max = raw_bytes_ < limits::lookahead_bytes && queue_.has_credit()
+                                       ? limits::lookahead_bytes
+                                       : SIZE_MAX;
     while (!octets.empty()) {
         if (pending_.body != nullptr) {
             if (const result<void> filled = fill_pending(octets); !filled) {
@@ -90,13 +95,17 @@ result<void> inbound::feed(std::span<const std::byte> octets) {
             }
             continue;
         }
-        const std::size_t room_needed = raw_bytes_ + octets.size();
-        if (rope.free_bytes() < room_needed) {
-            rope.roll(room_needed, raw_bytes_);
+        std::size_t taken = octets.size();
+        if (rope.free_bytes() < raw_bytes_ + taken) {
+            taken = std::min(taken, std::exchange(rolled_bytes_max, SIZE_MAX));
+            rope.roll(raw_bytes_ + taken, raw_bytes_);
         }
-        std::memcpy(rope.free_begin() + raw_bytes_, octets.data(), octets.size());
-        raw_bytes_ += octets.size();
-        return scan();
+        std::memcpy(rope.free_begin() + raw_bytes_, octets.data(), taken);
+        raw_bytes_ += taken;
+        octets = octets.subspan(taken);
+        if (const result<void> scanned = scan(); !scanned) {
+            return scanned.error();
+        }
     }
     return check_unfinished();
 }

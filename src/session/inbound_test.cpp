@@ -309,6 +309,22 @@ TEST_SUITE("session") {
         CHECK(parts[1].iov_len == limits::lookahead_bytes);
     }
 
+    TEST_CASE("inbound: the first large payload takes no large segment besides its block") {
+        for (const std::size_t small_count : {0, 1, 10}) {
+            CAPTURE(small_count);
+            receiver reading;
+            conversation said;
+            for (std::size_t count = 0; count < small_count; ++count) {
+                said.add("small");
+            }
+            said.add(pattern(60'000));
+            CHECK(reading.read(std::string_view(said.octets).substr(0, 50'000)));
+            CHECK(reading.queue.rope().tail_segment_bytes() <= 4 * limits::lookahead_bytes);
+            CHECK(reading.read(std::string_view(said.octets).substr(50'000)));
+            CHECK(reading.arrived() == said.frames);
+        }
+    }
+
     TEST_CASE("inbound: accepts bodies up to the limit, long or short") {
         for (const std::uint64_t limit : {0, 1, 10, 254, 255, 256, 257, 8192, 100'000}) {
             CAPTURE(limit);

@@ -225,7 +225,7 @@ private:
     void start_heartbeat();
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
-    std::size_t reading_turn_bytes() const noexcept;
+    bool misses_turn() noexcept;
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
@@ -362,6 +362,7 @@ private:
     warmth in_warmth_ = warmth::cold;
     bool has_written_much_ = false; ///< Since the memory going out was passed on.
     bool awaits_room_ = false;      ///< The system took no more when we wrote last.
+    std::uint8_t missed_turns_ = 0; ///< In a row.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

@@ -48,13 +48,15 @@ void session::on_readable() noexcept {
     });
 }
 
-/// After how many octets of this peer it is the turn of others.
-std::size_t session::reading_turn_bytes() const noexcept {
-    if (!is_framed()) {
-        return limits::turn_bytes_max;
+/// Whether it is the turn of others, since this peer does not take what is sent to it.
+bool session::misses_turn() noexcept {
+    const bool is_stalled = is_framed() && awaits_room_ && thread_.others_are_ready();
+    if (!is_stalled || missed_turns_ == limits::missed_turns_max) {
+        missed_turns_ = 0;
+        return false;
     }
-    return awaits_room_ && thread_.others_are_ready() ? limits::stalled_turn_bytes_max
-                                                      : limits::stream_turn_bytes_max;
+    ++missed_turns_;
+    return true;
 }
 
 void session::read_messages() {
@@ -64,9 +66,14 @@ void session::read_messages() {
     if (has_told_socket()) {
         return await_end();
     }
+    if (!is_leaving() && !inbound_->is_blocked() && misses_turn()) {
+        return stream_->wait_readable(*this);
+    }
+    const std::size_t turn_bytes_max =
+        is_framed() ? limits::stream_turn_bytes_max : limits::turn_bytes_max;
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
-        if (turn_bytes >= reading_turn_bytes()) {
+        if (turn_bytes >= turn_bytes_max) {
             return stream_->wait_readable(*this); // Behind the others that are ready.
         }
         if (inbound_->is_far_ahead()) {

@@ -26,6 +26,25 @@ std::vector<setting> settings() {
     return made;
 }
 
+/// Sends a message `count` times, or until the thread is told to stop, and never reads.
+std::jthread send_messages(const raw_peer& from, const std::string& octets,
+                           std::size_t count = SIZE_MAX) {
+    return std::jthread{
+        [octets, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
+            std::size_t sent_count = 0;
+            for (std::size_t sent = 0; sent_count < count && !is_over.stop_requested();) {
+                pollfd room{descriptor, POLLOUT, 0};
+                poll(&room, 1, 100);
+                const auto put = ::write(descriptor, octets.data() + sent, octets.size() - sent);
+                sent += put > 0 ? static_cast<std::size_t>(put) : 0;
+                if (sent == octets.size()) {
+                    sent = 0;
+                    ++sent_count;
+                }
+            }
+        }};
+}
+
 int close_peer(socket& at, const std::string& id, int code, const char* reason) {
     return error_of(zlink_stream_close(at, id.data(), code, reason));
 }
@@ -356,16 +375,7 @@ TEST_SUITE("stream") {
         modest.send(framed("first"));
         const std::string modest_id = server.recv().frames[0];
         raw_peer greedy{owner, endpoint};
-        const std::jthread sender{[&](const std::stop_token& is_over) {
-            const std::string octets = framed(std::string(payload_bytes, 'g'));
-            for (std::size_t sent = 0; !is_over.stop_requested();) {
-                pollfd room{greedy.descriptor(), POLLOUT, 0};
-                poll(&room, 1, 100);
-                const auto put =
-                    ::write(greedy.descriptor(), octets.data() + sent, octets.size() - sent);
-                sent = put > 0 ? (sent + static_cast<std::size_t>(put)) % octets.size() : sent;
-            }
-        }};
+        const std::jthread sender = send_messages(greedy, framed(std::string(payload_bytes, 'g')));
         for (int round = 0; round < 20; ++round) {
             while (server.recv().frames[0] == modest_id) {
             }
@@ -375,6 +385,38 @@ TEST_SUITE("stream") {
                 ahead_bytes += next.frames[1].size();
             }
             CHECK(ahead_bytes <= ahead_bytes_max);
+        }
+    }
+
+    TEST_CASE("stream: who reads nothing before all is sent is heard beside others, too") {
+        constexpr std::size_t payload_bytes = 64'000;
+        constexpr std::size_t message_count = 200;
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            context owner{io_threads};
+            socket server{owner, ZLINK_STREAM};
+            server.set(ZLINK_STREAM_EVENTS, 0);
+            const std::string endpoint = server.bind(transport::tcp);
+            raw_peer uploader{owner, endpoint};
+            const std::string payload(payload_bytes, 'u');
+            const std::string octets = framed(payload);
+            uploader.send(octets);
+            const std::string uploader_id = server.recv().frames[0];
+            const raw_peer greedy{owner, endpoint};
+            const std::jthread sender =
+                send_messages(greedy, framed(std::string(payload_bytes, 'g')));
+            const std::jthread upload = send_messages(uploader, octets, message_count - 1);
+            CHECK(server.send(message{uploader_id, payload}) == ok);
+            for (std::size_t answered = 1; answered < message_count;) {
+                const message next = server.recv();
+                if (next.frames[0] == uploader_id) {
+                    CHECK(server.send(next) == ok);
+                    ++answered;
+                }
+            }
+            for (std::size_t count = 0; count < message_count; ++count) {
+                CHECK(uploader.recv(octets.size()) == octets);
+            }
         }
     }
 
