@@ -314,6 +314,16 @@ public:
         return place_.position != visible_;
     }
 
+    /// Whether all was taken that the reader has seen published.
+    bool is_read_up() const noexcept { return place_.position == visible_; }
+
+    /// Looks at what is published.
+    /// @return Octets that were not taken.
+    std::uint64_t look() noexcept {
+        visible_ = rope_.published();
+        return visible_ - place_.position;
+    }
+
     /// The frame at the front. Needs has_frame().
     template<class Layout = zmtp_layout>
     frame front() noexcept {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/brief_pause.hpp"
 #include "base/fence.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
+#include "base/reader_distance.hpp"
 #include "base/stream_pace.hpp"
 #include "socket/peer.hpp"
 
@@ -136,6 +138,7 @@ public:
     ZLINK_HOT peer* next(pipe::frame& front) {
         if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {
             peer& candidate = peers_.current();
+            keep_distance(candidate);
             if (Peek::look(candidate, front)) [[likely]] {
                 return &candidate;
             }
@@ -174,6 +177,7 @@ public:
         if (receiving_ != nullptr || !unsettled_.empty() || !peers_.any_active()) [[unlikely]] {
             return pipe::message_queue::nothing;
         }
+        keep_distance(peers_.current());
         const std::size_t bytes = peers_.current().take_at_once(to, capacity);
         if (bytes != pipe::message_queue::nothing) [[likely]] {
             peers_.advance();
@@ -241,6 +245,21 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    /// Lets messages come together where one sends them just as fast as they are received.
+    ZLINK_HOT void keep_distance(peer& from) noexcept {
+        if (from.is_read_up()) [[unlikely]] {
+            look_ahead(from);
+        }
+    }
+
+    [[gnu::noinline]] void look_ahead(peer& from) noexcept {
+        const std::uint64_t found_bytes = from.look();
+        if (distance_.is_short(peers_.is_only_active() ? found_bytes : 0)) {
+            brief_pause();
+            distance_.on_paused(from.look() == found_bytes);
+        }
+    }
+
     /// Counts a look at the peers while some marks do not count yet.
     bool is_settling_due() noexcept {
         return !unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max;
@@ -305,6 +324,7 @@ private:
     bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* receiving_ = nullptr;
     stream_pace pace_{message_steps};
+    reader_distance distance_;
 };
 
 using fair_queue = basic_fair_queue<zmtp_peek>;
