@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 using namespace api_test;
@@ -425,6 +426,49 @@ TEST_SUITE("deflate") {
                 CHECK(recv_departure(server.at, id) == each.reason);
                 other->send(from_client(fin | compressed | binary, web_compressed("still")));
                 CHECK(server.at.recv() == message{other_id, "still"});
+            }
+        }
+    }
+
+    TEST_CASE("deflate: who reads nothing before all is sent is heard beside others, one by one") {
+        constexpr std::size_t message_count = 150;
+        constexpr std::size_t greedy_count = 4;
+        const std::string answer = incompressible(64'000);
+        const std::string octets =
+            from_client(fin | compressed | binary, web_compressed(compressible(64'000)));
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            context owner{io_threads};
+            server_side server{owner};
+            server.at.set(ZLINK_STREAM_EVENTS, 0);
+            std::vector<std::unique_ptr<raw_peer>> greedy;
+            std::vector<std::jthread> senders;
+            for (std::size_t count = 0; count < greedy_count; ++count) {
+                greedy.push_back(std::make_unique<raw_peer>(owner, server.tcp_endpoint));
+                greedy.back()->send(request(""));
+                recv_header(*greedy.back());
+                senders.push_back(send_messages(*greedy.back(), from_client(fin | binary, answer)));
+            }
+            server.at.set(ZLINK_RCVHWM, 2).set(ZLINK_STREAM_EVENTS, 1);
+            server.tcp_endpoint = tcp_of(server.at.bind("ws://127.0.0.1:*/"));
+            raw_peer uploader{owner, server.tcp_endpoint};
+            uploader.send(request("permessage-deflate"));
+            recv_header(uploader);
+            for (std::size_t count = 0; count < message_count; ++count) {
+                uploader.send(octets);
+            }
+            std::string id;
+            for (std::size_t answered = 0; answered < message_count;) {
+                const message got = server.at.recv();
+                if (got.frames.size() == 3) {
+                    id = got.frames[0];
+                } else if (got.frames[0] == id) {
+                    CHECK(server.at.send(message{id, answer}) == ok);
+                    ++answered;
+                }
+            }
+            for (std::size_t count = 0; count < message_count; ++count) {
+                REQUIRE(recv_frame(uploader) == ws_frame{fin | binary, answer});
             }
         }
     }

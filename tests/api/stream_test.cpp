@@ -4,9 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
-#include <poll.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 using namespace api_test;
@@ -24,25 +22,6 @@ std::vector<setting> settings() {
         }
     }
     return made;
-}
-
-/// Sends a message `count` times, or until the thread is told to stop, and never reads.
-std::jthread send_messages(const raw_peer& from, const std::string& octets,
-                           std::size_t count = SIZE_MAX) {
-    return std::jthread{
-        [octets, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
-            std::size_t sent_count = 0;
-            for (std::size_t sent = 0; sent_count < count && !is_over.stop_requested();) {
-                pollfd room{descriptor, POLLOUT, 0};
-                poll(&room, 1, 100);
-                const auto put = ::write(descriptor, octets.data() + sent, octets.size() - sent);
-                sent += put > 0 ? static_cast<std::size_t>(put) : 0;
-                if (sent == octets.size()) {
-                    sent = 0;
-                    ++sent_count;
-                }
-            }
-        }};
 }
 
 int close_peer(socket& at, const std::string& id, int code, const char* reason) {
