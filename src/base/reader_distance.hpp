@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/brief_pause.hpp"
 #include "base/limits.hpp"
 
 #include <algorithm>
@@ -8,30 +9,53 @@
 
 namespace zlink {
 
-/// Notices that a reader is right behind its writer, so that both want the same cache lines at the
-/// same time: then it had better pause now and then, until there is more. (docs/adr/0016.)
+/// How far the writer of a queue is ahead of its reader.
+struct writer_lead {
+    std::uint64_t bytes;
+    bool is_long; ///< As many messages as the reader lets come before it returns credit.
+};
+
+/// Keeps a reader from staying right behind its writer, so that both want the same cache lines at
+/// the same time: then it pauses now and then, until there is more. (docs/adr/0016.)
 ///
 /// @threads One at a time.
 class reader_distance {
 public:
-    /// Asked after each look that a reader takes who has read all that it had seen.
-    /// @param found_bytes  What it found.
-    /// @return Whether to pause and look again, and to say so by on_paused().
-    bool is_short(std::uint64_t found_bytes) noexcept {
-        if (found_bytes == 0 || found_bytes >= limits::short_look_bytes) {
-            short_looks_ = 0;
-            return false;
+    /// For a reader that has read all that it had seen: looks at what there is now, and lets more
+    /// come where that is little each time.
+    /// @param look  Gives a `writer_lead`.
+    template<class Look>
+    void keep(Look&& look, void (*pause)() noexcept = brief_pause) noexcept {
+        const writer_lead first = look();
+        if (first.bytes == 0 || is_enough(first)) {
+            return lose();
         }
-        return ++short_looks_ > limits::short_looks_max << vain_pauses_;
-    }
-
-    /// @param in_vain  Nothing came during the pause: perhaps the writer is this thread.
-    void on_paused(bool in_vain) noexcept {
+        if (++short_looks_ <= limits::short_looks_max << vain_pauses_) {
+            return;
+        }
+        writer_lead found = first;
+        for (unsigned pauses = 0; pauses < limits::brief_pauses_max && !is_enough(found);
+             ++pauses) {
+            pause();
+            const std::uint64_t seen_bytes = found.bytes;
+            found = look();
+            if (found.bytes == seen_bytes) {
+                break;
+            }
+        }
+        const bool in_vain = found.bytes == first.bytes; // Perhaps the writer is this thread.
         vain_pauses_ = in_vain ? std::min(vain_pauses_ + 1, limits::vain_pauses_max) : 0;
         short_looks_ = in_vain ? 0 : limits::short_looks_max;
     }
 
+    /// There are several writers, or it is another one now.
+    void lose() noexcept { short_looks_ = 0; }
+
 private:
+    static bool is_enough(const writer_lead& found) noexcept {
+        return found.is_long || found.bytes >= limits::short_look_bytes;
+    }
+
     unsigned short_looks_ = 0; ///< In a row.
     unsigned vain_pauses_ = 0; ///< In a row.
 };

@@ -3,57 +3,104 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <functional>
+
 using zlink::reader_distance;
+using zlink::writer_lead;
 namespace limits = zlink::limits;
 
 namespace {
 
-/// How many looks that find `found_bytes` end with a pause, at most `looks_max` of them.
-unsigned looks_before_pause(reader_distance& distance, unsigned looks_max = 100'000) {
-    unsigned count = 0;
-    while (count < looks_max && !distance.is_short(66)) {
-        ++count;
+thread_local unsigned pause_count;
+
+void count_pause() noexcept {
+    ++pause_count;
+}
+
+/// A reader that finds, in each look, as much as `finds` says after so many pauses.
+struct reader {
+    reader_distance distance;
+
+    /// @return The pauses after one look.
+    unsigned look(const std::function<writer_lead(unsigned)>& finds) {
+        pause_count = 0;
+        distance.keep([&] { return finds(pause_count); }, count_pause);
+        return pause_count;
     }
-    return count;
+
+    /// How many looks go by without a pause, at most `looks_max` of them.
+    unsigned looks_before_pause(const std::function<writer_lead(unsigned)>& finds,
+                                unsigned looks_max = 100'000) {
+        unsigned count = 0;
+        while (count < looks_max && look(finds) == 0) {
+            ++count;
+        }
+        return count;
+    }
+};
+
+writer_lead same(unsigned /*pauses*/) {
+    return {66, false};
+}
+
+writer_lead growing(unsigned pauses) {
+    return {66 * std::uint64_t{1 + pauses}, false};
 }
 
 } // namespace
 
 TEST_SUITE("base") {
 
-    TEST_CASE(
-        "reader distance: who finds little again and again is to pause, from then on always") {
-        reader_distance distance;
-        CHECK(looks_before_pause(distance) == limits::short_looks_max);
+    TEST_CASE("reader distance: who finds little again and again pauses, from then on always") {
+        reader one;
+        CHECK(one.looks_before_pause(growing) == limits::short_looks_max);
         for (int count = 0; count < 10; ++count) {
-            distance.on_paused(false);
-            CHECK(looks_before_pause(distance) == 0);
+            CHECK(one.look(growing) == limits::brief_pauses_max);
         }
     }
 
+    TEST_CASE("reader distance: pauses end once nothing more comes, or enough") {
+        reader one;
+        one.looks_before_pause(growing);
+        CHECK(one.look([](unsigned pauses) { return growing(pauses < 2 ? pauses : 2); }) == 3);
+        CHECK(one.look([](unsigned pauses) {
+            return pauses == 0 ? same(0) : writer_lead{limits::short_look_bytes, false};
+        }) == 1);
+        CHECK(one.look([](unsigned pauses) {
+            return writer_lead{66 * std::uint64_t{1 + pauses}, pauses == 2};
+        }) == 2);
+    }
+
     TEST_CASE("reader distance: who finds nothing now and then, or much, does not pause") {
-        for (const std::uint64_t found_bytes :
-             {std::uint64_t{0}, std::uint64_t{limits::short_look_bytes}}) {
-            reader_distance distance;
+        for (const writer_lead found : {writer_lead{0, false}, writer_lead{66, true},
+                                        writer_lead{limits::short_look_bytes, false}}) {
+            reader one;
             for (int count = 0; count < 100; ++count) {
-                CHECK(looks_before_pause(distance, limits::short_looks_max) ==
+                CHECK(one.looks_before_pause(growing, limits::short_looks_max) ==
                       limits::short_looks_max);
-                CHECK(!distance.is_short(found_bytes));
+                CHECK(one.look([&](unsigned) { return found; }) == 0);
             }
         }
     }
 
+    TEST_CASE("reader distance: who reads from several does not pause") {
+        reader one;
+        for (int count = 0; count < 100; ++count) {
+            CHECK(one.looks_before_pause(growing, limits::short_looks_max) ==
+                  limits::short_looks_max);
+            one.distance.lose();
+        }
+    }
+
     TEST_CASE("reader distance: pauses in vain become rare, until one is not") {
-        reader_distance distance;
+        reader one;
         unsigned looks = limits::short_looks_max;
         for (unsigned count = 0; count < limits::vain_pauses_max; ++count, looks *= 2) {
-            CHECK(looks_before_pause(distance) == looks);
-            distance.on_paused(true);
+            CHECK(one.looks_before_pause(same) == looks);
         }
-        CHECK(looks_before_pause(distance) == looks);
-        distance.on_paused(true);
-        CHECK(looks_before_pause(distance) == looks); // No rarer than that.
-        distance.on_paused(false);
-        CHECK(looks_before_pause(distance) == 0);
+        CHECK(one.looks_before_pause(same) == looks);
+        CHECK(one.looks_before_pause(growing) == looks); // No rarer than that.
+        CHECK(one.looks_before_pause(growing) == 0);
     }
 }

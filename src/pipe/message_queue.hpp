@@ -4,6 +4,7 @@
 #include "base/copy.hpp"
 #include "base/limits.hpp"
 #include "base/prefetch.hpp"
+#include "base/reader_distance.hpp"
 #include "pipe/block.hpp"
 #include "pipe/layout.hpp"
 #include "pipe/message_slot.hpp"
@@ -113,7 +114,7 @@ public:
     void add_reader_limit(std::uint64_t messages_max) noexcept {
         const std::uint64_t added = messages_max == 0 ? unlimited_count : messages_max;
         reader_messages_max_.store(added, std::memory_order_relaxed);
-        set_credit_batch(messages_max);
+        set_credit_batch(added);
     }
 
     // The writer's side.
@@ -141,9 +142,11 @@ public:
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = Layout::write_header(out, body_bytes, flags);
         Layout::write_body(out + header, body, body_bytes);
-        // The lines that the next message of this size takes.
-        for (std::size_t ahead = 0; ahead < wire_bytes; ahead += limits::cache_line_bytes) {
-            prefetch_to_write(out + wire_bytes + limits::write_prefetch_bytes + ahead);
+        if (wire_bytes <= limits::write_prefetch_message_max) {
+            // The lines that the next message of this size takes.
+            for (std::size_t ahead = 0; ahead < wire_bytes; ahead += limits::cache_line_bytes) {
+                prefetch_to_write(out + wire_bytes + limits::write_prefetch_bytes + ahead);
+            }
         }
         rope_.commit(wire_bytes);
     }
@@ -318,10 +321,10 @@ public:
     bool is_read_up() const noexcept { return place_.position == visible_; }
 
     /// Looks at what is published.
-    /// @return Octets that were not taken.
-    std::uint64_t look() noexcept {
+    writer_lead look() noexcept {
         visible_ = rope_.published();
-        return visible_ - place_.position;
+        return {visible_ - place_.position, rope_.published_count() - popped_count_ >=
+                                                credit_batch_.load(std::memory_order_relaxed)};
     }
 
     /// The frame at the front. Needs has_frame().

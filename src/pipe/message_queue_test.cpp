@@ -313,6 +313,30 @@ TEST_SUITE("pipe") {
         CHECK(queue.has_credit());
     }
 
+    TEST_CASE("message queue: a look tells how far the writer is ahead") {
+        struct example {
+            std::uint64_t writer_max;
+            std::uint64_t reader_max;
+            int long_count; ///< From how many messages on it is far ahead; 0: never.
+        };
+        for (const auto& [writer_max, reader_max, long_count] :
+             {example{7, 9, 5}, example{7, 0, 0}, example{0, 9, 5}, example{0, 0, 0}}) {
+            CAPTURE(writer_max);
+            CAPTURE(reader_max);
+            message_queue queue{{.messages_max = writer_max}};
+            queue.add_reader_limit(reader_max);
+            CHECK(queue.look().bytes == 0);
+            for (int count = 1; count <= 7; ++count) {
+                send(queue, "message");
+                CHECK(queue.look().bytes == 9 * static_cast<std::uint64_t>(count));
+                CHECK(queue.look().is_long == (long_count != 0 && count >= long_count));
+            }
+            take_all(queue);
+            CHECK(queue.is_read_up());
+            CHECK(queue.look().bytes == 0);
+        }
+    }
+
     TEST_CASE("message queue: may have its limits changed by the writer") {
         message_queue queue{{.messages_max = 1}};
         send(queue, "1");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/brief_pause.hpp"
 #include "base/fence.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
@@ -253,10 +252,10 @@ private:
     }
 
     [[gnu::noinline]] void look_ahead(peer& from) noexcept {
-        const std::uint64_t found_bytes = from.look();
-        if (distance_.is_short(peers_.is_only_active() ? found_bytes : 0)) {
-            brief_pause();
-            distance_.on_paused(from.look() == found_bytes);
+        if (peers_.is_only_active()) {
+            distance_.keep([&from] { return from.look(); });
+        } else {
+            distance_.lose();
         }
     }
 

@@ -183,7 +183,7 @@ public:
 
     /// message_queue::is_read_up() and look(), of what comes from it.
     bool is_read_up() const noexcept { return end_->in.is_read_up(); }
-    std::uint64_t look() noexcept { return end_->in.look(); }
+    writer_lead look() noexcept { return end_->in.look(); }
 
     /// Looks at the frame at the front, if there is one.
     template<class Layout = pipe::zmtp_layout>
