@@ -24,15 +24,18 @@ constexpr std::size_t read_prefetch_bytes = 768;
 constexpr std::size_t write_prefetch_message_max = 33 * cache_line_bytes;
 
 /// A reader is right behind its writer if it has found something in so many looks in a row, and
-/// less than so many octets each time (reader_distance.hpp). From then on it pauses after each
-/// look, each time for as long as it takes to write dozens of short messages, and up to so many
-/// times as long as more comes; if nothing comes, only after twice as many looks, up to 2^10 times
-/// as many.
+/// less than so many octets each time (reader_distance.hpp). Then it pauses after each look, for so
+/// long and so often, as long as the writer writes so many messages in each pause. If it does not,
+/// the reader pauses only after twice as many looks, up to 2^10 times as many.
 constexpr unsigned short_looks_max = 8;
 constexpr std::uint64_t short_look_bytes = std::uint64_t{256} * 1024;
 constexpr std::chrono::nanoseconds brief_pause{2500};
 constexpr unsigned brief_pauses_max = 8;
+constexpr std::uint64_t brief_pause_messages_min = 4;
 constexpr unsigned vain_pauses_max = 10;
+
+/// After so many messages at most a reader returns credit.
+constexpr std::uint64_t credit_batch_max = 1024;
 
 /// Payloads from this size travel by reference instead of being copied into a segment.
 constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;

@@ -12,6 +12,7 @@ namespace zlink {
 /// How far the writer of a queue is ahead of its reader.
 struct writer_lead {
     std::uint64_t bytes;
+    std::uint64_t message_count; ///< Some fewer while it publishes; anything if `bytes` is 0.
     bool is_long; ///< As many messages as the reader lets come before it returns credit.
 };
 
@@ -26,29 +27,29 @@ public:
     /// @param look  Gives a `writer_lead`.
     template<class Look>
     void keep(Look&& look, void (*pause)() noexcept = brief_pause) noexcept {
-        const writer_lead first = look();
-        if (first.bytes == 0 || is_enough(first)) {
+        writer_lead found = look();
+        if (found.bytes == 0 || is_enough(found)) {
             return lose();
         }
         if (++short_looks_ <= limits::short_looks_max << vain_pauses_) {
             return;
         }
-        writer_lead found = first;
         for (unsigned pauses = 0; pauses < limits::brief_pauses_max && !is_enough(found);
              ++pauses) {
             pause();
-            const std::uint64_t seen_bytes = found.bytes;
+            const std::uint64_t seen_count = found.message_count;
             found = look();
-            if (found.bytes == seen_bytes) {
-                break;
+            if (found.message_count - seen_count < limits::brief_pause_messages_min) {
+                // It is slow, waits for answers or credit, or is this thread.
+                vain_pauses_ = std::min(vain_pauses_ + 1, limits::vain_pauses_max);
+                return lose();
             }
         }
-        const bool in_vain = found.bytes == first.bytes; // Perhaps the writer is this thread.
-        vain_pauses_ = in_vain ? std::min(vain_pauses_ + 1, limits::vain_pauses_max) : 0;
-        short_looks_ = in_vain ? 0 : limits::short_looks_max;
+        vain_pauses_ = 0;
+        short_looks_ = limits::short_looks_max;
     }
 
-    /// There are several writers, or it is another one now.
+    /// It is not right behind one writer: the looks count from the beginning.
     void lose() noexcept { short_looks_ = 0; }
 
 private:

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -40,13 +41,21 @@ struct reader {
     }
 };
 
-writer_lead same(unsigned /*pauses*/) {
-    return {66, false};
+writer_lead messages(std::uint64_t count) {
+    return {66 * count, count, false};
 }
 
-writer_lead growing(unsigned pauses) {
-    return {66 * std::uint64_t{1 + pauses}, false};
+writer_lead slowly(unsigned pauses) {
+    return messages(1 + pauses * (limits::brief_pause_messages_min - 1));
 }
+
+writer_lead fast(unsigned pauses) {
+    return messages(1 + pauses * limits::brief_pause_messages_min);
+}
+
+constexpr writer_lead nothing{0, 0, false};
+constexpr writer_lead many{66, 1, true};
+constexpr writer_lead large{limits::short_look_bytes, 1, false};
 
 } // namespace
 
@@ -54,30 +63,31 @@ TEST_SUITE("base") {
 
     TEST_CASE("reader distance: who finds little again and again pauses, from then on always") {
         reader one;
-        CHECK(one.looks_before_pause(growing) == limits::short_looks_max);
+        CHECK(one.looks_before_pause(fast) == limits::short_looks_max);
         for (int count = 0; count < 10; ++count) {
-            CHECK(one.look(growing) == limits::brief_pauses_max);
+            CHECK(one.look(fast) == limits::brief_pauses_max);
         }
     }
 
-    TEST_CASE("reader distance: pauses end once nothing more comes, or enough") {
-        reader one;
-        one.looks_before_pause(growing);
-        CHECK(one.look([](unsigned pauses) { return growing(pauses < 2 ? pauses : 2); }) == 3);
-        CHECK(one.look([](unsigned pauses) {
-            return pauses == 0 ? same(0) : writer_lead{limits::short_look_bytes, false};
-        }) == 1);
-        CHECK(one.look([](unsigned pauses) {
-            return writer_lead{66 * std::uint64_t{1 + pauses}, pauses == 2};
-        }) == 2);
+    TEST_CASE("reader distance: pauses end once there is enough") {
+        for (const writer_lead& enough : {many, large}) {
+            reader one;
+            one.looks_before_pause(fast);
+            for (int count = 0; count < 10; ++count) {
+                CHECK(one.look([&](unsigned pauses) {
+                    return pauses < 2
+                               ? fast(pauses)
+                               : writer_lead{enough.bytes, fast(2).message_count, enough.is_long};
+                }) == 2);
+            }
+        }
     }
 
     TEST_CASE("reader distance: who finds nothing now and then, or much, does not pause") {
-        for (const writer_lead found : {writer_lead{0, false}, writer_lead{66, true},
-                                        writer_lead{limits::short_look_bytes, false}}) {
+        for (const writer_lead& found : {nothing, many, large}) {
             reader one;
             for (int count = 0; count < 100; ++count) {
-                CHECK(one.looks_before_pause(growing, limits::short_looks_max) ==
+                CHECK(one.looks_before_pause(fast, limits::short_looks_max) ==
                       limits::short_looks_max);
                 CHECK(one.look([&](unsigned) { return found; }) == 0);
             }
@@ -87,20 +97,25 @@ TEST_SUITE("base") {
     TEST_CASE("reader distance: who reads from several does not pause") {
         reader one;
         for (int count = 0; count < 100; ++count) {
-            CHECK(one.looks_before_pause(growing, limits::short_looks_max) ==
-                  limits::short_looks_max);
+            CHECK(one.looks_before_pause(fast, limits::short_looks_max) == limits::short_looks_max);
             one.distance.lose();
         }
     }
 
-    TEST_CASE("reader distance: pauses in vain become rare, until one is not") {
-        reader one;
-        unsigned looks = limits::short_looks_max;
-        for (unsigned count = 0; count < limits::vain_pauses_max; ++count, looks *= 2) {
-            CHECK(one.looks_before_pause(same) == looks);
+    TEST_CASE(
+        "reader distance: pauses in which little comes end, and become rare, until one is not") {
+        // The second one writes no more once it has sent what it may before it is answered.
+        const std::function<writer_lead(unsigned)> slow_writers[] = {
+            slowly, [](unsigned pauses) { return fast(std::min(pauses, 1U)); }};
+        for (const auto& writer : slow_writers) {
+            reader one;
+            unsigned looks = limits::short_looks_max;
+            for (unsigned count = 0; count < limits::vain_pauses_max; ++count, looks *= 2) {
+                CHECK(one.looks_before_pause(writer) == looks);
+            }
+            CHECK(one.looks_before_pause(writer) == looks);
+            CHECK(one.looks_before_pause(fast) == looks); // No rarer than that.
+            CHECK(one.looks_before_pause(fast) == 0);
         }
-        CHECK(one.looks_before_pause(same) == looks);
-        CHECK(one.looks_before_pause(growing) == looks); // No rarer than that.
-        CHECK(one.looks_before_pause(growing) == 0);
     }
 }

@@ -60,7 +60,8 @@ struct queue_limits {
 /// Frames are those of ZMTP, unless `Layout` says otherwise in each call.
 ///
 /// The writer may have messages_max messages or bytes_max octets under way. The reader returns
-/// credit when it has used up what it saw published, or half of messages_max.
+/// credit when it has used up what it saw published, or half of messages_max, or
+/// limits::credit_batch_max messages.
 ///
 /// A side that finds nothing to do marks itself asleep. The mark counts only after a fence: until
 /// the fence and another look, a wake-up may have been missed. The other side, after it published
@@ -323,8 +324,9 @@ public:
     /// Looks at what is published.
     writer_lead look() noexcept {
         visible_ = rope_.published();
-        return {visible_ - place_.position, rope_.published_count() - popped_count_ >=
-                                                credit_batch_.load(std::memory_order_relaxed)};
+        const std::uint64_t count = rope_.published_count() - popped_count_;
+        return {visible_ - place_.position, count,
+                count >= credit_batch_.load(std::memory_order_relaxed)};
     }
 
     /// The frame at the front. Needs has_frame().
@@ -648,7 +650,8 @@ private:
     }
 
     void set_credit_batch(std::uint64_t messages_max) noexcept {
-        credit_batch_.store((messages_max + 1) / 2, std::memory_order_relaxed);
+        credit_batch_.store(std::min((messages_max + 1) / 2, limits::credit_batch_max),
+                            std::memory_order_relaxed);
     }
 
     void update_credit() noexcept {

@@ -19,6 +19,7 @@ using zlink::testing::pattern;
 using zlink::testing::push;
 using zlink::testing::take;
 using zlink::testing::take_all;
+namespace limits = zlink::limits;
 namespace zmtp = zlink::wire::zmtp;
 
 namespace {
@@ -328,12 +329,32 @@ TEST_SUITE("pipe") {
             CHECK(queue.look().bytes == 0);
             for (int count = 1; count <= 7; ++count) {
                 send(queue, "message");
+                CHECK(queue.look().message_count == static_cast<std::uint64_t>(count));
                 CHECK(queue.look().bytes == 9 * static_cast<std::uint64_t>(count));
                 CHECK(queue.look().is_long == (long_count != 0 && count >= long_count));
             }
             take_all(queue);
             CHECK(queue.is_read_up());
             CHECK(queue.look().bytes == 0);
+        }
+    }
+
+    TEST_CASE(
+        "message queue: credit goes back before a long backlog is taken, also without limits") {
+        for (const std::uint64_t messages_max : {std::uint64_t{0}, 4 * limits::credit_batch_max}) {
+            CAPTURE(messages_max);
+            message_queue queue{{.messages_max = 1}};
+            queue.add_reader_limit(messages_max);
+            for (std::uint64_t count = 0; count < 2 * limits::credit_batch_max; ++count) {
+                send(queue, "message");
+            }
+            CHECK(queue.mark_writer_asleep());
+            for (std::uint64_t count = 1; count < limits::credit_batch_max; ++count) {
+                REQUIRE(queue.has_frame());
+                REQUIRE(!queue.pop(queue.front()));
+            }
+            REQUIRE(queue.has_frame());
+            CHECK(queue.pop(queue.front()));
         }
     }
 

@@ -36,10 +36,10 @@ protected:
 /// Fills the incoming queue of a pipe with what a peer sends: offers memory to read into, finds the
 /// frames, and publishes whole messages.
 ///
-/// Without credit nothing is read. What one read brought is published whole, in one or two pieces,
-/// however many messages it is: they have left the peer and the system already, and the next piece
-/// or read waits until there is credit again. So besides the queue's limits there may be as much as
-/// prepare() offers.
+/// Without credit nothing is read. What one read brought is published in a few pieces, each of them
+/// whole, however many messages it is: they have left the peer and the system already. The next
+/// piece, or read, waits until there is credit again. So besides the queue's limits there may be as
+/// much as prepare() offers.
 ///
 /// Octets are read straight into the queue's rope. While its segments are still small, what does
 /// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a

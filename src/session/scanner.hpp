@@ -12,7 +12,7 @@ namespace zlink::session {
 class inbound;
 
 /// Finds the frames of a layout other than ZMTP's in what an `inbound` holds; the contract of the
-/// classes whose names end in _scanner. Called for what one read brought, in one or two pieces.
+/// classes whose names end in _scanner. Called for what one read brought, in a few pieces.
 ///
 /// @threads The session's.
 class scanner {

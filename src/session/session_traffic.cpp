@@ -201,7 +201,7 @@ void session::send_ping(zmtp::heartbeat_ttl ttl) noexcept {
 }
 
 bool session::is_listening() const noexcept {
-    return !is_leaving() && !inbound_->is_blocked();
+    return !is_leaving() && !inbound_->is_blocked() && missed_turns_ == 0;
 }
 
 void session::on_silence() noexcept {

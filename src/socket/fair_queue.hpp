@@ -135,14 +135,10 @@ public:
     /// Finds the peer whose turn it is and the frame at its front.
     /// @return Null if there is nothing to receive, also not after settle().
     ZLINK_HOT peer* next(pipe::frame& front) {
-        if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {
-            peer& candidate = peers_.current();
-            keep_distance(candidate);
-            if (Peek::look(candidate, front)) [[likely]] {
-                return &candidate;
-            }
+        if (peers_.any_active()) [[likely]] {
+            keep_distance(peers_.current());
         }
-        return find_next(front);
+        return next_now(front);
     }
 
     /// As next(), for who cannot fail: null also if there is no memory, of which next() tells.
@@ -200,7 +196,7 @@ public:
 
     bool can_recv() {
         pipe::frame front;
-        return next(front) != nullptr;
+        return next_now(front) != nullptr;
     }
 
     /// Notes that the frame that next() gave was taken.
@@ -244,6 +240,17 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    /// next() without a pause.
+    ZLINK_HOT peer* next_now(pipe::frame& front) {
+        if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {
+            peer& candidate = peers_.current();
+            if (Peek::look(candidate, front)) [[likely]] {
+                return &candidate;
+            }
+        }
+        return find_next(front);
+    }
+
     /// Lets messages come together where one sends them just as fast as they are received.
     ZLINK_HOT void keep_distance(peer& from) noexcept {
         if (from.is_read_up()) [[unlikely]] {

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stop_token>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -130,6 +132,24 @@ int raw_listener::accept(const context& owner) {
     REQUIRE(accepted >= 0);
     make_non_blocking(accepted);
     return accepted;
+}
+
+std::jthread send_messages(const raw_peer& from, const std::string& octets, std::size_t count) {
+    return std::jthread{
+        [octets, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
+            std::size_t sent_count = 0;
+            for (std::size_t sent = 0; sent_count < count && !is_over.stop_requested();) {
+                pollfd room{descriptor, POLLOUT, 0};
+                poll(&room, 1, 100);
+                const auto put =
+                    ::send(descriptor, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL);
+                sent += put > 0 ? static_cast<std::size_t>(put) : 0;
+                if (sent == octets.size()) {
+                    sent = 0;
+                    ++sent_count;
+                }
+            }
+        }};
 }
 
 } // namespace api_test

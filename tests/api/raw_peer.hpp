@@ -4,8 +4,10 @@
 #include "fixture.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace api_test {
 
@@ -58,5 +60,9 @@ private:
     int descriptor_;
     std::string endpoint_;
 };
+
+/// Sends a message `count` times, or until the thread is told to stop, and never reads.
+std::jthread send_messages(const raw_peer& from, const std::string& octets,
+                           std::size_t count = SIZE_MAX);
 
 } // namespace api_test

@@ -440,35 +440,29 @@ TEST_SUITE("deflate") {
             CAPTURE(io_threads);
             context owner{io_threads};
             server_side server{owner};
-            server.at.set(ZLINK_STREAM_EVENTS, 0);
-            std::vector<std::unique_ptr<raw_peer>> greedy;
-            std::vector<std::jthread> senders;
-            for (std::size_t count = 0; count < greedy_count; ++count) {
-                greedy.push_back(std::make_unique<raw_peer>(owner, server.tcp_endpoint));
-                greedy.back()->send(request(""));
-                recv_header(*greedy.back());
-                senders.push_back(send_messages(*greedy.back(), from_client(fin | binary, answer)));
-            }
-            server.at.set(ZLINK_RCVHWM, 2).set(ZLINK_STREAM_EVENTS, 1);
-            server.tcp_endpoint = tcp_of(server.at.bind("ws://127.0.0.1:*/"));
-            raw_peer uploader{owner, server.tcp_endpoint};
-            uploader.send(request("permessage-deflate"));
-            recv_header(uploader);
-            for (std::size_t count = 0; count < message_count; ++count) {
-                uploader.send(octets);
-            }
             std::string id;
+            std::vector<std::unique_ptr<raw_peer>> greedy;
+            for (std::size_t count = 0; count < greedy_count; ++count) {
+                greedy.push_back(server.connect("", "", id));
+            }
+            server.at.set(ZLINK_RCVHWM, 2);
+            server.tcp_endpoint = tcp_of(server.at.bind("ws://127.0.0.1:*/"));
+            const auto uploader = server.connect("permessage-deflate", alone_answer, id);
+            std::vector<std::jthread> senders;
+            for (const auto& each : greedy) {
+                senders.push_back(send_messages(*each, from_client(fin | binary, answer)));
+            }
+            for (std::size_t count = 0; count < message_count; ++count) {
+                uploader->send(octets);
+            }
             for (std::size_t answered = 0; answered < message_count;) {
-                const message got = server.at.recv();
-                if (got.frames.size() == 3) {
-                    id = got.frames[0];
-                } else if (got.frames[0] == id) {
+                if (server.at.recv().frames[0] == id) {
                     CHECK(server.at.send(message{id, answer}) == ok);
                     ++answered;
                 }
             }
             for (std::size_t count = 0; count < message_count; ++count) {
-                REQUIRE(recv_frame(uploader) == ws_frame{fin | binary, answer});
+                REQUIRE(recv_frame(*uploader) == ws_frame{fin | binary, answer});
             }
         }
     }

@@ -3,14 +3,9 @@
 
 #include "raw_peer.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <poll.h>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <unistd.h>
 
 /// What the tests of ZLINK_STREAM share.
 namespace api_test {
@@ -31,25 +26,6 @@ inline std::string long_text(std::size_t bytes) {
         made[index] = static_cast<char>(index * 7 + index / 251);
     }
     return made;
-}
-
-/// Sends a message `count` times, or until the thread is told to stop, and never reads.
-inline std::jthread send_messages(const raw_peer& from, const std::string& octets,
-                                  std::size_t count = SIZE_MAX) {
-    return std::jthread{
-        [octets, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
-            std::size_t sent_count = 0;
-            for (std::size_t sent = 0; sent_count < count && !is_over.stop_requested();) {
-                pollfd room{descriptor, POLLOUT, 0};
-                poll(&room, 1, 100);
-                const auto put = ::write(descriptor, octets.data() + sent, octets.size() - sent);
-                sent += put > 0 ? static_cast<std::size_t>(put) : 0;
-                if (sent == octets.size()) {
-                    sent = 0;
-                    ++sent_count;
-                }
-            }
-        }};
 }
 
 /// A routing id.
