@@ -120,13 +120,13 @@ result<void> inbound::scan() {
     std::size_t boundary = 0; // Behind the last message that was found.
     std::size_t gap = 0; // Octets of commands that were dropped: what follows moves up by them.
     std::uint64_t count = 0;
-    const bool has_credit = queue_.has_credit();
+    const bool may_take = has_credit();
     const bool begins_inside = queue_.has_unfinished();
     bool begins_pending = false;
     frame_head head;
     errc failure{};
 
-    while (has_credit && position + gap < raw_bytes_) {
+    while (may_take && position + gap < raw_bytes_) {
         // Most frames are short and alone.
         while (gap == 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
                begin[position] == std::byte{0}) {
@@ -199,7 +199,7 @@ result<void> inbound::scan() {
         rope.commit(position);
     }
     raw_bytes_ -= position;
-    blocked_ = !queue_.has_credit();
+    update_blocked();
     if (failure != errc{}) {
         return failure;
     }
@@ -336,7 +336,13 @@ void inbound::publish(std::size_t bytes, std::uint64_t count) noexcept {
         wake_reader_ = queue_.finish_marked(count) || wake_reader_;
         raw_bytes_ -= bytes;
     }
-    blocked_ = !queue_.has_credit();
+    update_blocked();
+}
+
+/// Credit that came back after something was left for want of it does not count: nothing would look
+/// at that again.
+void inbound::update_blocked() noexcept {
+    blocked_ = std::exchange(lacked_credit_, false) || !queue_.has_credit();
 }
 
 void inbound::remove(std::size_t offset, std::size_t bytes) noexcept {

@@ -131,7 +131,10 @@ public:
 
     /// What was received and is not published.
     std::span<std::byte> unscanned() noexcept { return {queue_.rope().free_begin(), raw_bytes_}; }
-    bool has_credit() noexcept { return queue_.has_credit(); }
+    bool has_credit() noexcept {
+        lacked_credit_ = !queue_.has_credit();
+        return !lacked_credit_;
+    }
 
     /// Publishes the first `bytes` octets of unscanned(), which are `count` messages.
     void publish(std::size_t bytes, std::uint64_t count) noexcept;
@@ -180,6 +183,7 @@ private:
     void grow_pending();
     void finish_pending_if_whole();
     void finish_external(bool more) noexcept;
+    void update_blocked() noexcept;
     void drop_pending() noexcept;
     result<void> check_unfinished() noexcept;
 
@@ -197,6 +201,7 @@ private:
     std::uint32_t short_frame_bytes_max_;    ///< body_bytes_max_, of a frame with a short header.
     bool pending_more_ = false;              ///< Of the frame that pending_ is.
     bool blocked_ = false;
+    bool lacked_credit_ = false; ///< When last asked: what was left is to be looked at again.
     bool wake_reader_ = false;
 };
 
