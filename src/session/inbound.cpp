@@ -293,7 +293,7 @@ void inbound::finish_external(bool more) noexcept {
     if (!more) {
         queue_.rope().mark();
         wake_reader_ = queue_.finish_marked(1) || wake_reader_;
-        blocked_ = !queue_.has_credit();
+        update_blocked();
     }
 }
 
@@ -367,7 +367,7 @@ void inbound::insert(std::span<const std::byte> header, pipe::block* body,
         std::memcpy(rope.reserve(raw_bytes_), rest, raw_bytes_);
     }
     wake_reader_ = queue_.finish_marked(1) || wake_reader_;
-    blocked_ = !queue_.has_credit();
+    update_blocked();
 }
 
 void inbound::append(std::span<const std::byte> first, std::span<const std::byte> rest,
@@ -378,7 +378,7 @@ void inbound::append(std::span<const std::byte> first, std::span<const std::byte
     rope.commit(first.size() + rest.size());
     rope.mark();
     wake_reader_ = queue_.finish_marked(count) || wake_reader_;
-    blocked_ = !queue_.has_credit();
+    update_blocked();
 }
 
 result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_bytes) {
@@ -395,6 +395,7 @@ void inbound::reset() noexcept {
     queue_.rollback();
     raw_bytes_ = 0;
     blocked_ = false;
+    lacked_credit_ = false;
 }
 
 void inbound::drop_pending() noexcept {

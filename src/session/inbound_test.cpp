@@ -2,6 +2,7 @@
 #include "session/inbound.hpp"
 
 #include "base/limits.hpp"
+#include "session/scanner.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,6 +104,31 @@ private:
 
     std::vector<std::byte> scratch_;
     messages arrived_;
+};
+
+struct ignored_commands final : command_sink {
+    verdict on_command(std::span<const std::byte>) noexcept override { return verdict::drop; }
+};
+
+/// Credit comes back whenever this one has seen that there is none.
+class scanner_beside_reader final : public zlink::session::scanner {
+public:
+    explicit scanner_beside_reader(message_queue& queue) : queue_(queue) {}
+
+    result<void> scan(inbound& from) override {
+        if (from.has_credit()) {
+            from.publish(from.unscanned().size(), 1);
+        } else {
+            take_all(queue_);
+            from.publish(0, 0);
+        }
+        return {};
+    }
+    result<void> on_body(std::span<std::byte>) noexcept override { return {}; }
+    std::size_t write_header(std::byte*, std::uint64_t) noexcept override { return 0; }
+
+private:
+    message_queue& queue_;
 };
 
 /// A conversation: what is on the wire, and what of it arrives in the queue.
@@ -323,6 +350,22 @@ TEST_SUITE("session") {
             CHECK(reading.read(std::string_view(said.octets).substr(50'000)));
             CHECK(reading.arrived() == said.frames);
         }
+    }
+
+    TEST_CASE(
+        "inbound: what was left for want of credit is looked at again if that is back since") {
+        receiver reading{{.messages_max = 1}};
+        ignored_commands ignored;
+        inbound in{reading.queue, ignored, std::make_unique<scanner_beside_reader>(reading.queue)};
+        const std::string octets = on_wire("message", 0);
+        const auto message = std::as_bytes(std::span{octets});
+        CHECK(in.feed(message));
+        CHECK(in.is_blocked());
+        CHECK(in.feed(message));
+        CHECK(reading.queue.has_credit());
+        CHECK(in.is_blocked());
+        CHECK(in.scan());
+        CHECK(reading.arrived() == messages{spelled(0, "message")});
     }
 
     TEST_CASE("inbound: accepts bodies up to the limit, long or short") {
