@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/give_way.hpp"
 
+#include "base/brief_pause.hpp"
 #include "base/limits.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sched.h>
 #include <thread>
 
@@ -20,15 +22,33 @@ void contention::on_gave_way(clock::time_point begin, clock::time_point end) noe
     rest_end_ = end + rest_;
 }
 
-bool give_way() noexcept {
+namespace {
+
+/// @return How long it took; nothing if it did not give way.
+std::optional<contention::clock::duration> timed_give_way() noexcept {
     static thread_local contention known;
     const auto begin = contention::clock::now();
     if (known.is_felt(begin)) {
-        return false;
+        return {};
     }
     sched_yield();
-    known.on_gave_way(begin, contention::clock::now());
-    return true;
+    const auto end = contention::clock::now();
+    known.on_gave_way(begin, end);
+    return end - begin;
+}
+
+} // namespace
+
+bool give_way() noexcept {
+    return timed_give_way().has_value();
+}
+
+bool give_way_or_pause() noexcept {
+    const auto taken = timed_give_way();
+    if (taken && *taken <= limits::idle_yield_max) {
+        brief_pause();
+    }
+    return taken.has_value();
 }
 
 void give_way_or_sleep() noexcept {

@@ -31,6 +31,12 @@ private:
 /// @threads Any; each has its own `contention`.
 bool give_way() noexcept;
 
+/// The same for who looks again and again for what another processor is about to write: if nobody
+/// else wanted this one, it pauses, so that it does not take what is being written from the other
+/// each time.
+/// @blocks  As give_way(), or as long as brief_pause().
+bool give_way_or_pause() noexcept;
+
 /// The same where others have to run: sleeps for a moment where giving way takes long.
 /// @blocks  As give_way().
 void give_way_or_sleep() noexcept;

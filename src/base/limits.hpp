@@ -15,13 +15,11 @@ constexpr std::size_t cache_line_bytes = 64;
 constexpr std::size_t segment_bytes_min = 512;
 constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
 
-/// How far ahead of a writer the processor fetches the lines of a segment, which another processor
-/// has read since they were last written; and ahead of a reader, the other way round.
-constexpr std::size_t write_prefetch_bytes = 512;
+/// A writer wins back the lines of a segment, which another processor has read since they were last
+/// written, so many octets at a time (own_lines.hpp). And how far ahead of a reader the processor
+/// fetches them.
+constexpr std::size_t owned_block_bytes = 1024;
 constexpr std::size_t read_prefetch_bytes = 768;
-
-/// Longer messages are not fetched for: too many requests at a time stop the writer.
-constexpr std::size_t write_prefetch_message_max = 33 * cache_line_bytes;
 
 /// A reader is right behind its writer if it has found something in so many looks in a row, and
 /// less than so many octets each time (reader_distance.hpp). Then it pauses after each look, for so
@@ -228,6 +226,9 @@ constexpr std::chrono::milliseconds long_wait_min{2};
 constexpr std::chrono::milliseconds contention_rest_min{5};
 constexpr std::chrono::milliseconds contention_rest_max{160};
 constexpr std::chrono::microseconds contention_pause{50};
+
+/// Giving way takes no longer if nobody else wanted the processor.
+constexpr std::chrono::nanoseconds idle_yield_max{600};
 
 /// Octets of a segment that were used before an empty queue begins it again.
 constexpr std::size_t restart_bytes_min = 1024;

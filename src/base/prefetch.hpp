@@ -22,15 +22,4 @@ ZLINK_HOT void prefetch_object(const void* begin, std::size_t bytes) noexcept {
     prefetch_to_read(first + bytes - 1); // It need not begin with a line.
 }
 
-/// Asks the processor for the cache line at `place`, to be written soon. Any address will do.
-ZLINK_HOT void prefetch_to_write(const void* place) noexcept {
-#if defined(__x86_64__)
-    // The compiler would choose an instruction that leaves the line shared, so that the write must
-    // wait after all. Processors that do not know this one do nothing.
-    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));
-#else
-    __builtin_prefetch(place, 1);
-#endif
-}
-
 } // namespace zlink

@@ -3,6 +3,7 @@
 
 #include "base/copy.hpp"
 #include "base/limits.hpp"
+#include "base/own_lines.hpp"
 #include "base/prefetch.hpp"
 #include "base/reader_distance.hpp"
 #include "pipe/block.hpp"
@@ -143,12 +144,7 @@ public:
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = Layout::write_header(out, body_bytes, flags);
         Layout::write_body(out + header, body, body_bytes);
-        if (wire_bytes <= limits::write_prefetch_message_max) {
-            // The lines that the next message of this size takes.
-            for (std::size_t ahead = 0; ahead < wire_bytes; ahead += limits::cache_line_bytes) {
-                prefetch_to_write(out + wire_bytes + limits::write_prefetch_bytes + ahead);
-            }
-        }
+        own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
     }
 
@@ -194,7 +190,7 @@ public:
         std::byte* const out = rope_.free_begin();
         wire::zmtp::write_short_header(out, body_bytes, 0);
         copy_short(out + wire::zmtp::header_bytes_min, body, body_bytes);
-        prefetch_to_write(out + limits::write_prefetch_bytes);
+        own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
         return true;
     }

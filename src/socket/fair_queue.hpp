@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fence.hpp"
+#include "base/give_way.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "base/reader_distance.hpp"
@@ -286,7 +287,7 @@ private:
                     return &candidate;
                 }
                 if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
-                    !pace_.lets_others_run()) {
+                    !pace_.lets_others_run(candidate.is_inproc() ? give_way_or_pause : give_way)) {
                     put_to_rest(candidate);
                 }
             }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/copy.hpp"
+#include "base/copy_past_caches.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "pipe/message.hpp"
@@ -70,15 +71,20 @@ public:
     void end_message() noexcept { more_ = false; }
 
     /// The payload as a block, with a reference for the caller.
+    /// @param past_caches  Whether it is copied that way (copy_past_caches()) if it has to be.
     /// @throws std::bad_alloc
-    pipe::block* share() {
+    pipe::block* share(bool past_caches = false) {
         if (block_ == nullptr && source_ != nullptr) {
             block_ = source_->payload();
         }
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
-            copy_octets(block_->data, data_, bytes_);
+            if (past_caches) {
+                copy_past_caches(block_->data, data_, bytes_);
+            } else {
+                copy_octets(block_->data, data_, bytes_);
+            }
         }
         if (is_kept_ || owns_block_) {
             block_->add_reference();
@@ -184,6 +190,9 @@ public:
     /// message_queue::is_read_up() and look(), of what comes from it.
     bool is_read_up() const noexcept { return end_->in.is_read_up(); }
     writer_lead look() noexcept { return end_->in.look(); }
+
+    /// Whether the other end is a socket's, too, and not a session's.
+    bool is_inproc() const noexcept { return end_->whole().is_inproc; }
 
     /// Looks at the frame at the front, if there is one.
     template<class Layout = pipe::zmtp_layout>
@@ -417,7 +426,8 @@ private:
         if (end_->out.conflates() && source.more()) {
             return; // As in libzmq, only the last frame counts.
         }
-        pipe::block* const shared = source.share();
+        pipe::block* const shared =
+            source.share(is_inproc() && source.bytes() >= limits::external_bytes_min);
         try {
             if (end_->out.conflates()) {
                 end_->out.push_newest(shared, source.bytes());
