@@ -22,9 +22,6 @@ void contention::on_gave_way(clock::time_point begin, clock::time_point end) noe
     rest_end_ = end + rest_;
 }
 
-namespace {
-
-/// @return How long it took; nothing if it did not give way.
 std::optional<contention::clock::duration> timed_give_way() noexcept {
     static thread_local contention known;
     const auto begin = contention::clock::now();
@@ -36,8 +33,6 @@ std::optional<contention::clock::duration> timed_give_way() noexcept {
     known.on_gave_way(begin, end);
     return end - begin;
 }
-
-} // namespace
 
 bool give_way() noexcept {
     return timed_give_way().has_value();

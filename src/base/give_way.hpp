@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 namespace zlink {
 
@@ -30,6 +31,10 @@ private:
 /// @return  Whether it gave way.
 /// @threads Any; each has its own `contention`.
 bool give_way() noexcept;
+
+/// The same.
+/// @return How long it took; nothing if it did not give way.
+std::optional<contention::clock::duration> timed_give_way() noexcept;
 
 /// The same for who looks again and again for what another processor is about to write: if nobody
 /// else wanted this one, it pauses, so that it does not take what is being written from the other

@@ -230,6 +230,13 @@ constexpr std::chrono::microseconds contention_pause{50};
 /// Giving way takes no longer if nobody else wanted the processor.
 constexpr std::chrono::nanoseconds idle_yield_max{600};
 
+/// An I/O thread moves to the processor of its application after giving way so often where others
+/// had something to do, and not again for so long: twice as long each time, if it does so again
+/// within the longest of these (placement.hpp).
+constexpr unsigned away_yields_min = 32;
+constexpr std::chrono::milliseconds move_rest_min{5};
+constexpr std::chrono::milliseconds move_rest_max{320};
+
 /// Octets of a segment that were used before an empty queue begins it again.
 constexpr std::size_t restart_bytes_min = 1024;
 

@@ -32,7 +32,8 @@ public:
     /// Gives way once, if it is worth looking again after that.
     /// @param gives_way  Ends the looking when it says no.
     /// @return Whether to look again.
-    bool lets_others_run(bool (*gives_way)() noexcept = give_way) noexcept {
+    template<class GiveWay = bool (*)() noexcept>
+    bool lets_others_run(GiveWay&& gives_way = give_way) noexcept {
         if (moved_ >= steps_.batch_min) {
             looks_left_ = std::min(1 + moved_ / steps_.per_look, steps_.looks_max);
         }

@@ -366,11 +366,38 @@ void io_thread::settle() noexcept {
 /// @return Whether to look for news of the tenants and of descriptors again before they settle.
 bool io_thread::looks_again() noexcept {
     if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
-        !pace_.lets_others_run()) {
+        !pace_.lets_others_run([this] { return gives_way(); })) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),
                         [](tenant* each) { return each->has_news(); });
+}
+
+/// Gives way, and goes where the application is if others have something to do here.
+/// @return Whether it gave way.
+bool io_thread::gives_way() noexcept {
+    const auto taken = timed_give_way();
+    if (!taken) {
+        return false;
+    }
+    const processor_number there = take_application_processor();
+    if (there != no_processor &&
+        placement_.is_to_move(current_processor(), there, *taken, pipe::clock::now())) {
+        move_to_processor(there);
+    }
+    return true;
+}
+
+/// Where the applications of all that are unsettled have waited; `no_processor` if that is not one.
+processor_number io_thread::take_application_processor() noexcept {
+    processor_number found = no_processor;
+    bool differs = false;
+    for (tenant* const each : unsettled_) {
+        const processor_number noted = each->take_application_processor();
+        differs |= noted != no_processor && found != no_processor && noted != found;
+        found = noted != no_processor ? noted : found;
+    }
+    return differs ? no_processor : found;
 }
 
 void io_thread::sweep_later(tenant& who) {

@@ -7,6 +7,7 @@
 #include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
+#include "runtime/placement.hpp"
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -47,6 +48,9 @@ public:
 
     /// The fence has passed since on_turn_over(): marks of sleep count from now on.
     virtual void on_settled() noexcept = 0;
+
+    /// Where its application has waited for it since this was asked last, or `no_processor`.
+    virtual processor_number take_application_processor() noexcept = 0;
 
     /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
     /// @return Whether to call again at the next sweep.
@@ -218,6 +222,8 @@ private:
     void run() noexcept;
     void settle() noexcept;
     bool looks_again() noexcept;
+    bool gives_way() noexcept;
+    processor_number take_application_processor() noexcept;
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
@@ -241,6 +247,7 @@ private:
     std::uint64_t turn_bytes_ = 0;        ///< Since others had their turn.
     std::uint64_t drive_began_bytes_ = 0; ///< Of those moved, when drive() looked last.
     busy_poll busy_poll_;
+    placement placement_;
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;

@@ -26,6 +26,7 @@ public:
     bool has_news() noexcept override { return false; }
     sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
     void on_settled() noexcept override {}
+    processor_number take_application_processor() noexcept override { return no_processor; }
     bool on_sweep() noexcept override { return false; }
     void on_origin_gone(std::uint64_t, bool) noexcept override {}
     bool on_handed_over(std::uint64_t mark) noexcept override {

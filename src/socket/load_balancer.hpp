@@ -67,6 +67,7 @@ public:
                     return &candidate;
                 }
                 if (peers_.is_only_active() && pace_.lets_others_run()) {
+                    candidate.note_processor();
                     continue;
                 }
                 peers_.deactivate(candidate);

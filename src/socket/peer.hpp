@@ -191,6 +191,13 @@ public:
     bool is_read_up() const noexcept { return end_->in.is_read_up(); }
     writer_lead look() noexcept { return end_->in.look(); }
 
+    /// Lets the I/O thread, if there is one at the other end, know where this thread waits for it.
+    void note_processor() const noexcept {
+        if (!is_inproc()) {
+            end_->whole().note_processor();
+        }
+    }
+
     /// Whether the other end is a socket's, too, and not a session's.
     bool is_inproc() const noexcept { return end_->whole().is_inproc; }
 

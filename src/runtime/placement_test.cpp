@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "runtime/placement.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+using namespace std::chrono_literals;
+using namespace zlink;
+using runtime::placement;
+
+namespace {
+
+constexpr auto shared = limits::idle_yield_max + 1us;
+
+/// An I/O thread on processor 0 in virtual time, which gives way every 20 us.
+struct streamer {
+    placement placed;
+    placement::clock::time_point now{1h};
+
+    /// @return Whether it moved at the last of `times`, and not before.
+    bool moves_after(unsigned times, processor_number there = 1,
+                     placement::clock::duration taken = shared) {
+        for (unsigned time = 1; time < times; ++time) {
+            if (gives_way(there, taken)) {
+                return false;
+            }
+        }
+        return gives_way(there, taken);
+    }
+
+    bool gives_way(processor_number there, placement::clock::duration taken = shared) {
+        now += 20us;
+        return placed.is_to_move(0, there, taken, now);
+    }
+
+    /// How long it takes until it moves.
+    placement::clock::duration time_to_move() {
+        const auto begin = now;
+        while (!gives_way(1)) {
+            REQUIRE(now - begin < 10s);
+        }
+        return now - begin;
+    }
+};
+
+} // namespace
+
+TEST_SUITE("runtime") {
+
+    TEST_CASE("placement: moves to the application where others run, time and again") {
+        CHECK(streamer{}.moves_after(limits::away_yields_min));
+    }
+
+    TEST_CASE("placement: stays where the application is") {
+        streamer thread;
+        CHECK(!thread.moves_after(10000, 0));
+        CHECK(thread.moves_after(limits::away_yields_min));
+    }
+
+    TEST_CASE("placement: stays where nobody else has something to do, or others compute") {
+        CHECK(!streamer{}.moves_after(10000, 1, limits::idle_yield_max));
+        CHECK(!streamer{}.moves_after(10000, 1, limits::long_wait_min));
+    }
+
+    TEST_CASE("placement: counts anew once the application was here") {
+        streamer thread;
+        for (int times = 0; times < 100; ++times) {
+            CHECK(!thread.moves_after(limits::away_yields_min - 1));
+            CHECK(!thread.gives_way(0));
+        }
+    }
+
+    TEST_CASE("placement: moves less and less often where it does not stay") {
+        streamer thread;
+        thread.time_to_move();
+        for (auto rest = limits::move_rest_min; rest < limits::move_rest_max; rest *= 2) {
+            CAPTURE(rest.count());
+            const auto taken = thread.time_to_move();
+            CHECK(taken >= rest);
+            CHECK(taken < rest + 1ms);
+        }
+        CHECK(thread.time_to_move() >= limits::move_rest_max);
+        CHECK(thread.time_to_move() < limits::move_rest_max + 1ms);
+    }
+
+    TEST_CASE("placement: moves as soon as ever after it has stayed for long") {
+        streamer thread;
+        for (int times = 0; times < 5; ++times) {
+            thread.time_to_move();
+        }
+        thread.now += 2 * limits::move_rest_max;
+        CHECK(thread.moves_after(limits::away_yields_min));
+        CHECK(thread.time_to_move() < limits::move_rest_min + 1ms);
+    }
+}
