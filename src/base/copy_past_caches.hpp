@@ -5,7 +5,8 @@
 
 namespace zlink {
 
-/// memcpy of a large payload for another processor: what is written goes past the caches.
+/// memcpy of a large payload for another processor: what is written goes past the caches, on
+/// x86-64.
 ///
 /// Lines that the other processor has read before need not be won back from it one by one, which
 /// takes longer than memory does. Who reads it next on this processor gets it from memory.

@@ -38,12 +38,13 @@ bool give_way() noexcept {
     return timed_give_way().has_value();
 }
 
-bool give_way_or_pause() noexcept {
+unsigned give_way_or_pause() noexcept {
     const auto taken = timed_give_way();
     if (taken && *taken <= limits::idle_yield_max) {
         brief_pause();
+        return limits::looks_per_pause;
     }
-    return taken.has_value();
+    return taken.has_value() ? 1 : 0;
 }
 
 void give_way_or_sleep() noexcept {

@@ -32,7 +32,7 @@ private:
 /// @threads Any; each has its own `contention`.
 bool give_way() noexcept;
 
-/// The same.
+/// As give_way().
 /// @return How long it took; nothing if it did not give way.
 std::optional<contention::clock::duration> timed_give_way() noexcept;
 
@@ -40,7 +40,8 @@ std::optional<contention::clock::duration> timed_give_way() noexcept;
 /// else wanted this one, it pauses, so that it does not take what is being written from the other
 /// each time.
 /// @blocks  As give_way(), or as long as brief_pause().
-bool give_way_or_pause() noexcept;
+/// @return  For how many calls of give_way() it stands; 0 if it did not give way.
+unsigned give_way_or_pause() noexcept;
 
 /// The same where others have to run: sleeps for a moment where giving way takes long.
 /// @blocks  As give_way().

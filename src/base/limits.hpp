@@ -28,6 +28,7 @@ constexpr std::size_t read_prefetch_bytes = 768;
 constexpr unsigned short_looks_max = 8;
 constexpr std::uint64_t short_look_bytes = std::uint64_t{256} * 1024;
 constexpr std::chrono::nanoseconds brief_pause{2500};
+constexpr unsigned looks_per_pause = 8; ///< In which who gives way could have looked meanwhile.
 constexpr unsigned brief_pauses_max = 8;
 constexpr std::uint64_t brief_pause_messages_min = 4;
 constexpr unsigned vain_pauses_max = 10;
@@ -230,10 +231,11 @@ constexpr std::chrono::microseconds contention_pause{50};
 /// Giving way takes no longer if nobody else wanted the processor.
 constexpr std::chrono::nanoseconds idle_yield_max{600};
 
-/// An I/O thread moves to the processor of its application after giving way so often where others
-/// had something to do, and not again for so long: twice as long each time, if it does so again
-/// within the longest of these (placement.hpp).
+/// An I/O thread moves to the processor of its application if, while it was on another one, it gave
+/// way so often within so long where others had something to do. Then it stays for a while, twice
+/// as long each time if it moves again within the longest of these after that (placement.hpp).
 constexpr unsigned away_yields_min = 32;
+constexpr std::chrono::milliseconds away_time_max{20};
 constexpr std::chrono::milliseconds move_rest_min{5};
 constexpr std::chrono::milliseconds move_rest_max{320};
 

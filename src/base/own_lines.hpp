@@ -13,9 +13,9 @@ namespace zlink {
 /// Wins the lines back that a writer will fill next, from the processor that has read what was in
 /// them: writes an octet to each.
 ///
-/// Stores take effect in order, so one to a line that another processor has holds up all that come
-/// after it, and a processor keeps few of them waiting. Those to many such lines in a row wait at
-/// the same time, and what is written there later waits for nothing. (docs/adr/0005.)
+/// Stores take effect in order (on x86), so one to a line that another processor has holds up all
+/// that come after it, and a processor keeps few of them waiting. Those to many such lines in a row
+/// wait at the same time, and what is written there later waits for nothing. (docs/adr/0005.)
 ///
 /// @param written  What was written last, up to `end`. Most calls do nothing: one whose octets
 ///                 reach into another block of limits::owned_block_bytes owns the lines up to the

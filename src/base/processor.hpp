@@ -15,8 +15,9 @@ constexpr processor_number no_processor = -1;
 processor_number current_processor() noexcept;
 
 /// Moves the calling thread to `processor`, from where the system may move it on at any time: which
-/// processors it may run on stays as it is.
-/// @return Whether it may run there.
+/// processors it may run on stays as it is. Where that is all that the system gives to the process
+/// (cpuset), it remains so if the system gives more, or others, later.
+/// @return Whether it was moved; if not, it may not run there, or the system refuses.
 /// @threads Any.
 bool move_to_processor(processor_number processor) noexcept;
 

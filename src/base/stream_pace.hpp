@@ -30,10 +30,10 @@ public:
     void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
 
     /// Gives way once, if it is worth looking again after that.
-    /// @param gives_way  Ends the looking when it says no.
+    /// @param gives_way  Returns how many looks that was worth; 0 ends the looking.
     /// @return Whether to look again.
-    template<class GiveWay = bool (*)() noexcept>
-    bool lets_others_run(GiveWay&& gives_way = give_way) noexcept {
+    template<class GiveWay>
+    bool lets_others_run(GiveWay&& gives_way) noexcept {
         if (moved_ >= steps_.batch_min) {
             looks_left_ = std::min(1 + moved_ / steps_.per_look, steps_.looks_max);
         }
@@ -41,13 +41,15 @@ public:
         if (looks_left_ == 0) {
             return false;
         }
-        if (!gives_way()) {
+        const std::uint32_t looks = gives_way();
+        if (looks == 0) {
             looks_left_ = 0;
             return false;
         }
-        --looks_left_;
+        looks_left_ -= std::min(looks, looks_left_);
         return true;
     }
+    bool lets_others_run() noexcept { return lets_others_run(give_way); }
 
 private:
     steps steps_;

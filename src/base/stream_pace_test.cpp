@@ -10,9 +10,10 @@ namespace {
 constexpr stream_pace::steps by_ten{.batch_min = 10, .per_look = 5, .looks_max = 4};
 
 /// How often it looks again.
-int looks(stream_pace& pace) {
+/// @param worth  Looks that giving way once takes.
+int looks(stream_pace& pace, unsigned worth = 1) {
     int count = 0;
-    while (pace.lets_others_run([]() noexcept { return true; })) {
+    while (pace.lets_others_run([worth]() noexcept { return worth; })) {
         ++count;
     }
     return count;
@@ -27,6 +28,16 @@ TEST_SUITE("base") {
         CHECK(looks(pace) == 0);
         pace.count(9);
         CHECK(looks(pace) == 0);
+    }
+
+    TEST_CASE("stream pace: looks less often where giving way takes as long as several looks") {
+        stream_pace pace{by_ten};
+        pace.count(1000);
+        CHECK(looks(pace, 2) == 2);
+        pace.count(1000);
+        CHECK(looks(pace, 3) == 2);
+        pace.count(1000);
+        CHECK(looks(pace, 100) == 1);
     }
 
     TEST_CASE("stream pace: looks the oftener, the more was moved, up to a limit") {

@@ -216,11 +216,10 @@ public:
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
 
-private:
-    // Here it takes no room.
-    std::atomic<processor_number> first_processor_{no_processor};
+    /// Where the thread of the first end, a socket's, has waited for a session since the session
+    /// looked. (Here it takes no room.)
+    std::atomic<processor_number> waited_on{no_processor};
 
-public:
     // Before the queues, which begin with a cache line each.
     pipe_end first;
     pipe_end second;
@@ -232,20 +231,6 @@ public:
     /// For what the first end sends; there is none where batches are worth more than a short way.
     /// Set by the second end, a session's, before the first one sends.
     std::unique_ptr<direct_writer> shortcut;
-
-    /// Notes where the calling thread, the first end's, waits for the second one.
-    void note_processor() noexcept {
-        first_processor_.store(current_processor(), std::memory_order_relaxed);
-    }
-
-    /// Where note_processor() was called since this was, or `no_processor`. For the second end.
-    processor_number take_processor() noexcept {
-        const processor_number noted = first_processor_.load(std::memory_order_relaxed);
-        if (noted != no_processor) {
-            first_processor_.store(no_processor, std::memory_order_relaxed);
-        }
-        return noted;
-    }
 
 private:
     message_queue to_second_;

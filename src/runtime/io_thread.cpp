@@ -140,6 +140,8 @@ result<void> io_thread::start(const thread_settings& settings) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     result<void> outcome;
     has_thread_ = true;
+    is_placed_ =
+        settings.processors.empty() && settings.priority == -1 && settings.scheduling_policy == -1;
     try {
         thread_ = std::thread([this, settings] {
             apply(settings);
@@ -366,38 +368,30 @@ void io_thread::settle() noexcept {
 /// @return Whether to look for news of the tenants and of descriptors again before they settle.
 bool io_thread::looks_again() noexcept {
     if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
-        !pace_.lets_others_run([this] { return gives_way(); })) {
+        !pace_.lets_others_run([this] { return gives_way_or_moves(); })) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),
                         [](tenant* each) { return each->has_news(); });
 }
 
-/// Gives way, and goes where the application is if others have something to do here.
+/// Gives way, and goes where the application waits if others have something to do here.
 /// @return Whether it gave way.
-bool io_thread::gives_way() noexcept {
+bool io_thread::gives_way_or_moves() noexcept {
     const auto taken = timed_give_way();
-    if (!taken) {
-        return false;
+    if (taken && is_placed_) {
+        for (tenant* const each : unsettled_) {
+            if (const processor_number there = each->take_application_processor();
+                there != no_processor) {
+                placement_.on_awaited(there);
+            }
+        }
+        if (const auto there =
+                placement_.after_giving_way(current_processor(), *taken, pipe::clock::now())) {
+            is_placed_ = move_to_processor(*there);
+        }
     }
-    const processor_number there = take_application_processor();
-    if (there != no_processor &&
-        placement_.is_to_move(current_processor(), there, *taken, pipe::clock::now())) {
-        move_to_processor(there);
-    }
-    return true;
-}
-
-/// Where the applications of all that are unsettled have waited; `no_processor` if that is not one.
-processor_number io_thread::take_application_processor() noexcept {
-    processor_number found = no_processor;
-    bool differs = false;
-    for (tenant* const each : unsettled_) {
-        const processor_number noted = each->take_application_processor();
-        differs |= noted != no_processor && found != no_processor && noted != found;
-        found = noted != no_processor ? noted : found;
-    }
-    return differs ? no_processor : found;
+    return taken.has_value();
 }
 
 void io_thread::sweep_later(tenant& who) {

@@ -222,8 +222,7 @@ private:
     void run() noexcept;
     void settle() noexcept;
     bool looks_again() noexcept;
-    bool gives_way() noexcept;
-    processor_number take_application_processor() noexcept;
+    bool gives_way_or_moves() noexcept;
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
@@ -248,6 +247,7 @@ private:
     std::uint64_t drive_began_bytes_ = 0; ///< Of those moved, when drive() looked last.
     busy_poll busy_poll_;
     placement placement_;
+    bool is_placed_ = false; ///< It is a thread of the library, and nobody said how it is to run.
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;

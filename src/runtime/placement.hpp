@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 namespace zlink::runtime {
 
@@ -17,28 +19,44 @@ class placement {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// The thread gave way on `here` for `taken`, until `now`.
-    /// @param there  Where the application's thread gave way meanwhile, or shortly before.
-    bool is_to_move(processor_number here, processor_number there, clock::duration taken,
-                    clock::time_point now) noexcept {
-        if (there == here) {
+    /// The application has waited for this thread on `there`.
+    void on_awaited(processor_number there) noexcept {
+        if (there != there_) {
+            there_ = there;
             away_count_ = 0;
-            return false;
         }
-        if (taken <= limits::idle_yield_max || taken >= limits::long_wait_min ||
-            ++away_count_ < limits::away_yields_min || now < rest_end_) {
-            return false;
+        is_awaited_ = true;
+    }
+
+    /// The thread has given way on `here` for `taken`, until `now`.
+    /// @return Where it is to move to, if it is.
+    std::optional<processor_number> after_giving_way(processor_number here, clock::duration taken,
+                                                     clock::time_point now) noexcept {
+        if (!std::exchange(is_awaited_, false)) {
+            return {};
+        }
+        if (there_ == here || now - count_begin_ > limits::away_time_max) {
+            away_count_ = 0;
+            count_begin_ = now;
+        }
+        const bool others_ran = taken > limits::idle_yield_max && taken < limits::long_wait_min;
+        if (there_ == here || !others_ran || ++away_count_ < limits::away_yields_min ||
+            now < rest_end_) {
+            return {};
         }
         away_count_ = 0;
         const bool is_again = now - rest_end_ < limits::move_rest_max;
         rest_ = is_again ? std::min<clock::duration>(2 * rest_, limits::move_rest_max)
                          : clock::duration{limits::move_rest_min};
         rest_end_ = now + rest_;
-        return true;
+        return there_;
     }
 
 private:
-    unsigned away_count_ = 0; ///< Times in which others ran here while the application was there.
+    processor_number there_ = no_processor; ///< Where the application waited last.
+    bool is_awaited_ = false;               ///< There, since this thread gave way last.
+    unsigned away_count_ = 0; ///< Times in which others ran here and the application waited there.
+    clock::time_point count_begin_{};
     clock::time_point rest_end_{};
     clock::duration rest_{};
 };

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <optional>
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -29,9 +30,17 @@ struct streamer {
         return gives_way(there, taken);
     }
 
+    /// @return Whether it moves to where the application waited.
     bool gives_way(processor_number there, placement::clock::duration taken = shared) {
+        placed.on_awaited(there);
+        const auto found = gives_way_unawaited(taken);
+        CHECK((!found || found == there));
+        return found.has_value();
+    }
+
+    std::optional<processor_number> gives_way_unawaited(placement::clock::duration taken = shared) {
         now += 20us;
-        return placed.is_to_move(0, there, taken, now);
+        return placed.after_giving_way(0, taken, now);
     }
 
     /// How long it takes until it moves.
@@ -61,6 +70,31 @@ TEST_SUITE("runtime") {
     TEST_CASE("placement: stays where nobody else has something to do, or others compute") {
         CHECK(!streamer{}.moves_after(10000, 1, limits::idle_yield_max));
         CHECK(!streamer{}.moves_after(10000, 1, limits::long_wait_min));
+    }
+
+    TEST_CASE("placement: stays where others have something to do only now and then") {
+        streamer thread;
+        for (int times = 0; times < 1000; ++times) {
+            CHECK(!thread.gives_way(1));
+            CHECK(!thread.moves_after(100, 1, limits::idle_yield_max));
+        }
+    }
+
+    TEST_CASE("placement: stays where the application does not wait for it") {
+        streamer thread;
+        CHECK(!thread.moves_after(limits::away_yields_min - 1));
+        for (int times = 0; times < 1000; ++times) {
+            CHECK(!thread.gives_way_unawaited());
+        }
+    }
+
+    TEST_CASE("placement: stays where applications wait on several processors") {
+        streamer thread;
+        for (int times = 0; times < 10000; ++times) {
+            CHECK(!thread.gives_way(static_cast<processor_number>(1 + times % 2)));
+            thread.placed.on_awaited(1);
+            CHECK(!thread.gives_way(2));
+        }
     }
 
     TEST_CASE("placement: counts anew once the application was here") {

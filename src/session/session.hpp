@@ -151,9 +151,7 @@ public:
     void on_writable() noexcept override;
     void fetch_ahead(int step) const noexcept override;
     bool has_news() noexcept override;
-    processor_number take_application_processor() noexcept override {
-        return end_ ? end_->whole().take_processor() : no_processor;
-    }
+    processor_number take_application_processor() noexcept override;
     sleep_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;

@@ -489,6 +489,18 @@ bool session::has_news() noexcept {
            (end_ && in_rest_ == wakefulness::tired && end_->out.has_credit());
 }
 
+processor_number session::take_application_processor() noexcept {
+    if (!end_) {
+        return no_processor;
+    }
+    std::atomic<processor_number>& place = end_->whole().waited_on;
+    const processor_number found = place.load(std::memory_order_relaxed);
+    if (found != no_processor) {
+        place.store(no_processor, std::memory_order_relaxed); // What comes meanwhile comes again.
+    }
+    return found;
+}
+
 session::sleep_mark session::on_turn_over() noexcept {
     const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
     bool needs_fence = false;

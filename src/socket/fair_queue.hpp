@@ -287,7 +287,9 @@ private:
                     return &candidate;
                 }
                 if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
-                    !pace_.lets_others_run(candidate.is_inproc() ? give_way_or_pause : give_way)) {
+                    !pace_.lets_others_run([&candidate] {
+                        return candidate.is_inproc() ? give_way_or_pause() : unsigned{give_way()};
+                    })) {
                     put_to_rest(candidate);
                 } else {
                     candidate.note_processor();

@@ -80,7 +80,8 @@ public:
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
-            if (past_caches) {
+            if (past_caches &&
+                !is_kept_) { // Otherwise others read it, too, and maybe on this processor.
                 copy_past_caches(block_->data, data_, bytes_);
             } else {
                 copy_octets(block_->data, data_, bytes_);
@@ -191,10 +192,10 @@ public:
     bool is_read_up() const noexcept { return end_->in.is_read_up(); }
     writer_lead look() noexcept { return end_->in.look(); }
 
-    /// Lets the I/O thread, if there is one at the other end, know where this thread waits for it.
+    /// Lets the session, if one is at the other end, know where this thread waits for it.
     void note_processor() const noexcept {
         if (!is_inproc()) {
-            end_->whole().note_processor();
+            end_->whole().waited_on.store(current_processor(), std::memory_order_relaxed);
         }
     }
 
