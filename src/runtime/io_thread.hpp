@@ -247,7 +247,7 @@ private:
     std::uint64_t drive_began_bytes_ = 0; ///< Of those moved, when drive() looked last.
     busy_poll busy_poll_;
     placement placement_;
-    bool is_placed_ = false; ///< It is a thread of the library, and nobody said how it is to run.
+    bool is_placed_ = false; ///< It may move: nobody said how it is to run, nor refused.
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;

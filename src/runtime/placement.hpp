@@ -35,13 +35,19 @@ public:
         if (!std::exchange(is_awaited_, false)) {
             return {};
         }
-        if (there_ == here || now - count_begin_ > limits::away_time_max) {
+        if (there_ == here) {
+            away_count_ = 0;
+            return {};
+        }
+        const bool others_ran = taken > limits::idle_yield_max && taken < limits::long_wait_min;
+        if (!others_ran) {
+            return {};
+        }
+        if (away_count_ == 0 || now - count_begin_ > limits::away_time_max) {
             away_count_ = 0;
             count_begin_ = now;
         }
-        const bool others_ran = taken > limits::idle_yield_max && taken < limits::long_wait_min;
-        if (there_ == here || !others_ran || ++away_count_ < limits::away_yields_min ||
-            now < rest_end_) {
+        if (++away_count_ < limits::away_yields_min || now < rest_end_) {
             return {};
         }
         away_count_ = 0;

@@ -71,7 +71,8 @@ public:
     void end_message() noexcept { more_ = false; }
 
     /// The payload as a block, with a reference for the caller.
-    /// @param past_caches  Whether it is copied that way (copy_past_caches()) if it has to be.
+    /// @param past_caches  Whether it is copied that way (copy_past_caches()) if it has to be, and
+    ///                     no other pipe gets it, whose reader may be on this processor.
     /// @throws std::bad_alloc
     pipe::block* share(bool past_caches = false) {
         if (block_ == nullptr && source_ != nullptr) {
@@ -80,8 +81,7 @@ public:
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
-            if (past_caches &&
-                !is_kept_) { // Otherwise others read it, too, and maybe on this processor.
+            if (past_caches && !is_kept_) {
                 copy_past_caches(block_->data, data_, bytes_);
             } else {
                 copy_octets(block_->data, data_, bytes_);
