@@ -68,6 +68,13 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return failed != 0 ? -1 : size_for_c(size);
 }
 
+/// Sends a frame that others follow.
+[[gnu::noinline]] int begin_message(zlink::socket::socket& target, const std::byte* octets,
+                                    size_t size, int flags) noexcept {
+    return target.choose_at_once({octets, size}) ? static_cast<int>(size)
+                                                 : send_octets(&target, octets, size, flags);
+}
+
 ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const std::size_t bytes = source.bytes();
@@ -221,14 +228,13 @@ extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* mes
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);
     const auto* const octets = static_cast<const std::byte*>(data);
-    if (target != nullptr && (flags & ZLINK_SNDTEXT) == 0) [[likely]] {
-        const bool is_sent = (flags & ZLINK_SNDMORE) == 0 ? target->send_at_once(octets, size)
-                                                          : target->choose_at_once({octets, size});
-        if (is_sent) [[likely]] {
-            return static_cast<int>(size);
-        }
+    if (target == nullptr || (flags & ZLINK_SNDTEXT) != 0) [[unlikely]] {
+        return send_octets(socket, data, size, flags);
     }
-    return send_octets(socket, data, size, flags);
+    if ((flags & ZLINK_SNDMORE) == 0) {
+        return target->send_at_once(octets, size, flags, send_octets);
+    }
+    return begin_message(*target, octets, size, flags);
 }
 ZLINK_ALSO_ZMQ(send)
 

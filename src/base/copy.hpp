@@ -29,16 +29,25 @@ ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcep
     struct sixteen {
         std::uint8_t octets[16];
     };
-    if (bytes >= 16) [[likely]] {
+    // Keeps the compiler from widening the steps or turning a loop back into a call.
+    const auto keep_steps = [] { asm volatile("" ::: "memory"); };
+    if (bytes > 32 && bytes <= 64) [[likely]] {
+        move(sixteen{}, 0);
+        keep_steps();
+        move(sixteen{}, 16);
+        keep_steps();
+        move(sixteen{}, bytes - 32);
+        keep_steps();
+        move(sixteen{}, bytes - 16);
+    } else if (bytes >= 16) [[likely]] {
         std::size_t offset = 0;
         while (bytes - offset > 32) {
             move(sixteen{}, offset);
-            // Keeps the compiler from widening the steps or turning the loop back into a call.
-            asm volatile("" ::: "memory");
+            keep_steps();
             offset += 16;
         }
         move(sixteen{}, offset);
-        asm volatile("" ::: "memory");
+        keep_steps();
         move(sixteen{}, bytes - 16);
     } else if (bytes >= 8) {
         move(std::uint64_t{}, 0);

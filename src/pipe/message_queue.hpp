@@ -178,10 +178,12 @@ public:
         }
     }
 
-    /// Appends a message that is one short frame, if there is credit, and room in the newest
-    /// segment; never if the queue conflates. finish_message() shows it.
+    /// Appends a message that is one short frame and shows it to the reader, if there is credit,
+    /// and room in the newest segment; never if the queue conflates.
+    /// @param wake_reader  Set if it was appended and the caller must wake the reader.
     /// @return Whether it was appended.
-    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes) noexcept {
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes,
+                                bool& wake_reader) noexcept {
         const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
         if (body_bytes > wire::zmtp::short_body_bytes_max || pushed_count_ >= pushed_limit_ ||
             rope_.marked() >= marked_limit_ || rope_.free_bytes() < wire_bytes) [[unlikely]] {
@@ -192,6 +194,7 @@ public:
         copy_short(out + wire::zmtp::header_bytes_min, body, body_bytes);
         own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
+        wake_reader = finish_message();
         return true;
     }
 
@@ -610,7 +613,7 @@ private:
         pushed_count_ += count;
     }
 
-    [[nodiscard]] bool publish(std::uint64_t count) noexcept {
+    [[nodiscard]] ZLINK_HOT bool publish(std::uint64_t count) noexcept {
         pushed_count_ += count;
         rope_.publish(pushed_count_);
         pass_fence(fences_publications_);
@@ -628,13 +631,13 @@ private:
     }
 
     /// The fence of the side that published or returned credit.
-    static void pass_fence(bool is_full) noexcept {
+    ZLINK_HOT static void pass_fence(bool is_full) noexcept {
         if (!passes_full_fence(is_full)) {
             Platform::fence::light();
         }
     }
 
-    static bool passes_full_fence(bool is_full) noexcept {
+    ZLINK_HOT static bool passes_full_fence(bool is_full) noexcept {
         if (is_full) {
             Platform::fence::full();
         }

@@ -32,6 +32,12 @@ bool send(message_queue& queue, std::string_view body) {
     return queue.finish_message();
 }
 
+/// Sends one message in one step, if that is possible.
+bool send_at_once(message_queue& queue, std::string_view body) {
+    bool wakes = false;
+    return queue.push_at_once(reinterpret_cast<const std::byte*>(body.data()), body.size(), wakes);
+}
+
 /// Takes one frame and says whether the writer must be woken.
 bool drop_one(message_queue& queue) {
     bool wakes = false;
@@ -112,6 +118,50 @@ TEST_SUITE("pipe") {
         CHECK(!queue.has_unfinished());
         send(queue, "next");
         CHECK(take_all(queue) == messages{"kept", "next"});
+    }
+
+    TEST_CASE(
+        "message queue: takes a short frame in one step, where there is a segment with room") {
+        message_queue queue{{.messages_max = 4}};
+        CHECK(!send_at_once(queue, "no segment"));
+        send(queue, "first");
+        CHECK(!send_at_once(queue, pattern(256)));
+        CHECK(send_at_once(queue, ""));
+        CHECK(send_at_once(queue, pattern(255)));
+        CHECK(send_at_once(queue, pattern(64)));
+        CHECK(!send_at_once(queue, "no credit"));
+        CHECK(take_all(queue) == messages{"first", "", pattern(255), pattern(64)});
+    }
+
+    TEST_CASE("message queue: ends a message of several frames in one step, in whatever segment") {
+        for (const std::size_t before : {1, 300, 5000, 70'000}) {
+            CAPTURE(before);
+            message_queue queue{{}};
+            send(queue, "before");
+            push(queue, pattern(before), zmtp::flag_more);
+            push(queue, "part", zmtp::flag_more);
+            CHECK(send_at_once(queue, "last"));
+            CHECK(!queue.has_unfinished());
+            push(queue, pattern(before), zmtp::flag_more);
+            queue.rollback();
+            CHECK(send_at_once(queue, "after"));
+            CHECK(take_all(queue) ==
+                  messages{"before", "+" + pattern(before), "+part", "last", "after"});
+            CHECK(queue.published().message_count == 3);
+        }
+    }
+
+    TEST_CASE("message queue: says in one step, too, that a sleeping reader must be woken") {
+        message_queue queue{{}};
+        send(queue, "first");
+        take_all(queue);
+        queue.mark_reader_asleep();
+        bool wakes = false;
+        const std::byte octet{};
+        CHECK(queue.push_at_once(&octet, 1, wakes));
+        CHECK(wakes);
+        CHECK(queue.push_at_once(&octet, 1, wakes));
+        CHECK(!wakes);
     }
 
     TEST_CASE("message queue: shows several messages that were marked at once, and no part more") {

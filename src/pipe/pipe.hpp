@@ -90,6 +90,18 @@ public:
         }
     }
 
+    /// message_queue::push_at_once(), to the other end.
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes) noexcept {
+        bool wakes = false;
+        if (!out.push_at_once(body, body_bytes, wakes)) [[unlikely]] {
+            return false;
+        }
+        if (wakes) [[unlikely]] {
+            wake_other();
+        }
+        return true;
+    }
+
     /// Puts an object into the queue of the other end, behind all finished messages.
     /// @param object  Takes over one reference, also if it throws.
     /// @throws std::bad_alloc

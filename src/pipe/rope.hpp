@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "base/fence.hpp"
+#include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "pipe/block.hpp"
 #include "pipe/buffer_pool.hpp"
@@ -178,10 +179,11 @@ public:
     void append_newest() { append_sealed(make_small_chunk(kind::newest, 0), 1); }
 
     /// Notes that a message ends here: rollback() returns here, publish() reveals up to here.
-    void mark() noexcept {
-        mark_tail_ = tail_;
-        mark_offset_ = write_offset_;
+    ZLINK_HOT void mark() noexcept {
         marked_ = written();
+        if (mark_tail_ != tail_) [[unlikely]] {
+            note_mark_tail();
+        }
     }
 
     /// Drops what was appended since mark().
@@ -201,14 +203,14 @@ public:
             }
             tail_->next = nullptr;
         }
-        write_offset_ = mark_offset_;
-        tail_position_ = marked_ - mark_offset_;
+        tail_position_ = mark_tail_position_;
+        write_offset_ = marked_ - tail_position_;
         tail_limit_ = tail_->what == kind::segment ? tail_->capacity : write_offset_;
     }
 
     /// Reveals everything up to the last mark to the consumer, and then that it has `count`
     /// messages, ever: who reads the count first never has too many.
-    void publish(std::uint64_t count) noexcept {
+    ZLINK_HOT void publish(std::uint64_t count) noexcept {
         published_.store(marked_, std::memory_order_release);
         published_count_.store(count, std::memory_order_release);
     }
@@ -312,12 +314,11 @@ public:
     void trim(std::size_t next_segment_bytes = limits::segment_bytes_min) noexcept {
         if (written() == released_ && tail_ != &stub_) {
             release_to({tail_, write_offset_, released_});
-            tail_position_ = released_;
             release(tail_);
             stub_.next = nullptr;
-            tail_ = mark_tail_ = head_ = &stub_;
-            write_offset_ = mark_offset_ = tail_limit_ = 0;
-            head_offset_ = 0;
+            tail_ = head_ = &stub_;
+            begin_again();
+            tail_limit_ = 0;
             segment_bytes_ = next_segment_bytes;
         }
         if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
@@ -331,8 +332,7 @@ public:
     void restart() noexcept {
         if (tail_->what == kind::segment && written() == released_ && !tail_->is_borrowed()) {
             release_to({tail_, write_offset_, released_});
-            tail_position_ = released_;
-            write_offset_ = mark_offset_ = head_offset_ = 0;
+            begin_again();
         }
     }
 
@@ -366,6 +366,18 @@ private:
     /// A chunk that is no segment lies in a cell.
     static constexpr std::size_t small_data_bytes = 16;
     static_assert(sizeof(chunk) + small_data_bytes <= cell_bytes);
+
+    void note_mark_tail() noexcept {
+        mark_tail_ = tail_;
+        mark_tail_position_ = tail_position_;
+    }
+
+    /// What is written next lies at the beginning of the newest chunk, of an empty rope.
+    void begin_again() noexcept {
+        tail_position_ = released_;
+        write_offset_ = head_offset_ = 0;
+        note_mark_tail();
+    }
 
     void grow(std::size_t bytes, std::size_t keep_bytes) {
         const std::byte* const kept = tail_->data() + write_offset_;
@@ -490,9 +502,9 @@ private:
     std::uint64_t write_offset_ = 0;  ///< In tail_.
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
     std::uint64_t tail_position_ = 0; ///< Octets before tail_, ever.
-    chunk* mark_tail_;
-    std::uint64_t mark_offset_ = 0;
     std::uint64_t marked_ = 0;
+    chunk* mark_tail_;                     ///< In which the last mark lies.
+    std::uint64_t mark_tail_position_ = 0; ///< Octets before it, ever.
     std::size_t segment_bytes_ = limits::segment_bytes_min;
 
     // Written by the producer, read by the consumer. Last: message_queue puts what it writes at the

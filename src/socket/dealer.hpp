@@ -31,8 +31,10 @@ public:
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }
-    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override {
-        return balancer_.send_at_once(body, bytes);
+    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
+                     send_call* otherwise) noexcept override {
+        return balancer_.send_at_once(body, bytes) ? static_cast<int>(bytes)
+                                                   : otherwise(socket, body, bytes, flags);
     }
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
         return queue_.recv_at_once(to, capacity);

@@ -43,25 +43,30 @@ public:
     void activate(peer& woken) noexcept {
         if (!is_active(woken) && holds(woken)) {
             swap(woken.*Index, active_count_++);
+            if (current_ == nullptr) {
+                current_ = &woken;
+            }
         }
     }
 
     void deactivate(peer& tired) noexcept {
         if (is_active(tired)) {
+            const std::uint32_t turn = current_->*Index;
             swap(tired.*Index, --active_count_);
-            if (current_ == active_count_) {
-                current_ = 0;
-            }
+            current_ = active_count_ == 0 ? nullptr : peers_[turn < active_count_ ? turn : 0];
         }
     }
 
     std::size_t active_count() const noexcept { return active_count_; }
-    bool any_active() const noexcept { return active_count_ != 0; }
+    bool any_active() const noexcept { return current_ != nullptr; }
     bool is_only_active() const noexcept { return active_count_ == 1; }
-    peer& current() const noexcept { return *peers_[current_]; }
-    void advance() noexcept {
-        if (++current_ >= active_count_) {
-            current_ = 0;
+    /// Whose turn it is. Needs any_active().
+    peer& current() const noexcept { return *current_; }
+    /// Gives the turn to the next one.
+    ZLINK_HOT void advance() noexcept {
+        if (active_count_ > 1) {
+            const std::size_t next = current_->*Index + std::size_t{1};
+            current_ = peers_[next < active_count_ ? next : 0];
         }
     }
 
@@ -76,7 +81,7 @@ private:
 
     std::vector<peer*> peers_;
     std::size_t active_count_ = 0;
-    std::size_t current_ = 0;
+    peer* current_ = nullptr; ///< One of those that are active, if any are.
 };
 
 /// Of the parts by which sockets send and receive.

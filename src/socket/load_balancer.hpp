@@ -38,7 +38,6 @@ public:
             return false;
         }
         peers_.advance();
-        pace_.count();
         return true;
     }
 
@@ -50,7 +49,6 @@ public:
                 target.push(source);
                 target.finish_message();
                 peers_.advance();
-                pace_.count();
                 return {};
             }
         }
@@ -66,9 +64,12 @@ public:
                 if (candidate.has_credit()) [[likely]] {
                     return &candidate;
                 }
-                if (peers_.is_only_active() && pace_.lets_others_run()) {
-                    candidate.note_processor();
-                    continue;
+                if (peers_.is_only_active()) {
+                    pace_.count(candidate.take_sent_count());
+                    if (pace_.lets_others_run()) {
+                        candidate.note_processor();
+                        continue;
+                    }
                 }
                 peers_.deactivate(candidate);
                 needs_fence_ |= candidate.mark_writer_asleep();

@@ -55,10 +55,16 @@ public:
     /// @error  As send().
     virtual result<void> recv(incoming& target) = 0;
 
-    /// The common case of send(), in as few instructions as possible: a message of one short frame
-    /// for a peer that has credit and room.
-    /// @return Whether it was sent. If not, nothing happened: send() does it, or says why not.
-    virtual bool send_at_once(const std::byte*, std::size_t) noexcept { return false; }
+    /// What an application calls to send a frame.
+    using send_call = int(void* socket, const void* data, std::size_t bytes, int flags) noexcept;
+
+    /// The common case of send(), in as few instructions as possible, with nothing to be kept
+    /// until it returns: a message of one short frame for a peer that has credit and room.
+    /// @return The octets if it was sent. If not, what otherwise(socket, body, bytes, flags) gives.
+    virtual int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
+                             send_call* otherwise) noexcept {
+        return otherwise(socket, body, bytes, flags);
+    }
 
     /// The same of a frame that others of its message follow: one that only says which peer they
     /// are for, and that has credit.

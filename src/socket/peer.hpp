@@ -312,12 +312,7 @@ public:
     /// Sends a message that is one short frame, if there is credit and room.
     /// @return Whether it was sent.
     ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t bytes) noexcept {
-        pipe::pipe_end& end = *end_;
-        if (!end.out.push_at_once(body, bytes)) [[unlikely]] {
-            return false;
-        }
-        end.finish_message();
-        return true;
+        return end_->push_at_once(body, bytes);
     }
 
     /// Sends only the newest message from now on. One that was begun becomes its last frame.
@@ -340,6 +335,12 @@ public:
 
     /// Shows the message to the other side.
     void finish_message() noexcept { end_->finish_message(); }
+
+    /// Messages that were sent to it since this was asked last.
+    std::uint32_t take_sent_count() noexcept {
+        const auto count = static_cast<std::uint32_t>(end_->out.published().message_count);
+        return count - std::exchange(told_sent_count_, count);
+    }
 
     /// Notes that a message was not sent to it because there was no credit.
     void count_dropped() noexcept { end_->out.count_dropped(); }
@@ -452,6 +453,7 @@ private:
     pipe::end_ptr end_;
     pipe::peer_info* info_ = nullptr;
     std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
+    std::uint32_t told_sent_count_ = 0;  ///< By take_sent_count(), modulo 2^32.
     pipe::layout frames_;
     std::uint8_t spare_info_count_ = 0; ///< References to `info_` for messages to come.
     bool deflates_ : 1;

@@ -145,13 +145,14 @@ result<void> router::send(outgoing& source) {
     return {};
 }
 
-bool router::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+int router::send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
+                         send_call* otherwise) noexcept {
     if (sending_ == nullptr || options_.raw || !sending_->push_at_once(body, bytes)) {
-        return false;
+        return otherwise(socket, body, bytes, flags);
     }
     is_sending_ = false;
     sending_ = nullptr;
-    return true;
+    return static_cast<int>(bytes);
 }
 
 bool router::choose_at_once(std::span<const std::byte> routing_id) noexcept {

@@ -30,7 +30,8 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
-    bool send_at_once(const std::byte* body, std::size_t bytes) noexcept override;
+    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
+                     send_call* otherwise) noexcept override;
     bool choose_at_once(std::span<const std::byte> routing_id) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     bool can_send() override;

@@ -72,8 +72,10 @@ public:
     }
 
     /// pattern::send_at_once(), unless there is something else to see to.
-    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes) noexcept {
-        return is_undisturbed() && pattern_->send_at_once(body, bytes);
+    ZLINK_HOT int send_at_once(const std::byte* body, std::size_t bytes, int flags,
+                               pattern::send_call* otherwise) noexcept {
+        return is_undisturbed() ? pattern_->send_at_once(body, bytes, flags, this, otherwise)
+                                : otherwise(this, body, bytes, flags);
     }
 
     /// pattern::choose_at_once(), unless there is something else to see to.

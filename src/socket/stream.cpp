@@ -444,15 +444,16 @@ result<std::size_t> stream::send_batch(std::span<const stream_message> messages)
     return sent_count;
 }
 
-bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
+int stream::send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
+                         send_call* otherwise) noexcept {
     if (expected_ != expected::payload || bytes >= limits::external_bytes_min) [[unlikely]] {
-        return false;
+        return otherwise(socket, body, bytes, flags);
     }
     peer& target = *sending_;
     pipe::message_queue& out = target.end().out;
     if (deflation_.is_for(target, bytes) || !out.has_room(wire_bytes_max(target, bytes)))
         [[unlikely]] {
-        return false;
+        return otherwise(socket, body, bytes, flags);
     }
     switch (target.frames()) {
     case pipe::layout::length:
@@ -469,7 +470,7 @@ bool stream::send_at_once(const std::byte* body, std::size_t bytes) noexcept {
     target.finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
-    return true;
+    return static_cast<int>(bytes);
 }
 
 // Receiving.

@@ -34,8 +34,7 @@ constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
 
 /// Writes the header of a frame of at most short_body_bytes_max octets.
 inline void write_short_header(std::byte* out, std::size_t body_bytes, unsigned flags) noexcept {
-    out[0] = static_cast<std::byte>(flags);
-    out[1] = static_cast<std::byte>(body_bytes);
+    store_big_endian(out, static_cast<std::uint16_t>(flags << 8 | body_bytes)); // In one store.
 }
 
 /// Writes the header of a frame with the shortest size that can say `body_bytes`.
