@@ -21,6 +21,7 @@ using zlink::pipe::frame;
 using zlink::pipe::make_block;
 using zlink::pipe::message_queue;
 
+/// Sends a message.
 void push(message_queue& queue, const std::vector<std::byte>& body) {
     bool wake_reader = false;
     if (!queue.push_at_once(body.data(), body.size(), wake_reader)) {
@@ -99,7 +100,7 @@ void by_reference(benchmark::State& state) {
     const auto bytes = static_cast<std::size_t>(state.range(0));
     for (auto _ : state) {
         queue.push_reference(make_block(bytes), bytes, 0);
-
+        benchmark::DoNotOptimize(queue.finish_message());
         benchmark::DoNotOptimize(queue.has_frame());
         const frame front = queue.front();
         front.drop_reference();
