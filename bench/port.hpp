@@ -220,7 +220,8 @@ private:
         return try_send_message(head);
     }
 
-    bool try_send_message(const header& head) {
+    // Not inlined: what it needs on the stack would be paid for by each zmq_send, too.
+    [[gnu::noinline]] bool try_send_message(const header& head) {
         zmq_msg_t message;
         if (run_.api == api_kind::msg) {
             if (zmq_msg_init_size(&message, run_.body_bytes) != 0) {
