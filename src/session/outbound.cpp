@@ -15,16 +15,35 @@ using chunk = pipe::message_queue::chunk;
 
 } // namespace
 
-std::size_t outbound::gather(std::span<iovec> parts) noexcept {
+std::size_t outbound::gather(std::span<iovec> parts, std::size_t unit_bytes) noexcept {
     goal_ = queue_.published();
     rope::cursor place = sent_;
     const std::size_t count = rope::gather(place, goal_.position, limits::gather_bytes_max, parts);
     gathered_all_ = place.position == goal_.position;
+    rest_bytes_ = 0;
+    if (unit_bytes == 0) {
+        return count;
+    }
+    const std::uint64_t bytes = place.position - sent_.position;
+    const std::uint64_t rest = bytes % unit_bytes;
+    const bool is_small = rest < unit_bytes / limits::units_per_rest;
+    return bytes > unit_bytes && is_small ? leave(rest, parts.first(count)) : count;
+}
+
+/// Takes the last `rest` octets off `parts`.
+/// @return How many parts are left.
+std::size_t outbound::leave(std::uint64_t rest, std::span<iovec> parts) noexcept {
+    rest_bytes_ = gathered_all_ ? static_cast<std::uint32_t>(rest) : 0;
+    std::size_t count = parts.size();
+    for (; rest >= parts[count - 1].iov_len; --count) {
+        rest -= parts[count - 1].iov_len;
+    }
+    parts[count - 1].iov_len -= rest;
     return count;
 }
 
 bool outbound::lend_credit() noexcept {
-    if (!gathered_all_ || lent_count_ > message_count_) {
+    if (!gathered_all_ || lent_count_ > std::max(message_count_, left_.message_count)) {
         return false;
     }
     lent_count_ = goal_.message_count;
@@ -33,29 +52,51 @@ bool outbound::lend_credit() noexcept {
 
 bool outbound::advance(std::size_t bytes) noexcept {
     const std::uint64_t target = sent_.position + bytes;
-    while (sent_.position < target) {
-        rope::settle(sent_);
-        const std::uint64_t step = rope::contiguous(sent_, target);
-        sent_.position += step;
-        sent_.offset += step;
+    bool wake = false;
+    if (left_.position > boundary() && left_.position <= target) {
+        pass(sent_, left_.position);
+        wake = come_to_end(left_.message_count);
     }
-    if (sent_.position == goal_.position) {
-        // Only whole messages are published (Invariant 2 of rope.hpp).
-        walked_ = boundary_ = sent_;
-        frame_rest_ = 0;
-        more_ = false;
-        message_count_ = std::max(message_count_, goal_.message_count);
-        return release();
+    pass(sent_, target);
+    if (target == goal_.position) {
+        return come_to_end(goal_.message_count) || wake;
     }
-    if (sent_.position - boundary_.position < limits::gather_bytes_max) {
-        return false;
+    if (goal_.position - target == rest_bytes_) {
+        left_ = goal_;
+    }
+    if (target - boundary() < limits::gather_bytes_max) {
+        return wake;
     }
     walk();
-    return release();
+    return tell_writer() || wake;
 }
 
-/// Looks at the headers of what was written, and counts whole messages.
+/// Moves `place` on to `position`, which is published.
+void outbound::pass(rope::cursor& place, std::uint64_t position) noexcept {
+    while (place.position < position) {
+        rope::settle(place);
+        const std::uint64_t step = rope::contiguous(place, position);
+        place.position += step;
+        place.offset += step;
+    }
+}
+
+/// Lets go of all batches that were written, where the last of them ends. Only whole messages are
+/// published (Invariant 2 of rope.hpp).
+bool outbound::come_to_end(std::uint64_t message_count) noexcept {
+    walked_ = sent_;
+    frame_rest_ = 0;
+    more_ = false;
+    message_count_ = std::max(message_count_, message_count);
+    queue_.rope().release_to(sent_);
+    return tell_writer();
+}
+
+/// Looks at the headers of what was written, counts whole messages and lets go of them.
 void outbound::walk() noexcept {
+    if (walked_.position == sent_.position) {
+        return;
+    }
     switch (frames_) {
     case pipe::layout::zmtp:
         return walk_as<pipe::zmtp_layout>();
@@ -69,12 +110,13 @@ void outbound::walk() noexcept {
 
 template<class Layout>
 void outbound::walk_as() noexcept {
+    rope::cursor boundary = queue_.rope().front();
     while (walked_.position < sent_.position) {
         rope::settle(walked_);
         const std::uint64_t begin = walked_.offset;
         const std::uint64_t end = begin + rope::contiguous(walked_, sent_.position);
         if (walked_.at->what == chunk::kind::newest) {
-            walked_ = boundary_ = {walked_.at, end, walked_.position + (end - begin)};
+            walked_ = boundary = {walked_.at, end, walked_.position + (end - begin)};
             ++message_count_;
             continue;
         }
@@ -94,23 +136,23 @@ void outbound::walk_as() noexcept {
             frame_rest_ -= step;
             if (frame_rest_ == 0 && !more_) {
                 ++message_count_;
-                boundary_ = {walked_.at, offset, walked_.position + (offset - begin)};
+                boundary = {walked_.at, offset, walked_.position + (offset - begin)};
             }
         }
         walked_.position += end - begin;
         walked_.offset = end;
     }
+    queue_.rope().release_to(boundary);
 }
 
-/// Lets go of the messages before boundary_.
-bool outbound::release() noexcept {
-    queue_.rope().release_to(boundary_);
-    return queue_.return_credit(message_count_, boundary_);
+/// Returns the credit for the messages that were let go.
+bool outbound::tell_writer() noexcept {
+    return queue_.return_credit(message_count_, queue_.rope().front());
 }
 
 void outbound::on_woken() noexcept {
     if (queue_.place().position >= sent_.position) {
-        sent_ = walked_ = boundary_ = queue_.place();
+        sent_ = walked_ = queue_.place();
         message_count_ = std::max(message_count_, queue_.taken_count());
     }
 }
@@ -118,18 +160,19 @@ void outbound::on_woken() noexcept {
 bool outbound::return_credit() noexcept {
     goal_ = queue_.published();
     const bool is_due = goal_.message_count != message_count_ ||
-                        queue_.rope().front().position != sent_.position; // Walked by rewind().
+                        queue_.place().position != sent_.position; // Walked by rewind().
     return goal_.position == sent_.position && is_due && advance(0);
 }
 
 bool outbound::settle_accounts() noexcept {
     walk();
-    return release();
+    return tell_writer();
 }
 
 void outbound::rewind() noexcept {
     walk();
-    sent_ = walked_ = boundary_;
+    sent_ = walked_ = queue_.rope().front();
+    left_ = {message_count_, sent_.position};
     frame_rest_ = 0;
     more_ = false;
 }
@@ -147,8 +190,9 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;
-    walked_ = boundary_ = sent_;
-    wake_writer = release();
+    walked_ = sent_;
+    queue_.rope().release_to(sent_);
+    wake_writer = tell_writer();
     return object;
 }
 

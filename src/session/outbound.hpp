@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/limits.hpp"
 #include "pipe/message_queue.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,25 +17,42 @@ namespace zlink::session {
 /// count of how far they went.
 ///
 /// Octets of a message are let go only when all of it was written, so that after a lost connection
-/// the message that was cut off can be sent again from its start. Where messages end is known
-/// without looking wherever all that was published is written; elsewhere walk() looks at headers.
+/// the message that was cut off can be sent again from its start: the rope's front. Where messages
+/// end is known without looking wherever all that was published is written; elsewhere walk() looks
+/// at headers.
 ///
 /// @threads The session's.
 class outbound {
 public:
     /// @param frames  How they lie in the queue. If not as ZMTP's, visit_frames() must not be used.
     explicit outbound(pipe::message_queue& queue, pipe::layout frames = pipe::layout::zmtp) noexcept
-        : queue_(queue), sent_(queue.rope().front()), walked_(sent_), boundary_(sent_),
-          frames_(frames) {}
+        : queue_(queue), sent_(queue.rope().front()), walked_(sent_), frames_(frames) {}
 
     /// Describes what is to be written next, up to the next control object. Not for the messages of
     /// a conflating queue, which visit_frames() gives.
+    ///
+    /// A small rest beyond whole units is left for the next batch, if all that is published would
+    /// be written with it: has_left_rest().
+    /// @param unit_bytes  stream::unit_bytes(); 0: nothing is left.
     /// @return The number of parts filled in; 0 if there is nothing to write.
-    std::size_t gather(std::span<iovec> parts) noexcept;
+    std::size_t gather(std::span<iovec> parts, std::size_t unit_bytes = 0) noexcept;
+
+    /// Whether so many messages wait that more will follow before what gather() may leave is
+    /// missed.
+    bool has_many() const noexcept {
+        const std::uint64_t seen = std::max(message_count_, left_.message_count);
+        return queue_.published().message_count - seen >= limits::many_messages_min;
+    }
+
+    /// Whether all that is published is written but for what gather() has left. Then the writer of
+    /// the queue should have its turn before the rest is written with what comes, or alone.
+    bool has_left_rest() const noexcept {
+        return left_.position > sent_.position && left_.position == queue_.rope().published();
+    }
 
     /// Returns credit for the messages that gather() described, before they are written, so that
-    /// the next batch can be made meanwhile. Only for one batch at a time: until it is written, no
-    /// other is lent.
+    /// the next batch can be made meanwhile. Only for one batch at a time: until it is written, but
+    /// for a rest that was left, no other is lent.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool lend_credit() noexcept;
 
@@ -93,20 +112,26 @@ public:
 private:
     using rope = pipe::message_queue::rope_type;
 
+    std::size_t leave(std::uint64_t rest, std::span<iovec> parts) noexcept;
+    static void pass(rope::cursor& place, std::uint64_t position) noexcept;
+    bool come_to_end(std::uint64_t message_count) noexcept;
     void walk() noexcept;
     template<class Layout>
     void walk_as() noexcept;
-    bool release() noexcept;
+    bool tell_writer() noexcept;
+    /// Up to where whole messages are known to be written.
+    std::uint64_t boundary() const noexcept { return queue_.rope().front().position; }
 
     pipe::message_queue& queue_;
     rope::cursor sent_;
     rope::cursor walked_;                  ///< How far headers were looked at; not beyond sent_.
-    rope::cursor boundary_;                ///< The last known end of a message.
-    std::uint64_t message_count_ = 0;      ///< Messages before boundary_, or fewer (progress).
+    std::uint64_t message_count_ = 0;      ///< Messages that were let go, or fewer (progress).
     std::uint64_t lent_count_ = 0;         ///< Messages for which credit was returned.
     pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
     std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
-    bool gathered_all_ = false;            ///< gather() described all of goal_.
+    pipe::message_queue::progress left_{}; ///< The end of what was written but for a rest.
+    std::uint32_t rest_bytes_ = 0;         ///< What gather() left of goal_.
+    bool gathered_all_ = false;            ///< It described, or left, all of goal_.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
     pipe::layout frames_;
 };

@@ -103,7 +103,7 @@ private:
                     position_ == stream_.size() ? position_ : pieces_[position_].message_begin;
             }
             std::array<iovec, 4> parts;
-            if (const std::size_t count = sender_.gather(parts); count != 0) {
+            if (const std::size_t count = sender_.gather(parts, play_.unit_bytes); count != 0) {
                 if (play_.reader_lends_credit) {
                     lend({parts.data(), count});
                 }
@@ -127,7 +127,7 @@ private:
     }
 
     void lend(std::span<const iovec> parts) {
-        std::size_t bytes = 0;
+        std::size_t bytes = play_.unit_bytes / zlink::limits::units_per_rest; // May be left.
         for (const iovec& part : parts) {
             bytes += part.iov_len;
         }
@@ -262,6 +262,26 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings of a sending session: messages are written in pieces") {
         check_all({.acts = {message, message}, .write_bytes_max = 200});
+    }
+
+    TEST_CASE("interleavings of a sending session: a rest is left and written with what follows") {
+        // One, two or three messages are a little more than as many units.
+        for (const std::size_t bytes : {std::size_t{200}, std::size_t{SIZE_MAX}}) {
+            CAPTURE(bytes);
+            check_all({.acts = {message, message, message},
+                       .allowed = {.messages_max = 2},
+                       .reader_has_batches = true,
+                       .reader_lends_credit = true,
+                       .write_bytes_max = bytes,
+                       .unit_bytes = 308});
+        }
+        check_all({.acts = {message, message},
+                   .allowed = one_message,
+                   .reader_has_batches = true,
+                   .reader_lends_credit = true,
+                   .unit_bytes = 308,
+                   .connection_bytes = 400});
+        check_all({.acts = {message, control, trim, message}, .unit_bytes = 308});
     }
 
     TEST_CASE("interleavings of a sending session: a message that was cut off is sent again") {

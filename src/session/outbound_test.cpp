@@ -46,9 +46,10 @@ struct sender {
 
     /// Writes at most `bytes` octets of what gather() describes.
     /// @return Whether the writer must be woken.
-    bool write(std::size_t bytes = SIZE_MAX, std::size_t parts_max = 64) {
+    bool write(std::size_t bytes = SIZE_MAX, std::size_t parts_max = 64,
+               std::size_t unit_bytes = 0) {
         std::vector<iovec> parts(parts_max);
-        parts.resize(out.gather(parts));
+        parts.resize(out.gather(parts, unit_bytes));
         std::size_t taken = 0;
         for (const iovec& part : parts) {
             const std::size_t here = std::min(part.iov_len, bytes - taken);
@@ -56,6 +57,13 @@ struct sender {
             taken += here;
         }
         return out.advance(taken);
+    }
+
+    /// @return The octets that were written.
+    std::size_t write_units(std::size_t unit_bytes) {
+        const std::size_t before = written.size();
+        (void)write(SIZE_MAX, 64, unit_bytes);
+        return written.size() - before;
     }
 
     bool take_control() {
@@ -382,6 +390,139 @@ TEST_SUITE("session") {
         (void)by.write();
         CHECK(by.queue.credit() == 2);
         CHECK(by.written == on_wire("one") + on_wire("two") + on_wire("three") + on_wire("four"));
+    }
+
+    TEST_CASE("outbound: leaves a small rest for the next batch, or writes it alone") {
+        sender by;
+        by.send(pattern(98)); // 100 octets on the wire.
+        CHECK(by.write_units(90) == 90);
+        CHECK(by.out.has_left_rest());
+        CHECK(by.out.has_work());
+        CHECK(by.write_units(90) == 10);
+        CHECK(!by.out.has_left_rest());
+        CHECK(!by.out.has_work());
+
+        by.send(pattern(98));
+        CHECK(by.write_units(90) == 90);
+        by.send(pattern(98));
+        CHECK(!by.out.has_left_rest());   // There is more now.
+        CHECK(by.write_units(90) == 110); // 20 are not little.
+        CHECK(by.written == by.sent);
+        CHECK(!by.out.has_work());
+    }
+
+    TEST_CASE("outbound: leaves no rest of less than a unit, of a control object's neighbours, or "
+              "that is not small") {
+        sender by;
+        by.send(pattern(98));
+        CHECK(by.write_units(101) == 100);
+        by.send(pattern(98));
+        CHECK(by.write_units(100) == 100);
+        by.send(pattern(98));
+        CHECK(by.write_units(80) == 100);
+        by.send(pattern(98));
+        by.send_control();
+        by.send(pattern(98));
+        CHECK(by.write_units(90) == 90); // Cut, but not left: the control object is to come.
+        CHECK(!by.out.has_left_rest());
+        CHECK(by.write_units(90) == 10);
+        CHECK(by.take_control());
+        CHECK(by.write_units(90) == 90);
+        CHECK(by.out.has_left_rest());
+        CHECK(by.write_units(90) == 10);
+        CHECK(by.written == by.sent);
+    }
+
+    TEST_CASE("outbound: leaves a rest of blocks and of many segments") {
+        for (std::size_t unit = 1000; unit < 200'000; unit += 7919) {
+            CAPTURE(unit);
+            sender by{{.messages_max = 100}};
+            for (int round = 0; round < 3; ++round) {
+                for (int count = 0; count < 30; ++count) {
+                    by.send(pattern(3000));
+                    by.send_block(pattern(500));
+                }
+                while (!by.out.is_empty() && !by.out.has_left_rest()) {
+                    (void)by.write(SIZE_MAX, 64, unit);
+                }
+            }
+            (void)by.write(); // What was left.
+            CHECK(by.written == by.sent);
+            CHECK(by.alive == 0);
+            by.queue.set_limits({.messages_max = 100});
+            CHECK(by.queue.credit() == 100);
+        }
+    }
+
+    TEST_CASE("outbound: counts the batch whose rest was left when that is written") {
+        sender by{{.messages_max = 2}};
+        by.send(pattern(48));
+        by.send(pattern(48));
+        by.queue.mark_writer_asleep();
+        CHECK(by.write_units(99) == 99);
+        CHECK(!by.queue.has_credit()); // Nobody walks over what was written.
+        CHECK(by.write_units(99) == 1);
+        CHECK(by.queue.credit() == 2);
+    }
+
+    TEST_CASE("outbound: lends credit for the next batch although a rest was left") {
+        sender by{{.messages_max = 2}};
+        iovec parts[limits::gather_count_max];
+        for (int round = 0; round < 5; ++round) {
+            CAPTURE(round);
+            by.send(pattern(48));
+            by.send(pattern(48));
+            CHECK(!by.queue.has_credit());
+            REQUIRE(by.out.gather(parts, 99) != 0);
+            (void)by.out.lend_credit();
+            CHECK(by.queue.credit() == 2);
+            CHECK(by.write_units(99) == 99);
+            CHECK(by.out.has_left_rest());
+        }
+        (void)by.write();
+        CHECK(by.written == by.sent);
+    }
+
+    TEST_CASE("outbound: lends no credit for the next batch if more was left than a rest") {
+        sender by{{.messages_max = 2}};
+        iovec parts[limits::gather_count_max];
+        by.send(pattern(48));
+        by.send(pattern(48));
+        REQUIRE(by.out.gather(parts, 99) != 0);
+        (void)by.out.lend_credit();
+        (void)by.write(98, 64, 99);
+        CHECK(!by.out.has_left_rest());
+        by.send(pattern(48));
+        by.send(pattern(48));
+        REQUIRE(by.out.gather(parts, 99) != 0);
+        CHECK(!by.out.lend_credit());
+        CHECK(!by.queue.has_credit());
+    }
+
+    TEST_CASE("outbound: sends a batch whose rest was left again from the message that was cut") {
+        for (const bool more_follows : {false, true}) {
+            for (std::size_t bytes = 0; bytes <= 150; ++bytes) {
+                CAPTURE(more_follows);
+                CAPTURE(bytes);
+                sender by{{.messages_max = 4}};
+                by.send(pattern(48));
+                by.send(pattern(48));
+                CHECK(by.write_units(99) == 99);
+                if (more_follows) {
+                    by.send(pattern(48));
+                }
+                (void)by.write(bytes, 64, 99);
+                by.out.rewind();
+                CHECK(!by.out.has_left_rest());
+                by.written.resize(by.message_begin(by.written.size()));
+                while (!by.out.is_empty()) {
+                    (void)by.write(7);
+                }
+                CHECK(by.written == by.sent);
+                by.queue.set_limits({.messages_max = 4});
+                CHECK(by.queue.credit() == 4);
+            }
+        }
     }
 
     TEST_CASE("outbound: lends no credit for what one write does not take") {

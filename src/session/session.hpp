@@ -236,6 +236,7 @@ private:
     bool write_prefix();
     void drop_prefix() noexcept;
     bool write_rope();
+    std::size_t unit_bytes() const noexcept;
     bool write_translated();
     bool write_after_rope();
     void on_write_failed(int error);

@@ -309,8 +309,8 @@ bool session::write_rope() {
         return !translation_->is_empty() || write_after_rope();
     }
     std::array<iovec, limits::gather_count_max> parts;
-    const std::size_t count =
-        raw_output_ ? raw_output_->gather(*outbound_, parts) : outbound_->gather(parts);
+    const std::size_t count = raw_output_ ? raw_output_->gather(*outbound_, parts)
+                                          : outbound_->gather(parts, unit_bytes());
     if (count == 0) {
         return write_after_rope();
     }
@@ -341,7 +341,18 @@ bool session::write_rope() {
                     : outbound_->advance(outcome.bytes)) {
         wake_writer();
     }
+    if (outbound_->has_left_rest()) {
+        tire_outbound(); // The socket's thread has its turn. (docs/adr/0019.)
+        return false;
+    }
     return true;
+}
+
+/// What is worth to be written apart. 0: all that there is; where few messages wait, or nobody
+/// would add to a rest that is left.
+std::size_t session::unit_bytes() const noexcept {
+    const bool may_leave = prefix_.empty() && !thread_.is_driven() && outbound_->has_many();
+    return may_leave ? stream_->unit_bytes() : 0;
 }
 
 /// There is no frame to write: at the end of the rope, or before a control object.

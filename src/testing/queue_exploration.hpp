@@ -62,6 +62,7 @@ struct script {
     // For readers that are sessions.
     bool reader_lends_credit = false;        ///< For each batch, before it writes.
     std::size_t write_bytes_max = SIZE_MAX;  ///< What the stream takes at once.
+    std::size_t unit_bytes = 0;              ///< In which the stream sends.
     std::size_t connection_bytes = SIZE_MAX; ///< When it is lost and replaced, once.
     bool writer_writes_itself = false;       ///< Past a reader that sleeps.
 };

@@ -5,8 +5,11 @@
 #include "base/write_parts.hpp"
 #include "runtime/readiness.hpp"
 
+#include <algorithm>
 #include <boost/system/system_error.hpp>
 #include <cerrno>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <new>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,6 +35,25 @@ bool is_unexhausted(ssize_t moved, std::span<const iovec> parts) noexcept {
         moved -= static_cast<ssize_t>(each.iov_len);
     }
     return moved >= 0;
+}
+
+/// What the system puts into a packet at most, without its headers.
+constexpr std::uint32_t packet_bytes_max = 65215;
+
+/// The octets of a packet of TCP grow with the window that the peer opens.
+constexpr std::uint16_t unit_asked_after = 64;
+
+/// What a packet of TCP takes on its way through the system: many segments of the network, or one
+/// as large as they are on loopback. 0 for other sockets.
+std::uint32_t ask_unit(int descriptor) noexcept {
+    int segment_bytes = 0;
+    socklen_t size = sizeof segment_bytes;
+    if (::getsockopt(descriptor, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, &size) != 0 ||
+        segment_bytes <= 0) {
+        return 0;
+    }
+    const auto segment = static_cast<std::uint32_t>(segment_bytes);
+    return std::max(segment, packet_bytes_max / segment * segment);
 }
 
 /// Readiness is told when it changes. What was told while nobody waited, or not used up, is asked
@@ -65,6 +87,15 @@ public:
         may_write_ = is_unexhausted(put, octets);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
+    }
+
+    std::size_t unit_bytes() noexcept override {
+        if (unit_is_good_for_ == 0) {
+            unit_is_good_for_ = unit_asked_after;
+            unit_bytes_ = ask_unit(descriptor_);
+        }
+        --unit_is_good_for_;
+        return unit_bytes_;
     }
 
     void wait_readable(stream_user& user) override {
@@ -142,6 +173,8 @@ private:
     boost::intrusive_ptr<stream_user> writer_;    ///< Who waits to write.
     std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< What is watched for.
     int descriptor_;
+    std::uint32_t unit_bytes_ = 0;
+    std::uint16_t unit_is_good_for_ = 0; ///< Times that it is given before it is asked for again.
     bool is_watched_ = false;
     bool may_read_ = false;  ///< Was ready, and has not been found to be no longer.
     bool may_write_ = false; ///< Likewise.

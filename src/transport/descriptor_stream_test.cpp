@@ -5,6 +5,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -115,6 +117,36 @@ TEST_SUITE("transport") {
         CHECK(outcome.what == status::moved);
         CHECK(outcome.bytes == 7);
         CHECK(joined.peer_receives() == "abcdefg");
+    }
+
+    TEST_CASE("descriptor stream: knows what a packet of TCP takes, and that others have none") {
+        CHECK(connection{}.stream->unit_bytes() == 0);
+
+        const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+        const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in where{};
+        where.sin_family = AF_INET;
+        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof where;
+        auto* const address = reinterpret_cast<sockaddr*>(&where);
+        REQUIRE(::bind(listener, address, sizeof where) == 0);
+        REQUIRE(::listen(listener, 1) == 0);
+        REQUIRE(::getsockname(listener, address, &bytes) == 0);
+        REQUIRE(::connect(descriptor, address, sizeof where) == 0);
+        boost::asio::io_context reactor;
+        const stream_ptr stream = make_descriptor_stream(reactor, descriptor);
+        int segment = 0;
+        socklen_t size = sizeof segment;
+        REQUIRE(::getsockopt(descriptor, IPPROTO_TCP, TCP_MAXSEG, &segment, &size) == 0);
+
+        const std::size_t unit = stream->unit_bytes();
+
+        CHECK(unit > 0);
+        CHECK(unit < 65536);
+        CHECK(unit % static_cast<std::size_t>(segment) == 0);
+        CHECK(unit + static_cast<std::size_t>(segment) > 65215);
+        stream->close();
+        ::close(listener);
     }
 
     TEST_CASE("descriptor stream: reads to the end what a peer sent before it went") {

@@ -66,6 +66,7 @@ public:
     io_outcome try_write(std::span<const iovec> octets) noexcept override {
         return below_->try_write(octets);
     }
+    std::size_t unit_bytes() noexcept override { return below_->unit_bytes(); }
     bool holds_unsent() const noexcept override { return below_->holds_unsent(); }
     void describe(pipe::property_list& properties) const override { below_->describe(properties); }
     void wait_readable(stream_user& user) override { below_->wait_readable(user); }

@@ -61,6 +61,10 @@ public:
     /// Writes what fits, in order.
     virtual io_outcome try_write(std::span<const iovec> octets) noexcept = 0;
 
+    /// Octets that the system sends at once, and so takes with the least effort in multiples of
+    /// them: what is left over costs nearly as much as a whole unit. 0: it does not matter.
+    virtual std::size_t unit_bytes() noexcept { return 0; }
+
     /// Whether octets that try_write() took would be lost by close(). Then user.on_writable() is
     /// called when they would not be any more.
     virtual bool holds_unsent() const noexcept { return false; }
