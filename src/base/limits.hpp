@@ -115,8 +115,9 @@ constexpr unsigned missed_turns_max = 15;
 constexpr std::size_t gather_count_max = 64;
 constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
 
-/// Of so many messages, what is left over after whole units of what the system sends at once
-/// (stream::unit_bytes()) waits for the next write, if it is less than this share of a unit.
+/// Where so many messages wait, what is left over after whole units of what the system sends at
+/// once (stream::unit_bytes()) is left for the next write, if it is less than one of so many parts
+/// of a unit.
 constexpr std::uint64_t many_messages_min = 64;
 constexpr std::size_t units_per_rest = 8;
 

@@ -52,15 +52,16 @@ bool outbound::lend_credit() noexcept {
 
 bool outbound::advance(std::size_t bytes) noexcept {
     const std::uint64_t target = sent_.position + bytes;
+    if (target == goal_.position) {
+        pass(sent_, target);
+        return come_to_end(goal_.message_count);
+    }
     bool wake = false;
     if (left_.position > boundary() && left_.position <= target) {
         pass(sent_, left_.position);
         wake = come_to_end(left_.message_count);
     }
     pass(sent_, target);
-    if (target == goal_.position) {
-        return come_to_end(goal_.message_count) || wake;
-    }
     if (goal_.position - target == rest_bytes_) {
         left_ = goal_;
     }
@@ -81,8 +82,8 @@ void outbound::pass(rope::cursor& place, std::uint64_t position) noexcept {
     }
 }
 
-/// Lets go of all batches that were written, where the last of them ends. Only whole messages are
-/// published (Invariant 2 of rope.hpp).
+/// Lets go of all that was written, where a batch ends, or a control object. Only whole messages
+/// are published (Invariant 2 of rope.hpp).
 bool outbound::come_to_end(std::uint64_t message_count) noexcept {
     walked_ = sent_;
     frame_rest_ = 0;
@@ -190,9 +191,7 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;
-    walked_ = sent_;
-    queue_.rope().release_to(sent_);
-    wake_writer = tell_writer();
+    wake_writer = come_to_end(message_count_);
     return object;
 }
 

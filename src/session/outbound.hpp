@@ -40,8 +40,9 @@ public:
     /// Whether so many messages wait that more will follow before what gather() may leave is
     /// missed.
     bool has_many() const noexcept {
+        // What was counted on the way may be ahead of what the writer has said (progress).
         const std::uint64_t seen = std::max(message_count_, left_.message_count);
-        return queue_.published().message_count - seen >= limits::many_messages_min;
+        return queue_.rope().published_count() >= seen + limits::many_messages_min;
     }
 
     /// Whether all that is published is written but for what gather() has left. Then the writer of

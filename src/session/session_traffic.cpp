@@ -348,8 +348,8 @@ bool session::write_rope() {
     return true;
 }
 
-/// What is worth to be written apart. 0: all that there is; where few messages wait, or nobody
-/// would add to a rest that is left.
+/// Units to which a write may be cut: the stream's. 0, not at all, where few messages wait, or
+/// nobody would add to a rest that is left.
 std::size_t session::unit_bytes() const noexcept {
     const bool may_leave = prefix_.empty() && !thread_.is_driven() && outbound_->has_many();
     return may_leave ? stream_->unit_bytes() : 0;
