@@ -442,6 +442,32 @@ public:
         ++popped_count_;
     }
 
+    /// The same of the one at the front and those that lie beside it in its segment. Needs
+    /// has_frame(), and front_segment().
+    /// @param count_max  At least 1.
+    /// @param tell       Gets each body, its octets and flags.
+    /// @return How many.
+    template<class Layout, class Tell>
+    ZLINK_HOT std::size_t lend_run(std::size_t count_max, Tell&& tell) noexcept {
+        chunk& at = *place_.at;
+        const std::uint64_t rest =
+            std::min(visible_ - place_.position,
+                     at.end.load(std::memory_order_relaxed) - place_.offset); // Invariant 4.
+        std::byte* const begin = at.data() + place_.offset;
+        std::uint64_t done = 0;
+        std::size_t count = 0;
+        do {
+            prefetch_to_read(begin + done + limits::read_prefetch_bytes);
+            const auto head = Layout::read(begin + done);
+            tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
+            done += head.header_bytes + head.body_bytes;
+        } while (++count < count_max && done < rest);
+        place_.offset += done;
+        place_.position += done;
+        popped_count_ += count;
+        return count;
+    }
+
     /// Gives back the memory of what was lent. return_due_credit() must follow.
     void end_lending() noexcept {
         lends_ = false;

@@ -216,15 +216,18 @@ public:
         pace_.count();
     }
 
-    /// Notes that a whole message was taken of the peer that next() gave, whose turn ends after
+    /// Notes that whole messages were taken of the peer that next() gave, whose turn ends after
     /// some more of them.
-    ZLINK_HOT void took_in_turn() noexcept {
-        pace_.count();
-        if (++turn_count_ >= limits::turn_messages_max) {
+    ZLINK_HOT void took_in_turn(unsigned count = 1) noexcept {
+        pace_.count(count);
+        turn_count_ += count;
+        if (turn_count_ >= limits::turn_messages_max) {
             turn_count_ = 0;
             peers_.advance();
         }
     }
+    /// How many more may be taken of it in this turn, at least 1.
+    unsigned turn_rest() const noexcept { return limits::turn_messages_max - turn_count_; }
 
     /// Drops what is known to have come from `about`, to the end of its last message.
     void drop_received(peer& about) {

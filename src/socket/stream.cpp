@@ -7,7 +7,9 @@
 #include "wire/websocket/close.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 namespace zlink::socket {
@@ -36,6 +38,21 @@ std::uint64_t body_bytes_max(const peer& to) noexcept {
 std::uint8_t flags_of(const outgoing& source) noexcept {
     return static_cast<std::uint8_t>((source.is_text() ? pipe::flag_text : 0) |
                                      (source.is_compressed() ? pipe::flag_compressed : 0));
+}
+
+stream_message lent_message(const octets_of_id& from, const std::byte* body, std::size_t bytes,
+                            std::uint8_t flags) noexcept {
+    return {from, (flags & pipe::flag_text) != 0 ? stream_message::text : 0, body, bytes};
+}
+
+/// Of whom a message is, or to whom it goes, as one number: octets are compared singly.
+std::uint32_t peer_of(const stream_message& message) noexcept {
+    return std::bit_cast<std::uint32_t>(message.routing_id);
+}
+
+/// Whether a message has no flags, and goes to whom `other` goes to.
+bool is_plain_to(const stream_message& message, const stream_message& other) noexcept {
+    return (static_cast<std::uint32_t>(message.flags) | (peer_of(message) ^ peer_of(other))) == 0;
 }
 
 /// Appends a payload whose octets pass as they are.
@@ -378,7 +395,6 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
     std::size_t copied_count = 0; // So many are not sent on where they lie.
     errc refused{};
     try {
-        const auto routing_id = messages.front().routing_id;
         do {
             pipe::block* payload = nullptr; // That holds it, if one does.
             if (lends_ && count >= copied_count) {
@@ -407,7 +423,7 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
             push_one(to, source);
             to.end().out.end_message();
             ++count;
-        } while (count < messages.size() && messages[count].routing_id == routing_id &&
+        } while (count < messages.size() && peer_of(messages[count]) == peer_of(messages.front()) &&
                  to.has_credit());
     } catch (const std::bad_alloc&) {
         refused = errc::no_memory;
@@ -569,12 +585,11 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
     }
     std::size_t count = 0;
     do {
-        lend_of(*from, front);
-        messages[count++] = {octets_of(from->stream_id),
-                             (front.flags & pipe::flag_text) != 0 ? stream_message::text : 0,
-                             front.body, front.body_bytes};
-        from->end().in.lend(front);
-        queue_.took_in_turn();
+        const std::size_t taken =
+            std::min<std::size_t>(messages.size() - count, queue_.turn_rest());
+        const std::size_t lent = lend_of(*from, front, messages.subspan(count, taken));
+        queue_.took_in_turn(static_cast<unsigned>(lent));
+        count += lent;
         if (count == messages.size() || lenders_.size() == limits::batch_peers_max) {
             break;
         }
@@ -583,25 +598,49 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
     return count;
 }
 
-/// Keeps what comes of a peer until end_lending().
-void stream::lend_of(peer& from, const pipe::frame& front) {
+/// Fills in messages of a peer, from its front on, and keeps them until end_lending().
+/// @return How many: those that lie side by side, as far as there is room for them.
+std::size_t stream::lend_of(peer& from, const pipe::frame& front,
+                            std::span<stream_message> messages) {
     pipe::pipe_end& end = from.end();
     if (!end.in.is_lending()) {
         lenders_.push_back({pipe::pipe_ptr(&end.whole()), &end});
         end.in.begin_lending();
         lends_ = true;
     }
-    const std::byte* const body_end = front.body + front.body_bytes;
-    if (front.reference != nullptr) {
-        note_lent({nullptr, *front.reference, front.body, body_end});
-    } else if (from.frames() == pipe::layout::length) {
-        const std::byte* const begin = front.body - wire::length::header_bytes;
+    if (front.reference == nullptr) {
+        return from.frames() == pipe::layout::length
+                   ? lend_run<pipe::length_layout>(from, messages)
+                   : lend_run<pipe::websocket_layout>(from, messages);
+    }
+    note_lent({nullptr, *front.reference, front.body, front.body + front.body_bytes});
+    messages.front() =
+        lent_message(octets_of(from.stream_id), front.body, front.body_bytes, front.flags);
+    end.in.lend(front);
+    return 1;
+}
+
+/// Likewise, of what lies in a segment.
+template<class Layout>
+std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noexcept {
+    pipe::message_queue& in = from.end().in;
+    pipe::message_queue::chunk* const segment = in.front_segment();
+    const octets_of_id id = octets_of(from.stream_id);
+    auto to = messages.begin();
+    const std::size_t count = in.lend_run<Layout>(
+        messages.size(), [&](const std::byte* body, std::size_t bytes, std::uint8_t flags) {
+            *to++ = lent_message(id, body, bytes, flags);
+        });
+    if constexpr (std::is_same_v<Layout, pipe::length_layout>) {
+        const std::byte* const begin = messages.front().data - wire::length::header_bytes;
+        const std::byte* const end = to[-1].data + to[-1].bytes;
         if (!lent_runs_.empty() && lent_runs_.back().end == begin) {
-            lent_runs_.back().end = body_end;
+            lent_runs_.back().end = end;
         } else {
-            note_lent({end.in.front_segment(), nullptr, begin, body_end});
+            note_lent({segment, nullptr, begin, end});
         }
     }
+    return count;
 }
 
 /// Of those that are too many nobody needs to know: they are copied when they are sent on.
@@ -635,11 +674,10 @@ stream::lent_frames stream::find_lent(std::span<const stream_message> messages) 
         std::size_t count = 0;
         for (const stream_message& each : messages) {
             const auto rest = static_cast<std::size_t>(run.end - end);
-            if (rest < wire::length::header_bytes ||
-                each.data != end + wire::length::header_bytes || each.flags != 0 ||
-                each.routing_id != first.routing_id ||
-                each.bytes > rest - wire::length::header_bytes ||
-                wire::length::read_head_trusted(end).body_bytes != each.bytes) {
+            if (each.data != end + wire::length::header_bytes || !is_plain_to(each, first) ||
+                rest < wire::length::header_bytes ||
+                wire::length::read_head_trusted(end).body_bytes != each.bytes ||
+                each.bytes > rest - wire::length::header_bytes) {
                 break;
             }
             end = each.data + each.bytes;

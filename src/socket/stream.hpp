@@ -143,7 +143,9 @@ private:
     void push_one(peer& to, outgoing& source);
     void push_deflated(peer& to, outgoing& source);
     result<std::size_t> send_run(peer& to, std::span<const stream_message> messages);
-    void lend_of(peer& from, const pipe::frame& front);
+    std::size_t lend_of(peer& from, const pipe::frame& front, std::span<stream_message> messages);
+    template<class Layout>
+    std::size_t lend_run(peer& from, std::span<stream_message> messages) noexcept;
     void note_lent(const lent_run& added) noexcept;
     lent_frames find_lent(std::span<const stream_message> messages) noexcept;
     static bool is_to_be_borrowed(const lent_frames& lent) noexcept;
