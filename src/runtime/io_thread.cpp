@@ -288,19 +288,22 @@ bool io_thread::holds_back() noexcept {
 }
 
 /// Goes on with those that were ready when the application was given what others had received; but
-/// first its answers are written.
+/// first its answers are written. A caller that drives has everything else wait until all of them
+/// had their turn, which are few: its turns are short, and looking for that would cost more than
+/// they do.
 void io_thread::dispatch_rest() {
-    if (!is_driven()) {
-        reactor_mailbox_->look();
-    }
-    const auto has_something_new = [this] { return is_driven() && !handed_over_.empty(); };
-    for (int count = 0; count < answers_per_rest && !has_something_new(); ++count) {
-        if (context_.poll_one() == 0) {
-            break;
+    reactor_mailbox_->look();
+    if (is_driven()) {
+        settle();
+        if (!handed_over_.empty()) {
+            return; // Something was received meanwhile.
         }
-    }
-    if (has_something_new() || (!is_driven() && holds_back())) {
-        return;
+    } else {
+        for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
+        }
+        if (holds_back()) {
+            return;
+        }
     }
     turn_bytes_ = 0;
     readiness_.dispatch();
@@ -334,6 +337,9 @@ void io_thread::settle_later(tenant& who) {
 }
 
 void io_thread::settle() noexcept {
+    if (unsettled_.empty()) {
+        return;
+    }
     if (looks_again()) {
         return post([this] { settle(); });
     }
