@@ -18,7 +18,10 @@ namespace zlink::pipe {
 namespace {
 
 constexpr std::size_t pooled_bytes_min = std::size_t{1} * 1024;
-constexpr std::size_t largest_class_bytes = std::size_t{4} * 1024 * 1024;
+/// What every class has besides, for the header of a payload whose size is a round number: it would
+/// take a class more for that.
+constexpr std::size_t header_bytes = 64;
+constexpr std::size_t largest_class_bytes = std::size_t{4} * 1024 * 1024 + header_bytes;
 constexpr int smallest_log2 = 10;
 constexpr std::size_t classes_per_doubling = 4;
 constexpr std::size_t class_count = 12 * classes_per_doubling + 1;
@@ -73,9 +76,9 @@ void unlock_all() noexcept {
 // So that a child process finds the lists whole.
 [[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
-/// The class whose buffers hold at least `bytes`.
+/// The class whose buffers hold at least `bytes`, which are at least pooled_bytes_min.
 std::size_t class_of(std::size_t bytes) noexcept {
-    const std::size_t last = bytes - 1;
+    const std::size_t last = bytes - header_bytes - 1;
     const int log2 = static_cast<int>(std::bit_width(last)) - 1;
     if (log2 < smallest_log2) {
         return 0;
@@ -86,11 +89,11 @@ std::size_t class_of(std::size_t bytes) noexcept {
 
 std::size_t class_bytes(std::size_t index) noexcept {
     if (index == 0) {
-        return pooled_bytes_min;
+        return pooled_bytes_min + header_bytes;
     }
     const std::size_t doubling = (index - 1) / classes_per_doubling;
     const std::size_t quarter = (index - 1) % classes_per_doubling;
-    return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter);
+    return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter) + header_bytes;
 }
 
 void* allocate(std::size_t bytes) {

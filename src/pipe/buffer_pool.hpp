@@ -8,9 +8,10 @@ namespace zlink::pipe {
 /// Memory for segments and large payloads, reused so that a steady flow neither faults pages in nor
 /// meets other threads in the allocator.
 ///
-/// Sizes are rounded up to classes a quarter of a power of two apart. Requests below 1 KiB and
-/// above 4 MiB go straight to the allocator. Freed memory is kept up to limits::pooled_bytes_max in
-/// all, until decay_buffers() finds it idle.
+/// Sizes are rounded up to classes a quarter of a power of two apart, each 64 octets larger than
+/// that: a payload of a round size and its header would need the next one. Requests below 1 KiB and
+/// above the class of 4 MiB go straight to the allocator. Freed memory is kept up to
+/// limits::pooled_bytes_max in all, until decay_buffers() finds it idle.
 ///
 /// @threads Any.
 struct pooled_buffer {

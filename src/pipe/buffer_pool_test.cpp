@@ -2,6 +2,7 @@
 #include "pipe/buffer_pool.hpp"
 
 #include "base/limits.hpp"
+#include "pipe/block.hpp"
 
 #include <doctest/doctest.h>
 
@@ -26,6 +27,8 @@ namespace {
 
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
+/// What a buffer has besides its round number.
+constexpr std::size_t header = 64;
 
 std::vector<pooled_buffer> take_many(std::size_t count, std::size_t bytes) {
     std::vector<pooled_buffer> taken;
@@ -50,7 +53,7 @@ TEST_SUITE("pipe") {
             CAPTURE(bytes);
             const pooled_buffer buffer = take_buffer(bytes);
             CHECK(buffer.bytes >= bytes);
-            CHECK(buffer.bytes <= bytes + bytes / 4 + 1);
+            CHECK(buffer.bytes <= bytes + bytes / 4 + header + 1);
             CHECK(reinterpret_cast<std::uintptr_t>(buffer.memory) % alignof(std::max_align_t) == 0);
             static_cast<char*>(buffer.memory)[0] = 'a';
             static_cast<char*>(buffer.memory)[buffer.bytes - 1] = 'z';
@@ -59,32 +62,43 @@ TEST_SUITE("pipe") {
         trim_buffers();
     }
 
-    TEST_CASE("buffer pool: rounds from 1 KiB to 4 MiB up, and nothing else") {
+    TEST_CASE("buffer pool: rounds from 1 KiB to 4 MiB up, leaves room for a header, and does "
+              "nothing else") {
         struct {
             std::size_t asked;
             std::size_t given;
         } const examples[] = {
             {1, 1},
             {kibibyte - 1, kibibyte - 1},
-            {kibibyte, kibibyte},
-            {kibibyte + 1, kibibyte + 256},
-            {8 * kibibyte - 1, 8 * kibibyte},
-            {8 * kibibyte, 8 * kibibyte},
-            {8 * kibibyte + 1, 10 * kibibyte},
-            {10 * kibibyte, 10 * kibibyte},
-            {10 * kibibyte + 1, 12 * kibibyte},
-            {14 * kibibyte + 1, 16 * kibibyte},
-            {16 * kibibyte + 1, 20 * kibibyte},
-            {64 * kibibyte, 64 * kibibyte},
-            {4 * mebibyte - 1, 4 * mebibyte},
-            {4 * mebibyte, 4 * mebibyte},
-            {4 * mebibyte + 1, 4 * mebibyte + 1},
+            {kibibyte, kibibyte + header},
+            {kibibyte + header, kibibyte + header},
+            {kibibyte + header + 1, kibibyte + 256 + header},
+            {8 * kibibyte, 8 * kibibyte + header},
+            {8 * kibibyte + header, 8 * kibibyte + header},
+            {8 * kibibyte + header + 1, 10 * kibibyte + header},
+            {10 * kibibyte + header + 1, 12 * kibibyte + header},
+            {14 * kibibyte + header + 1, 16 * kibibyte + header},
+            {16 * kibibyte + header + 1, 20 * kibibyte + header},
+            {64 * kibibyte, 64 * kibibyte + header},
+            {4 * mebibyte + header, 4 * mebibyte + header},
+            {4 * mebibyte + header + 1, 4 * mebibyte + header + 1},
         };
         for (const auto& example : examples) {
             CAPTURE(example.asked);
             const pooled_buffer buffer = take_buffer(example.asked);
             CHECK(buffer.bytes == example.given);
             give_buffer(buffer);
+        }
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: a payload of a round size takes no larger buffer for its header") {
+        for (std::size_t bytes = 8 * kibibyte; bytes <= 4 * mebibyte; bytes *= 2) {
+            CAPTURE(bytes);
+            zlink::pipe::block* const payload = zlink::pipe::make_block(bytes);
+            CHECK(payload->bytes >= bytes);
+            CHECK(payload->bytes < bytes + header);
+            payload->drop();
         }
         trim_buffers();
     }
@@ -122,7 +136,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("buffer pool: keeps no more than its limit") {
         trim_buffers();
-        constexpr std::size_t count = limits::pooled_bytes_max / (4 * mebibyte);
+        constexpr std::size_t count = limits::pooled_bytes_max / (4 * mebibyte + header);
         std::vector<pooled_buffer> taken = take_many(count + 2, 4 * mebibyte);
         const std::vector<pooled_buffer> given = taken;
         give_all(taken);
@@ -160,15 +174,16 @@ TEST_SUITE("pipe") {
         const pooled_buffer other = take_buffer(20 * kibibyte);
         give_all(taken);
         give_buffer(other);
-        CHECK(pooled_bytes() == 10 * 64 * kibibyte + 20 * kibibyte);
+        const std::size_t all_bytes = 10 * (64 * kibibyte + header) + 20 * kibibyte + header;
+        CHECK(pooled_bytes() == all_bytes);
         CHECK(decay_buffers());
-        CHECK(pooled_bytes() == 10 * 64 * kibibyte + 20 * kibibyte);
+        CHECK(pooled_bytes() == all_bytes);
 
         for (int count = 0; count < 3; ++count) {
             give_buffer(take_buffer(64 * kibibyte));
         }
         CHECK(decay_buffers());
-        CHECK(pooled_bytes() == 3 * 64 * kibibyte);
+        CHECK(pooled_bytes() == 3 * (64 * kibibyte + header));
         CHECK(!decay_buffers());
         CHECK(pooled_bytes() == 0);
     }

@@ -347,7 +347,8 @@ public:
         if (spare_.load(std::memory_order_relaxed) != nullptr) {
             return limits::segment_bytes_max;
         }
-        const std::size_t used = std::max(sizeof(chunk) + write_offset_, tail_segment_bytes() / 2);
+        const std::size_t used =
+            std::max(sizeof(chunk) + write_offset_, std::bit_floor(tail_segment_bytes()) / 2);
         return std::clamp(std::bit_ceil(used), limits::segment_bytes_min,
                           limits::segment_bytes_max);
     }
