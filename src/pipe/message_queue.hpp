@@ -442,8 +442,8 @@ public:
         ++popped_count_;
     }
 
-    /// The same of the one at the front and those that lie beside it in its segment. Needs
-    /// has_frame(), and front_segment().
+    /// The same of the frame that front() has found in a segment, and those that lie beside it
+    /// there.
     /// @param count_max  At least 1.
     /// @param tell       Gets each body, its octets and flags.
     /// @return How many.

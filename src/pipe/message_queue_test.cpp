@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -197,6 +198,38 @@ TEST_SUITE("pipe") {
         }
         queue.end_lending();
         CHECK(!queue.is_lending());
+        CHECK(!queue.return_due_credit());
+        CHECK(queue.has_credit());
+    }
+
+    TEST_CASE("message queue: lends at once what lies side by side, up to a number") {
+        message_queue queue{{.messages_max = 6}};
+        const std::vector<std::string> bodies{"one",        "",           "three",
+                                              pattern(400), pattern(300), "six"};
+        for (const std::string& each : bodies) {
+            push(queue, each);
+            (void)queue.finish_message();
+        }
+        queue.begin_lending();
+        std::vector<std::string_view> lent;
+        std::vector<std::size_t> counts;
+        while (queue.has_frame()) {
+            const std::byte* const front_body = queue.front().body;
+            const std::size_t first = lent.size();
+            counts.push_back(queue.lend_run<zlink::pipe::zmtp_layout>(
+                2, [&](const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
+                    CHECK((flags & zmtp::flag_more) == 0);
+                    lent.emplace_back(reinterpret_cast<const char*>(body), body_bytes);
+                }));
+            CHECK(static_cast<const void*>(lent[first].data()) == front_body);
+        }
+        CHECK(lent.size() == bodies.size());
+        CHECK(std::equal(lent.begin(), lent.end(), bodies.begin(), bodies.end()));
+        CHECK(counts.size() >= 3);
+        CHECK(counts.front() == 2); // No more than was asked for.
+        CHECK(counts[1] <= 2);      // Nor what lies elsewhere.
+        CHECK(!queue.has_credit());
+        queue.end_lending();
         CHECK(!queue.return_due_credit());
         CHECK(queue.has_credit());
     }

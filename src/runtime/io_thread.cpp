@@ -182,8 +182,30 @@ void io_thread::run() noexcept {
     }
 }
 
+namespace {
+
+/// Has an address of its own on every thread.
+thread_local const char own_tag = 0;
+
+/// While a thread does what the reactor would have it do, past the reactor.
+class driver_mark {
+public:
+    explicit driver_mark(std::atomic<const void*>& mark) noexcept : mark_(mark) {
+        mark_.store(&own_tag, std::memory_order_relaxed);
+    }
+    driver_mark(const driver_mark&) = delete;
+    driver_mark& operator=(const driver_mark&) = delete;
+    ~driver_mark() { mark_.store(nullptr, std::memory_order_relaxed); }
+
+private:
+    std::atomic<const void*>& mark_;
+};
+
+} // namespace
+
 bool io_thread::runs_here() const noexcept {
-    return const_cast<boost::asio::io_context&>(context_).get_executor().running_in_this_thread();
+    return driver_.load(std::memory_order_relaxed) == &own_tag ||
+           const_cast<boost::asio::io_context&>(context_).get_executor().running_in_this_thread();
 }
 
 void io_thread::drive(pipe::deadline until) {
@@ -292,12 +314,15 @@ bool io_thread::holds_back() noexcept {
 /// had their turn, which are few: its turns are short, and looking for that would cost more than
 /// they do.
 void io_thread::dispatch_rest() {
+    const driver_mark here{driver_};
     reactor_mailbox_->look();
     if (is_driven()) {
         settle();
-        if (!handed_over_.empty()) {
-            return; // Something was received meanwhile.
+        // What was received meanwhile comes first, but not again and again.
+        if (!handed_over_.empty() && !std::exchange(rest_has_waited_, true)) {
+            return;
         }
+        rest_has_waited_ = false;
     } else {
         for (int count = 0; count < answers_per_rest && context_.poll_one() != 0; ++count) {
         }
@@ -331,8 +356,15 @@ void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexc
 
 void io_thread::settle_later(tenant& who) {
     unsettled_.push_back(&who);
-    if (unsettled_.size() == 1) {
-        post([this] { settle(); });
+    post_settling();
+}
+
+void io_thread::post_settling() noexcept {
+    if (!std::exchange(is_settling_posted_, true)) {
+        post([this] {
+            is_settling_posted_ = false;
+            settle();
+        });
     }
 }
 
@@ -341,7 +373,7 @@ void io_thread::settle() noexcept {
         return;
     }
     if (looks_again()) {
-        return post([this] { settle(); });
+        return post_settling();
     }
     settling_.swap(unsettled_);
     // A callback may forget another tenant, which leaves a null behind.

@@ -220,6 +220,7 @@ private:
     bool holds_back() noexcept;
     void dispatch_rest();
     void run() noexcept;
+    void post_settling() noexcept;
     void settle() noexcept;
     bool looks_again() noexcept;
     bool gives_way_or_moves() noexcept;
@@ -248,6 +249,9 @@ private:
     busy_poll busy_poll_;
     placement placement_;
     bool is_placed_ = false; ///< It may move: nobody said how it is to run, nor refused.
+    std::atomic<const void*> driver_{nullptr}; ///< Of the thread that goes on with a rest, its tag.
+    bool is_settling_posted_ = false;
+    bool rest_has_waited_ = false; ///< Those that were ready, for something that was received.
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;

@@ -65,6 +65,7 @@ public:
             sees_off->leave();
         }
         received_at = pipe::clock::now();
+        is_read_where_it_runs = thread_.runs_here();
         place = ++read_count;
     }
 
@@ -76,10 +77,36 @@ public:
     mutable std::vector<int> fetched; ///< The steps, in order.
     pipe::clock::time_point received_at;
     int place = 0; ///< Among all.
+    bool is_read_where_it_runs = false;
 
 private:
     io_thread& thread_;
     int descriptor_;
+};
+
+/// Notes how many sources had been read when it was settled.
+class settler final : public recorder {
+public:
+    sleep_mark on_turn_over() noexcept override {
+        settled_at = source::read_count;
+        return sleep_mark::none;
+    }
+
+    int settled_at = -1;
+};
+
+/// Has received something whenever it is settled.
+class insatiable final : public recorder {
+public:
+    explicit insatiable(io_thread& thread) : thread_(thread) {}
+    sleep_mark on_turn_over() noexcept override {
+        thread_.hand_over(*this, 0);
+        thread_.settle_later(*this);
+        return sleep_mark::none;
+    }
+
+private:
+    io_thread& thread_;
 };
 
 using sources = std::array<std::unique_ptr<source>, 4>;
@@ -124,6 +151,65 @@ TEST_SUITE("runtime") {
         CHECK(second.asked_count == 0);
         driven.drive_ready(1);
         CHECK(first.asked_count == 1);
+    }
+
+    TEST_CASE(
+        "I/O thread: between the turns of those that are ready, a caller that drives settles, "
+        "and what was posted comes behind them") {
+        io_thread driven;
+        sources all = make_sources(driven);
+        for (auto& each : all) {
+            REQUIRE(each->watch());
+        }
+        while (source::read_count == 0) {
+            driven.drive({});
+        }
+        CHECK(source::read_count == 1); // Which ended the turn.
+        settler sent;
+        driven.settle_later(sent);
+        int posted_at = 0;
+        driven.post([&] { posted_at = source::read_count; });
+        driven.drive({});
+        CHECK(sent.settled_at == 1);
+        CHECK(source::read_count == 2);
+        driven.drive({});
+        CHECK(source::read_count == 3);
+        CHECK(posted_at == 0);
+        while (posted_at == 0) {
+            driven.drive({});
+        }
+        CHECK(posted_at == 4);
+        CHECK(!driven.runs_here());
+        for (auto& each : all) {
+            CHECK(each->is_read_where_it_runs);
+            each->leave();
+        }
+    }
+
+    TEST_CASE(
+        "I/O thread: who always receives more keeps neither those that are ready nor what was "
+        "posted from a caller that drives") {
+        io_thread driven;
+        sources all = make_sources(driven);
+        for (auto& each : all) {
+            REQUIRE(each->watch());
+        }
+        while (source::read_count == 0) {
+            driven.drive({});
+        }
+        insatiable more{driven};
+        driven.settle_later(more);
+        int posted_at = 0;
+        driven.post([&] { posted_at = source::read_count; });
+        for (int count = 0; count < 50; ++count) {
+            driven.drive_ready(1);
+        }
+        CHECK(source::read_count == 4);
+        CHECK(posted_at == 4);
+        for (auto& each : all) {
+            each->leave();
+        }
+        driven.forget(more);
     }
 
     TEST_CASE("I/O thread: with a thread, the application has the time of some traffic for it") {

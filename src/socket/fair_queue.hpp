@@ -220,6 +220,9 @@ public:
     /// some more of them.
     ZLINK_HOT void took_in_turn(unsigned count = 1) noexcept {
         pace_.count(count);
+        if (!unsettled_.empty()) {
+            unsettled_count_ += count - 1; // They were found with one look.
+        }
         turn_count_ += count;
         if (turn_count_ >= limits::turn_messages_max) {
             turn_count_ = 0;
