@@ -374,7 +374,7 @@ TEST_SUITE("pipe") {
         CHECK(!shared.holds_memory());
         append(shared, "next");
         CHECK(shared.tail_capacity() >= 9000);
-        CHECK(shared.tail_capacity() < 2 * worthwhile);
+        CHECK(shared.tail_capacity() < worthwhile + 64); // What the pool adds.
         publish(shared);
         CHECK(take(shared) == pieces{"next"});
         CHECK(shared.worthwhile_segment_bytes() == worthwhile / 2);

@@ -120,6 +120,19 @@ sources make_sources(io_thread& thread) {
     return made;
 }
 
+/// Sources that are ready, of which one was read, which ended the turn.
+sources read_first(io_thread& driven) {
+    sources made = make_sources(driven);
+    for (auto& each : made) {
+        REQUIRE(each->watch());
+    }
+    while (source::read_count == 0) {
+        driven.drive({});
+    }
+    CHECK(source::read_count == 1);
+    return made;
+}
+
 /// Runs `task` on a thread that runs by itself, and waits for that. The thread looks at what was
 /// handed over before it.
 template<class Task>
@@ -157,14 +170,7 @@ TEST_SUITE("runtime") {
         "I/O thread: between the turns of those that are ready, a caller that drives settles, "
         "and what was posted comes behind them") {
         io_thread driven;
-        sources all = make_sources(driven);
-        for (auto& each : all) {
-            REQUIRE(each->watch());
-        }
-        while (source::read_count == 0) {
-            driven.drive({});
-        }
-        CHECK(source::read_count == 1); // Which ended the turn.
+        const sources all = read_first(driven);
         settler sent;
         driven.settle_later(sent);
         int posted_at = 0;
@@ -190,13 +196,7 @@ TEST_SUITE("runtime") {
         "I/O thread: who always receives more keeps neither those that are ready nor what was "
         "posted from a caller that drives") {
         io_thread driven;
-        sources all = make_sources(driven);
-        for (auto& each : all) {
-            REQUIRE(each->watch());
-        }
-        while (source::read_count == 0) {
-            driven.drive({});
-        }
+        const sources all = read_first(driven);
         insatiable more{driven};
         driven.settle_later(more);
         int posted_at = 0;
