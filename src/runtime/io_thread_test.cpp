@@ -50,6 +50,7 @@ public:
     bool watch() {
         return runtime::readiness::of(thread_.context()).add(descriptor_, *this, EPOLLIN);
     }
+    bool repeat() { return runtime::readiness::of(thread_.context()).repeat(*this); }
     void leave() {
         runtime::readiness::of(thread_.context()).remove(descriptor_, *this);
         thread_.forget(*this);
@@ -58,6 +59,11 @@ public:
     void on_ready(std::uint32_t) noexcept override {
         thread_.count_received(limits::handed_over_bytes);
         thread_.hand_over(*this, 0);
+        if (repeats != 0) {
+            --repeats;
+            REQUIRE(repeat());
+            CHECK(!repeat()); // Once.
+        }
         if (leaves) {
             leave();
         }
@@ -72,6 +78,7 @@ public:
     void fetch_ahead(int step) const noexcept override { fetched.push_back(step); }
 
     static inline std::atomic<int> read_count = 0;
+    int repeats = 0;                  ///< So often it asks to be read again before others.
     bool leaves = false;              ///< When it has received.
     source* sees_off = nullptr;       ///< Who leaves then.
     mutable std::vector<int> fetched; ///< The steps, in order.
@@ -301,6 +308,39 @@ TEST_SUITE("runtime") {
         CHECK(all[1]->fetched == steps{1, 2});
         CHECK(all[2]->fetched == steps{0, 1, 2});
         CHECK(all[3]->fetched == steps{});
+    }
+
+    TEST_CASE("readiness: who asks for it is told again before others, unless it left") {
+        io_thread driven;
+        sources all = make_sources(driven);
+        for (auto& each : all) {
+            REQUIRE(each->watch());
+        }
+        all[0]->repeats = 2;
+        all[1]->repeats = 1;
+        all[1]->leaves = true;
+        while (all[0]->place == 0) {
+            driven.drive({});
+        }
+        CHECK(!all[0]->repeat()); // Not between the turns, when nobody is told.
+        std::vector<int> places{all[0]->place};
+        for (int turn = 1; turn < 3; ++turn) {
+            driven.drive({});
+            places.push_back(all[0]->place);
+        }
+        CHECK(places == std::vector{1, 2, 3});
+        while (source::read_count < 6) {
+            driven.drive({});
+        }
+        CHECK(all[0]->place == 3);
+        CHECK(all[1]->place == 4);
+        CHECK(all[2]->place == 5);
+        CHECK(all[3]->place == 6);
+        for (auto& each : all) {
+            if (!each->leaves) {
+                each->leave();
+            }
+        }
     }
 
     TEST_CASE("I/O thread: reads who is ready before it ends") {

@@ -55,11 +55,23 @@ void readiness::look_again(int descriptor, watched& who, std::uint32_t events) n
     ::epoll_ctl(set_.native_handle(), EPOLL_CTL_MOD, descriptor, &wanted);
 }
 
+bool readiness::repeat(watched& who) noexcept {
+    if (told_ != &who) {
+        return false;
+    }
+    told_ = nullptr;
+    batch_[--batch_index_].events = EPOLLIN;
+    return true;
+}
+
 void readiness::remove(int descriptor, watched& who) noexcept {
     if (!set_.is_open()) {
         return; // The reactor is being destroyed.
     }
     ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
+    if (told_ == &who) {
+        told_ = nullptr;
+    }
     for (std::size_t index = batch_index_; index < batch_count_; ++index) {
         if (batch_[index].data.ptr == &who) {
             batch_[index].data.ptr = nullptr;
@@ -112,7 +124,9 @@ void readiness::dispatch() noexcept {
         fetch_ahead();
         const epoll_event& next = batch_[batch_index_++];
         if (auto* const each = static_cast<watched*>(next.data.ptr)) {
+            told_ = each;
             each->on_ready(next.events);
+            told_ = nullptr;
         }
     }
     if (has_rest()) {

@@ -58,6 +58,10 @@ public:
     /// @param events  As add(), from now on.
     void look_again(int descriptor, watched& who, std::uint32_t events) noexcept;
 
+    /// Tells `who`, who is told of something just now, before others that it can be read.
+    /// @return Whether `who` is; if not, nothing changed.
+    bool repeat(watched& who) noexcept;
+
     /// Watches it no more. Nothing is told from now on.
     void remove(int descriptor, watched& who) noexcept;
 
@@ -85,6 +89,7 @@ private:
     std::array<epoll_event, batch_max> batch_;
     std::size_t batch_count_ = 0;
     std::size_t batch_index_ = 0;
+    watched* told_ = nullptr; ///< Just now, and its place was not taken for another time.
     bool pauses_ = false;
     /// While there is a rest, for which nothing waits.
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> rest_;

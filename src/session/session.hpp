@@ -227,6 +227,9 @@ private:
     void on_ping(const wire::zmtp::ping_view& ping);
     void send_command(std::span<const std::byte> body);
     bool misses_turn() noexcept;
+    std::size_t turn_bytes_max() const noexcept;
+    void end_turn();
+    void wait_behind_others();
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
@@ -365,6 +368,7 @@ private:
     bool has_written_much_ = false; ///< Since the memory going out was passed on.
     bool awaits_room_ = false;      ///< The system took no more when we wrote last.
     std::uint8_t missed_turns_ = 0; ///< In a row.
+    std::uint8_t turns_in_a_row_ = 0;
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

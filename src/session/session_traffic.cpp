@@ -59,6 +59,30 @@ bool session::misses_turn() noexcept {
     return true;
 }
 
+/// Octets that are read before others have their turn: the application, or those that are ready.
+std::size_t session::turn_bytes_max() const noexcept {
+    if (!is_framed()) {
+        return limits::turn_bytes_max;
+    }
+    return thread_.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
+}
+
+/// A caller that drives has its turn now. Then this peer goes on: what it sends is in the caches
+/// near by, and who is left with a full window sends from then on whenever it is read from here,
+/// on this processor instead of its own. (docs/adr/0012.)
+void session::end_turn() {
+    const bool goes_on =
+        is_framed() && thread_.is_driven() && ++turns_in_a_row_ < limits::turns_in_a_row_max;
+    if (!goes_on || !stream_->stay_readable(*this)) {
+        wait_behind_others();
+    }
+}
+
+void session::wait_behind_others() {
+    turns_in_a_row_ = 0;
+    stream_->wait_readable(*this);
+}
+
 void session::read_messages() {
     if (farewell_ && farewell_->is_seen_off) {
         return see_off();
@@ -67,14 +91,13 @@ void session::read_messages() {
         return await_end();
     }
     if (!is_leaving() && !inbound_->is_blocked() && misses_turn()) {
-        return stream_->wait_readable(*this);
+        return wait_behind_others();
     }
-    const std::size_t turn_bytes_max =
-        is_framed() ? limits::stream_turn_bytes_max : limits::turn_bytes_max;
+    const std::size_t bytes_max = turn_bytes_max();
     std::size_t turn_bytes = 0;
     while (!is_leaving() && !inbound_->is_blocked()) {
-        if (turn_bytes >= turn_bytes_max) {
-            return stream_->wait_readable(*this); // Behind the others that are ready.
+        if (turn_bytes >= bytes_max) {
+            return end_turn();
         }
         if (inbound_->is_far_ahead()) {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
@@ -87,7 +110,7 @@ void session::read_messages() {
         const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
         const io_outcome outcome = stream_->try_read({parts, count});
         if (outcome.what == io_outcome::status::would_block) {
-            return stream_->wait_readable(*this);
+            return wait_behind_others();
         }
         if (outcome.what != io_outcome::status::moved) {
             return lost(static_cast<errc>(outcome.error));
@@ -108,7 +131,7 @@ void session::read_messages() {
             return break_off(taken.error());
         }
         if (outcome.bytes < offered && !inbound_->is_blocked()) {
-            return stream_->wait_readable(*this);
+            return wait_behind_others();
         }
     }
     if (!is_leaving()) {

@@ -71,6 +71,8 @@ public:
     /// All that was written.
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
+    /// How the session waited to read, one letter each: s to stay, w behind others.
+    const std::string& read_waits() const noexcept { return read_waits_; }
     bool is_closed() const noexcept { return is_closed_; }
     bool has_ended_writing() const noexcept { return has_ended_writing_; }
 
@@ -115,10 +117,14 @@ public:
     }
 
     void wait_readable(transport::stream_user& user) override {
-        reader_.user.reset(&user);
-        if (!arriving_.empty() || has_ended_ || is_reset()) {
-            tell_reader();
-        }
+        read_waits_ += 'w';
+        await_octets(user);
+    }
+
+    bool stay_readable(transport::stream_user& user) noexcept override {
+        read_waits_ += 's';
+        await_octets(user);
+        return true;
     }
 
     void wait_writable(transport::stream_user& user) override {
@@ -146,6 +152,13 @@ private:
         boost::intrusive_ptr<transport::stream_user> user;
         bool is_told = false;
     };
+
+    void await_octets(transport::stream_user& user) {
+        reader_.user.reset(&user);
+        if (!arriving_.empty() || has_ended_ || is_reset()) {
+            tell_reader();
+        }
+    }
 
     transport::io_outcome begin_operation() noexcept {
         const std::size_t index = operation_count_++;
@@ -184,6 +197,7 @@ private:
     waiter reader_;
     waiter writer_;
     std::size_t operation_count_ = 0;
+    std::string read_waits_;
     bool has_ended_ = false;
     bool is_closed_ = false;
     bool has_ended_writing_ = false;

@@ -108,6 +108,14 @@ public:
         }
     }
 
+    bool stay_readable(stream_user& user) noexcept override {
+        if (reader_ || !watch_.repeat(*this)) {
+            return false;
+        }
+        reader_.reset(&user);
+        return true;
+    }
+
     void wait_writable(stream_user& user) override {
         if (writer_) {
             return;
@@ -158,13 +166,14 @@ private:
         has_end_ = has_end_ || is_over || (events & EPOLLRDHUP) != 0;
         may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
         may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
-        if (may_read_ && reader_) {
-            const auto told = std::exchange(reader_, nullptr);
-            told->on_readable();
-        }
+        // Written first: with answers that wait, reading may have to.
         if (may_write_ && writer_) {
             const auto told = std::exchange(writer_, nullptr);
             told->on_writable();
+        }
+        if (may_read_ && reader_) {
+            const auto told = std::exchange(reader_, nullptr);
+            told->on_readable();
         }
     }
 

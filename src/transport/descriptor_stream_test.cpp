@@ -197,6 +197,34 @@ TEST_SUITE("transport") {
         CHECK(user->writable_count == 0);
     }
 
+    TEST_CASE(
+        "descriptor stream: a reader stays for another turn where it is told, not elsewhere") {
+        struct staying_user final : stream_user {
+            explicit staying_user(stream_ptr at) : stream(std::move(at)) {}
+            void on_readable() noexcept override {
+                if (++readable_count < 3) {
+                    CHECK(stream->stay_readable(*this));
+                    CHECK(!stream->stay_readable(*this)); // It waits already.
+                }
+            }
+            void on_writable() noexcept override {}
+
+            stream_ptr stream;
+            int readable_count = 0;
+        };
+        connection joined;
+        const intrusive_ptr<staying_user> user{new staying_user{joined.stream}};
+        CHECK(!joined.stream->stay_readable(*user));
+        joined.stream->wait_readable(*user);
+        joined.run();
+        CHECK(user->readable_count == 0);
+        joined.peer_sends("x");
+        joined.run();
+        CHECK(user->readable_count == 3);
+        CHECK(joined.read().bytes == 1);
+        user->stream.reset();
+    }
+
     TEST_CASE("descriptor stream: tells a reader that the peer has gone") {
         int alive = 0;
         connection joined;

@@ -70,6 +70,7 @@ public:
     bool holds_unsent() const noexcept override { return below_->holds_unsent(); }
     void describe(pipe::property_list& properties) const override { below_->describe(properties); }
     void wait_readable(stream_user& user) override { below_->wait_readable(user); }
+    bool stay_readable(stream_user& user) noexcept override { return below_->stay_readable(user); }
     void wait_writable(stream_user& user) override { below_->wait_writable(user); }
     void end_writing() noexcept override { below_->end_writing(); }
     void close() noexcept override {

@@ -76,6 +76,11 @@ public:
     /// Calls user.on_readable() when reading would not block. Does nothing while it waits already.
     virtual void wait_readable(stream_user& user) = 0;
 
+    /// The same from within user.on_readable(), soon and before others that are ready, whether or
+    /// not there is more to read.
+    /// @return Whether that can be arranged. If not, nothing changed.
+    virtual bool stay_readable(stream_user&) noexcept { return false; }
+
     /// Calls user.on_writable() when writing would not block. Does nothing while it waits already.
     virtual void wait_writable(stream_user& user) = 0;
 

@@ -129,6 +129,7 @@ public:
     bool holds_unsent() const noexcept override { return sent_bytes_ < unsent_.size(); }
     void describe(pipe::property_list& properties) const override;
     void wait_readable(stream_user& user) override;
+    bool stay_readable(stream_user& user) noexcept override;
     void wait_writable(stream_user& user) override;
     void end_writing() noexcept override;
     void close() noexcept override;
@@ -485,6 +486,15 @@ void tls_stream::wait_readable(stream_user& user) {
     // The stream below does not know of what is here already.
     boost::asio::post(reactor_,
                       [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+}
+
+bool tls_stream::stay_readable(stream_user& user) noexcept {
+    const bool waits_for_writing = supply_ == supply::blocked && holds_unsent();
+    if (reader_ || waits_for_writing || !below_->stay_readable(*relay_)) {
+        return false;
+    }
+    reader_.reset(&user);
+    return true;
 }
 
 void tls_stream::wait_writable(stream_user& user) {

@@ -22,6 +22,13 @@ public:
     int readable_count = 0;
 };
 
+void open(transport::stream& stream, scripted_stream& below, testing::tls_far_end& peer) {
+    while (stream.try_open().what == status::would_block) {
+        peer.hear_rest(below);
+        below.peer_sends(peer.take_said());
+    }
+}
+
 } // namespace
 
 TEST_SUITE("transport") {
@@ -33,10 +40,7 @@ TEST_SUITE("transport") {
         testing::tls_far_end peer{false};
         const transport::stream_ptr stream =
             transport::make_tls_stream(thread.context(), below, sides.accepting);
-        while (stream->try_open().what == status::would_block) {
-            peer.hear_rest(*below);
-            below->peer_sends(peer.take_said());
-        }
+        open(*stream, *below, peer);
         std::array<char, 100> octets{};
         const iovec part{octets.data(), octets.size()};
         REQUIRE(stream->try_read({&part, 1}).what == status::would_block);
@@ -52,6 +56,24 @@ TEST_SUITE("transport") {
         thread.drive_ready(100);
         CHECK(user->readable_count == 1);
         CHECK(stream->try_read({&part, 1}).what == status::failed);
+        stream->close();
+    }
+
+    TEST_CASE("tls stream: a reader stays for another turn if it can below") {
+        const testing::tls_sides sides = testing::make_tls_sides();
+        runtime::io_thread thread;
+        const boost::intrusive_ptr<scripted_stream> below{new scripted_stream(thread)};
+        testing::tls_far_end peer{false};
+        const transport::stream_ptr stream =
+            transport::make_tls_stream(thread.context(), below, sides.accepting);
+        open(*stream, *below, peer);
+        const boost::intrusive_ptr<counting_user> user{new counting_user};
+        CHECK(stream->stay_readable(*user));
+        CHECK(!stream->stay_readable(*user)); // It waits already.
+        CHECK(below->read_waits() == "s");
+        below->peer_sends("x");
+        thread.drive_ready(100);
+        CHECK(user->readable_count == 1);
         stream->close();
     }
 
