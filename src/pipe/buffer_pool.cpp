@@ -6,11 +6,14 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <type_traits>
+#include <unistd.h>
 #include <utility>
 
 namespace zlink::pipe {
@@ -96,10 +99,29 @@ std::size_t class_bytes(std::size_t index) noexcept {
     return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter) + header_bytes;
 }
 
+/// Pages that new memory of such a size takes are asked for together: where octets are received
+/// into it, the system is interrupted for each of them otherwise. Not of more, which a peer may
+/// have announced and never send.
+constexpr std::size_t populated_bytes_min = std::size_t{32} * 1024;
+constexpr std::size_t populated_bytes_max = limits::unproven_bytes_max + header_bytes;
+
+void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+    static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(memory);
+    const std::uintptr_t begin = first - first % page_bytes;
+    // Who cannot have them now, or on an older system, gets them one by one.
+    ::madvise(reinterpret_cast<void*>(begin), first + bytes - begin, MADV_POPULATE_WRITE);
+#endif
+}
+
 void* allocate(std::size_t bytes) {
     void* const memory = std::malloc(bytes);
     if (memory == nullptr) {
         throw std::bad_alloc{};
+    }
+    if (bytes >= populated_bytes_min && bytes <= populated_bytes_max) {
+        populate(memory, bytes);
     }
     return memory;
 }

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using zlink::pipe::decay_buffers;
@@ -43,6 +45,40 @@ void give_all(const std::vector<pooled_buffer>& taken) {
         give_buffer(each);
     }
 }
+
+#ifdef MADV_POPULATE_WRITE
+std::size_t page_bytes() {
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Whether the system knows how.
+bool can_populate() {
+    void* const page =
+        ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(page != MAP_FAILED);
+    const bool can = ::madvise(page, page_bytes(), MADV_POPULATE_WRITE) == 0;
+    ::munmap(page, page_bytes());
+    return can;
+}
+
+/// Of the pages that lie within the buffers, those that the system has given.
+double resident_share(const std::vector<pooled_buffer>& buffers) {
+    std::size_t all = 0;
+    std::size_t resident = 0;
+    for (const pooled_buffer& each : buffers) {
+        const auto first = reinterpret_cast<std::uintptr_t>(each.memory);
+        const std::uintptr_t begin = (first + page_bytes() - 1) / page_bytes() * page_bytes();
+        std::vector<unsigned char> found((first + each.bytes - begin) / page_bytes());
+        REQUIRE(::mincore(reinterpret_cast<void*>(begin), found.size() * page_bytes(),
+                          found.data()) == 0);
+        all += found.size();
+        for (const unsigned char page : found) {
+            resident += page & 1;
+        }
+    }
+    return static_cast<double>(resident) / static_cast<double>(all);
+}
+#endif
 
 } // namespace
 
@@ -106,6 +142,21 @@ TEST_SUITE("pipe") {
         }
         trim_buffers();
     }
+
+#ifdef MADV_POPULATE_WRITE
+    TEST_CASE("buffer pool: asks for the pages of new memory at once, up to what any peer gets") {
+        trim_buffers();
+        const std::vector<pooled_buffer> small = take_many(500, 64 * kibibyte);
+        const std::vector<pooled_buffer> large = take_many(50, 2 * mebibyte);
+        if (can_populate()) {
+            CHECK(resident_share(small) == 1);
+        }
+        CHECK(resident_share(large) < 0.1);
+        give_all(small);
+        give_all(large);
+        trim_buffers();
+    }
+#endif
 
     TEST_CASE("buffer pool: gives what came back again") {
         trim_buffers();
