@@ -166,14 +166,24 @@ private:
         has_end_ = has_end_ || is_over || (events & EPOLLRDHUP) != 0;
         may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
         may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
-        // Written first: with answers that wait, reading may have to.
-        if (may_write_ && writer_) {
-            const auto told = std::exchange(writer_, nullptr);
-            told->on_writable();
+        if (!is_over) {
+            tell_writer(); // With answers that wait, reading may have to.
         }
+        tell_reader();
+        tell_writer(); // Behind the last words of a peer that is gone.
+    }
+
+    void tell_reader() noexcept {
         if (may_read_ && reader_) {
             const auto told = std::exchange(reader_, nullptr);
             told->on_readable();
+        }
+    }
+
+    void tell_writer() noexcept {
+        if (may_write_ && writer_) {
+            const auto told = std::exchange(writer_, nullptr);
+            told->on_writable();
         }
     }
 

@@ -278,6 +278,34 @@ TEST_SUITE("transport") {
         }
     }
 
+    TEST_CASE("descriptor stream: tells of room before octets, but not where the peer is gone") {
+        struct ordered_user final : stream_user {
+            void on_readable() noexcept override { told += 'r'; }
+            void on_writable() noexcept override { told += 'w'; }
+            std::string told;
+        };
+        for (const bool is_gone : {false, true}) {
+            CAPTURE(is_gone);
+            connection joined;
+            while (joined.write(std::string(10'000, 'x')).what == status::moved) {
+            }
+            const intrusive_ptr<ordered_user> user{new ordered_user};
+            joined.stream->wait_readable(*user);
+            joined.stream->wait_writable(*user);
+            joined.run();
+            CHECK(user->told.empty());
+            joined.peer_sends("last words");
+            if (is_gone) {
+                joined.close_peer();
+            } else {
+                while (!joined.peer_receives().empty()) {
+                }
+            }
+            joined.run();
+            CHECK(user->told == (is_gone ? "rw" : "wr"));
+        }
+    }
+
     TEST_CASE("descriptor stream: tells nobody anything once it is closed, and lets go of users") {
         int alive = 0;
         connection joined;
