@@ -106,8 +106,8 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 /// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
 
-/// Turns of driven_bytes_max that such a peer has in a row where a caller drives and the system
-/// takes the answers to each.
+/// Turns of driven_bytes_max that such a peer has in a row where a caller drives, answers in each,
+/// and the system takes that.
 constexpr unsigned turns_in_a_row_max = 8;
 
 /// Turns that a peer of a STREAM misses in a row while the system takes no more of what is sent to

@@ -230,6 +230,7 @@ private:
     std::size_t turn_bytes_max() const noexcept;
     void end_turn();
     void wait_behind_others();
+    void count_written(std::size_t bytes);
     void read_messages();
     result<void> scan_inbound();
     void deliver_inbound();
@@ -369,6 +370,7 @@ private:
     bool awaits_room_ = false;      ///< The system took no more when we wrote last.
     std::uint8_t missed_turns_ = 0; ///< In a row.
     std::uint8_t turns_in_a_row_ = 0;
+    bool is_answered_ = false; ///< Something was written since its last whole turn.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

@@ -67,12 +67,12 @@ std::size_t session::turn_bytes_max() const noexcept {
     return thread_.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
 }
 
-/// A caller that drives has its turn now. Then this peer goes on: what it sends is in the caches
-/// near by, and who is left with a full window sends from then on whenever it is read from here,
-/// on this processor instead of its own. (docs/adr/0012.)
+/// A caller that drives has its turn now. Then a peer that is answered goes on: what it sends is in
+/// the caches near by, and who is left with a full window sends from then on whenever it is read
+/// from here, on this processor instead of its own. (docs/adr/0012.)
 void session::end_turn() {
-    const bool goes_on =
-        is_framed() && thread_.is_driven() && ++turns_in_a_row_ < limits::turns_in_a_row_max;
+    const bool goes_on = std::exchange(is_answered_, false) && is_framed() && thread_.is_driven() &&
+                         ++turns_in_a_row_ < limits::turns_in_a_row_max;
     if (!goes_on || !stream_->stay_readable(*this)) {
         wait_behind_others();
     }
@@ -357,8 +357,7 @@ bool session::write_rope() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_moved(outcome.bytes);
-    keep_warm(out_warmth_);
+    count_written(outcome.bytes);
     has_written_much_ |= outcome.bytes >= limits::passed_on_bytes_min && is_framed();
     if (raw_output_ ? raw_output_->advance(*outbound_, outcome.bytes)
                     : outbound_->advance(outcome.bytes)) {
@@ -369,6 +368,12 @@ bool session::write_rope() {
         return false;
     }
     return true;
+}
+
+void session::count_written(std::size_t bytes) {
+    thread_.count_moved(bytes);
+    keep_warm(out_warmth_);
+    is_answered_ = true;
 }
 
 /// Units to which a write may be cut: the stream's. 0, not at all, where few messages wait, or
@@ -402,8 +407,7 @@ bool session::write_translated() {
         on_write_failed(outcome.error);
         return false;
     }
-    thread_.count_moved(outcome.bytes);
-    keep_warm(out_warmth_);
+    count_written(outcome.bytes);
     if (const std::uint64_t done = translation_->on_sent(outcome.bytes);
         done != 0 && outbound_->advance(done)) {
         wake_writer();

@@ -22,59 +22,54 @@ public:
     int readable_count = 0;
 };
 
-void open(transport::stream& stream, scripted_stream& below, testing::tls_far_end& peer) {
-    while (stream.try_open().what == status::would_block) {
-        peer.hear_rest(below);
-        below.peer_sends(peer.take_said());
+/// The accepting end of a connection, agreed on. The test is the peer.
+struct accepted {
+    accepted() {
+        while (stream->try_open().what == status::would_block) {
+            peer.hear_rest(*below);
+            below->peer_sends(peer.take_said());
+        }
     }
-}
+    ~accepted() { stream->close(); }
+
+    runtime::io_thread thread;
+    boost::intrusive_ptr<scripted_stream> below{new scripted_stream(thread)};
+    testing::tls_far_end peer{false};
+    transport::stream_ptr stream =
+        transport::make_tls_stream(thread.context(), below, testing::make_tls_sides().accepting);
+    boost::intrusive_ptr<counting_user> user{new counting_user};
+};
 
 } // namespace
 
 TEST_SUITE("transport") {
 
     TEST_CASE("tls stream: who waits to read is told when OpenSSL can write no more") {
-        const testing::tls_sides sides = testing::make_tls_sides();
-        runtime::io_thread thread;
-        const boost::intrusive_ptr<scripted_stream> below{new scripted_stream(thread)};
-        testing::tls_far_end peer{false};
-        const transport::stream_ptr stream =
-            transport::make_tls_stream(thread.context(), below, sides.accepting);
-        open(*stream, *below, peer);
+        accepted end;
         std::array<char, 100> octets{};
         const iovec part{octets.data(), octets.size()};
-        REQUIRE(stream->try_read({&part, 1}).what == status::would_block);
-        const boost::intrusive_ptr<counting_user> user{new counting_user};
-        stream->wait_readable(*user);
-        thread.drive_ready(100);
-        REQUIRE(user->readable_count == 0);
+        REQUIRE(end.stream->try_read({&part, 1}).what == status::would_block);
+        end.stream->wait_readable(*end.user);
+        end.thread.drive_ready(100);
+        REQUIRE(end.user->readable_count == 0);
 
-        stream->end_writing();
-        const auto refused = stream->try_write({&part, 1});
+        end.stream->end_writing();
+        const auto refused = end.stream->try_write({&part, 1});
         REQUIRE(refused.what == status::failed);
         CHECK(refused.error == EPROTO);
-        thread.drive_ready(100);
-        CHECK(user->readable_count == 1);
-        CHECK(stream->try_read({&part, 1}).what == status::failed);
-        stream->close();
+        end.thread.drive_ready(100);
+        CHECK(end.user->readable_count == 1);
+        CHECK(end.stream->try_read({&part, 1}).what == status::failed);
     }
 
     TEST_CASE("tls stream: a reader stays for another turn if it can below") {
-        const testing::tls_sides sides = testing::make_tls_sides();
-        runtime::io_thread thread;
-        const boost::intrusive_ptr<scripted_stream> below{new scripted_stream(thread)};
-        testing::tls_far_end peer{false};
-        const transport::stream_ptr stream =
-            transport::make_tls_stream(thread.context(), below, sides.accepting);
-        open(*stream, *below, peer);
-        const boost::intrusive_ptr<counting_user> user{new counting_user};
-        CHECK(stream->stay_readable(*user));
-        CHECK(!stream->stay_readable(*user)); // It waits already.
-        CHECK(below->read_waits() == "s");
-        below->peer_sends("x");
-        thread.drive_ready(100);
-        CHECK(user->readable_count == 1);
-        stream->close();
+        accepted end;
+        CHECK(end.stream->stay_readable(*end.user));
+        CHECK(!end.stream->stay_readable(*end.user)); // It waits already.
+        CHECK(end.below->read_waits() == "s");
+        end.below->peer_sends("x");
+        end.thread.drive_ready(100);
+        CHECK(end.user->readable_count == 1);
     }
 
 } // TEST_SUITE
