@@ -33,6 +33,8 @@ struct frame_head {
     std::uint64_t body_bytes = 0;
     std::uint8_t header_bytes = 0;
     std::uint8_t flags = 0; ///< Of wire::zmtp, and flag_text.
+
+    bool operator==(const frame_head&) const = default;
 };
 
 // What a queue needs of a layout: how much a header takes, how a frame is written, and what a

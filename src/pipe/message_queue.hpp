@@ -457,11 +457,16 @@ public:
         std::uint64_t done = 0;
         std::size_t count = 0;
         do {
-            prefetch_to_read(begin + done + limits::read_prefetch_bytes);
             const auto head = Layout::read(begin + done);
-            tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
-            done += head.header_bytes + head.body_bytes;
-        } while (++count < count_max && done < rest);
+            const std::uint64_t frame_bytes = head.header_bytes + head.body_bytes;
+            // Those like it that follow: where they are does not depend on what they say.
+            do {
+                prefetch_to_read(begin + done + limits::read_prefetch_bytes);
+                tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
+                done += frame_bytes;
+            } while (++count < count_max && rest - done >= frame_bytes &&
+                     Layout::read(begin + done) == head);
+        } while (count < count_max && done < rest);
         place_.offset += done;
         place_.position += done;
         popped_count_ += count;

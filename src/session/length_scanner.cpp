@@ -22,8 +22,13 @@ result<void> length_scanner::scan(inbound& from) {
             if (status != head_status::complete || head.frame_bytes() > available) {
                 break;
             }
-            boundary += head.frame_bytes();
-            ++count;
+            // Those of the same size that follow, which is known before their headers are read: so
+            // one need not be there for the next one to be looked for.
+            do {
+                boundary += head.frame_bytes();
+                ++count;
+            } while (octets.size() - boundary >= head.frame_bytes() &&
+                     read_head_trusted(octets.data() + boundary) == head);
         }
     }
     from.publish(boundary, count);

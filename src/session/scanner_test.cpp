@@ -44,7 +44,9 @@ TEST_SUITE("session") {
             CAPTURE(piece);
             std::string sent;
             texts expected;
-            for (const std::size_t bytes : {0, 1, 255, 8191, 8192, 65'535, 65'536, 300'000, 2}) {
+            for (const std::size_t bytes :
+                 {0,  1,  255, 8191, 8192, 65'535, 65'536, 300'000, 2,    64,   64,
+                  64, 65, 64,  0,    0,    0,      8191,   8191,    8192, 8192, 1}) {
                 sent += length_frame(pattern(bytes));
                 expected.push_back("b:" + pattern(bytes));
             }

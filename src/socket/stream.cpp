@@ -40,9 +40,14 @@ std::uint8_t flags_of(const outgoing& source) noexcept {
                                      (source.is_compressed() ? pipe::flag_compressed : 0));
 }
 
-stream_message lent_message(const octets_of_id& from, const std::byte* body, std::size_t bytes,
-                            std::uint8_t flags) noexcept {
-    return {from, (flags & pipe::flag_text) != 0 ? stream_message::text : 0, body, bytes};
+/// Fills in `out`, member by member: a processor waits where a whole is loaded that was just stored
+/// in parts.
+void tell_lent(stream_message& out, const octets_of_id& from, const std::byte* body,
+               std::size_t bytes, std::uint8_t flags) noexcept {
+    out.routing_id = from;
+    out.flags = (flags & pipe::flag_text) != 0 ? stream_message::text : 0;
+    out.data = body;
+    out.bytes = bytes;
 }
 
 /// Of whom a message is, or to whom it goes, as one number: octets are compared singly.
@@ -614,8 +619,8 @@ std::size_t stream::lend_of(peer& from, const pipe::frame& front,
                    : lend_run<pipe::websocket_layout>(from, messages);
     }
     note_lent({nullptr, *front.reference, front.body, front.body + front.body_bytes});
-    messages.front() =
-        lent_message(octets_of(from.stream_id), front.body, front.body_bytes, front.flags);
+    tell_lent(messages.front(), octets_of(from.stream_id), front.body, front.body_bytes,
+              front.flags);
     end.in.lend(front);
     return 1;
 }
@@ -629,7 +634,7 @@ std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noe
     auto to = messages.begin();
     const std::size_t count = in.lend_run<Layout>(
         messages.size(), [&](const std::byte* body, std::size_t bytes, std::uint8_t flags) {
-            *to++ = lent_message(id, body, bytes, flags);
+            tell_lent(*to++, id, body, bytes, flags);
         });
     if constexpr (std::is_same_v<Layout, pipe::length_layout>) {
         const std::byte* const begin = messages.front().data - wire::length::header_bytes;

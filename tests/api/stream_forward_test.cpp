@@ -10,6 +10,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace api_test;
@@ -151,6 +152,45 @@ TEST_SUITE("stream forward") {
             add(5, 0, 0);
             send_batch(one.server, sent);
             CHECK(to.recv(all_framed(expected).size()) == all_framed(expected));
+        }
+    }
+
+    TEST_CASE("stream forward: rows of one size, and single ones between them, go to whom they are "
+              "addressed") {
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            relay one{io_threads};
+            raw_peer from{one.owner, one.bound};
+            recv_arrival(one.server);
+            std::deque<raw_peer> sinks;
+            std::vector<std::string> ids;
+            for (int count = 0; count < 2; ++count) {
+                sinks.emplace_back(one.owner, one.bound);
+                ids.push_back(recv_arrival(one.server));
+            }
+            std::vector<std::string> bodies{"first"};
+            for (const auto& [count, bytes] :
+                 {std::pair{5U, 500U}, {1U, 501U}, {3U, 0U}, {1U, 500U}, {8U, 30U}, {2U, 31U}}) {
+                const std::vector<std::string> row = payloads(count, bytes);
+                bodies.insert(bodies.end(), row.begin(), row.end());
+            }
+            from.send(all_framed(bodies));
+            // Nothing is received until all of it is there: views last until the next call.
+            REQUIRE(payload_in(recv_batch(one.server, 1).front()) == bodies.front());
+            bodies.erase(bodies.begin());
+            batch received = recv_batch(one.server);
+            REQUIRE(received.size() == bodies.size());
+            std::array<std::string, 2> expected;
+            for (std::size_t number = 0; number < bodies.size(); ++number) {
+                CHECK(payload_in(received[number]) == bodies[number]);
+                const std::size_t sink = number % 4 == 3 ? 1 : 0;
+                address(received[number], ids[sink]);
+                expected[sink] += framed(bodies[number]);
+            }
+            send_batch(one.server, received);
+            for (std::size_t sink = 0; sink < sinks.size(); ++sink) {
+                CHECK(sinks[sink].recv(expected[sink].size()) == expected[sink]);
+            }
         }
     }
 

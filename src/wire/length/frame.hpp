@@ -28,6 +28,8 @@ struct frame_head {
     std::uint64_t body_bytes = 0;
 
     constexpr std::uint64_t frame_bytes() const noexcept { return header_bytes + body_bytes; }
+
+    bool operator==(const frame_head&) const = default;
 };
 
 /// Reads a whole header that read_head has accepted or write_header has written.

@@ -66,6 +66,8 @@ struct frame_head {
     constexpr bool more() const noexcept { return (flags & flag_more) != 0; }
     constexpr bool command() const noexcept { return (flags & flag_command) != 0; }
     constexpr std::uint64_t frame_bytes() const noexcept { return header_bytes + body_bytes; }
+
+    bool operator==(const frame_head&) const = default;
 };
 
 /// Reads a whole header that read_head has accepted or write_header has written.
