@@ -203,10 +203,9 @@ TEST_SUITE("pipe") {
     }
 
     TEST_CASE("message queue: lends at once what lies side by side, up to a number") {
-        message_queue queue{{.messages_max = 12}};
-        const std::vector<std::string> bodies{"one",        "",           "",    "three",
-                                              pattern(400), "six",        "sev", "egt",
-                                              pattern(300), pattern(300), "",    "end"};
+        message_queue queue{{.messages_max = 6}};
+        const std::vector<std::string> bodies{"one",        "",           "three",
+                                              pattern(400), pattern(300), "six"};
         for (const std::string& each : bodies) {
             push(queue, each);
             (void)queue.finish_message();
@@ -218,7 +217,7 @@ TEST_SUITE("pipe") {
             const std::byte* const front_body = queue.front().body;
             const std::size_t first = lent.size();
             counts.push_back(queue.lend_run<zlink::pipe::zmtp_layout>(
-                3, [&](const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
+                2, [&](const std::byte* body, std::size_t body_bytes, std::uint8_t flags) {
                     CHECK((flags & zmtp::flag_more) == 0);
                     lent.emplace_back(reinterpret_cast<const char*>(body), body_bytes);
                 }));
@@ -226,13 +225,37 @@ TEST_SUITE("pipe") {
         }
         CHECK(lent.size() == bodies.size());
         CHECK(std::equal(lent.begin(), lent.end(), bodies.begin(), bodies.end()));
-        CHECK(counts.size() >= 4);
-        CHECK(counts.front() == 3); // No more than was asked for.
-        CHECK(std::ranges::max(counts) == 3);
+        CHECK(counts.size() >= 3);
+        CHECK(counts.front() == 2); // No more than was asked for.
+        CHECK(counts[1] <= 2);      // Nor what lies elsewhere.
         CHECK(!queue.has_credit());
         queue.end_lending();
         CHECK(!queue.return_due_credit());
         CHECK(queue.has_credit());
+    }
+
+    TEST_CASE("message queue: lends rows of one size and what is between them") {
+        message_queue queue{{}};
+        const std::vector<std::string> bodies{"one",        "",           "",    "three",
+                                              pattern(400), "six",        "sev", "egt",
+                                              pattern(300), pattern(300), "",    "end"};
+        for (const std::string& each : bodies) {
+            push(queue, each);
+            (void)queue.finish_message();
+        }
+        queue.begin_lending();
+        std::vector<std::string_view> lent;
+        while (queue.has_frame()) {
+            (void)queue.front();
+            const std::size_t count = queue.lend_run<zlink::pipe::zmtp_layout>(
+                3, [&](const std::byte* body, std::size_t body_bytes, std::uint8_t) {
+                    lent.emplace_back(reinterpret_cast<const char*>(body), body_bytes);
+                });
+            CHECK(count <= 3);
+        }
+        CHECK(std::equal(lent.begin(), lent.end(), bodies.begin(), bodies.end()));
+        queue.end_lending();
+        CHECK(!queue.return_due_credit());
     }
 
     TEST_CASE("message queue: passes blocks on without copying") {

@@ -22,8 +22,8 @@ result<void> length_scanner::scan(inbound& from) {
             if (status != head_status::complete || head.frame_bytes() > available) {
                 break;
             }
-            // Those of the same size that follow, which is known before their headers are read: so
-            // one need not be there for the next one to be looked for.
+            // Those of the same size that follow: where the next one begins is known before this
+            // one's header has come from memory.
             do {
                 boundary += head.frame_bytes();
                 ++count;
