@@ -182,8 +182,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{.messages_max = 4}};
         const std::vector<std::string> bodies{"one", pattern(400), pattern(300), "four"};
         for (const std::string& each : bodies) {
-            push(queue, each);
-            (void)queue.finish_message();
+            send(queue, each);
         }
         queue.begin_lending();
         std::vector<std::string_view> lent;
@@ -207,8 +206,7 @@ TEST_SUITE("pipe") {
         const std::vector<std::string> bodies{"one",        "",           "three",
                                               pattern(400), pattern(300), "six"};
         for (const std::string& each : bodies) {
-            push(queue, each);
-            (void)queue.finish_message();
+            send(queue, each);
         }
         queue.begin_lending();
         std::vector<std::string_view> lent;
@@ -240,8 +238,7 @@ TEST_SUITE("pipe") {
                                               pattern(400), "six",        "sev", "egt",
                                               pattern(300), pattern(300), "",    "end"};
         for (const std::string& each : bodies) {
-            push(queue, each);
-            (void)queue.finish_message();
+            send(queue, each);
         }
         queue.begin_lending();
         std::vector<std::string_view> lent;
