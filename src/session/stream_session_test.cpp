@@ -89,6 +89,36 @@ TEST_SUITE("session") {
         CHECK(one.arrived().size() == 1 + 3 * octets.size() / message.size());
     }
 
+    TEST_CASE("stream session: who takes no more of what is sent lets others go first, and is "
+              "heard all the same") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept({.room_bytes = 3});
+        const auto turns_before_heard = [&](auto sends) {
+            const std::size_t before = stream.read_waits().size();
+            const std::size_t heard = one.arrived().size();
+            sends("\0\0\0\5hello"s);
+            CHECK(one.arrived().size() == heard + 1);
+            CHECK(one.arrived().back() == "hello");
+            return stream.read_waits().size() - before - 1;
+        };
+        const auto alone = [&](const std::string& octets) { one.peer_sends(octets); };
+        const auto beside_others = [&](const std::string& octets) {
+            one.peer_sends_beside_others(octets);
+        };
+
+        CHECK(turns_before_heard(beside_others) == 0); // Nothing is sent to it.
+        one.send("world");
+        one.run();
+        CHECK(stream.written() == "\0\0\0"s);
+        CHECK(turns_before_heard(alone) == 0);
+        CHECK(turns_before_heard(beside_others) == 15);
+        CHECK(turns_before_heard(beside_others) == 15);
+        stream.make_room(SIZE_MAX);
+        one.run();
+        CHECK(stream.written() == "\0\0\0\5world"s);
+        CHECK(turns_before_heard(beside_others) == 0);
+    }
+
     TEST_CASE("stream session: a peer that was told to go and stays is ended") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept();

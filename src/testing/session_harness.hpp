@@ -3,6 +3,7 @@
 
 #include "base/connection_event.hpp"
 #include "session/session.hpp"
+#include "testing/bystander.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/scripted_dialer.hpp"
 #include "testing/scripted_stream.hpp"
@@ -168,6 +169,14 @@ public:
     void peer_sends(std::string_view octets) {
         streams_.back()->peer_sends(octets);
         run();
+    }
+
+    /// Likewise, while another connection is ready and waits for its turn.
+    void peer_sends_beside_others(std::string_view octets) {
+        const bystander first{thread_, [&] { streams_.back()->peer_sends(octets); }};
+        const bystander second{thread_};
+        run();
+        run(); // The turn of the second one, which is over now.
     }
 
     void lose_connection() {
