@@ -6,7 +6,7 @@ A group is what runs in turns; a bound is a ratio of products of throughputs of 
 
 import dataclasses
 
-from programs import SERVERS, Load
+from programs import PROFILE, SERVERS, Load
 
 TCP_SIZES = (64, 256, 1024, 4096, 65536)
 WEBSOCKET_SIZES = (64, 1024, 65536, 262144)
@@ -58,8 +58,8 @@ class Group:
 # default a tenth of the memory): it then drops segments. What is under way takes long to drain, and
 # four to six seconds to fill, in which the rate rises and falls by half: the profile's windows hold
 # also where shorter ones were asked for.
-_LARGE_LOAD = (("sndbuf", 65536), ("rcvbuf", 65536), ("drain_timeout", 60.0), ("warmup", 3.0),
-               ("measure", 10.0))
+_LARGE_LOAD = (("sndbuf", 65536), ("rcvbuf", 65536), ("drain_timeout", 60.0),
+               ("warmup", PROFILE["warmup"]), ("measure", PROFILE["measure"]))
 
 
 def _entrant(server, transport, ccu, size):

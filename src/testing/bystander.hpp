@@ -4,24 +4,27 @@
 #include "runtime/io_thread.hpp"
 #include "runtime/readiness.hpp"
 
+#include <cstdint>
+#include <doctest/doctest.h>
 #include <functional>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
 
 namespace zlink::testing {
 
-/// Another connection of a thread, which is ready when it is told to be. Its turn ends that of all
-/// that are ready with it, so that the next of them waits.
+/// Another connection of a thread, which is ready from the beginning, and once. Behind its turn the
+/// thread does something else before the next of those that are ready has its own.
 ///
 /// @threads The one that drives `thread`.
 class bystander final : private runtime::watched {
 public:
-    /// @param turn  What it does when it has its turn.
+    /// @param turn  What it does in its turn.
     explicit bystander(runtime::io_thread& thread, std::function<void()> turn = {})
         : watch_(runtime::readiness::of(thread.context())), turn_(std::move(turn)),
           descriptor_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {
-        watch_.add(descriptor_, *this, EPOLLIN);
+        REQUIRE(watch_.add(descriptor_, *this, EPOLLIN));
     }
     bystander(const bystander&) = delete;
     bystander& operator=(const bystander&) = delete;

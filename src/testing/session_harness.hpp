@@ -175,8 +175,8 @@ public:
     void peer_sends_beside_others(std::string_view octets) {
         const bystander first{thread_, [&] { streams_.back()->peer_sends(octets); }};
         const bystander second{thread_};
-        run();
-        run(); // The turn of the second one, which is over now.
+        run(); // The turns of the first one and of the session.
+        run(); // The turn of the second one.
     }
 
     void lose_connection() {
