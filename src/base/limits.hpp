@@ -15,6 +15,9 @@ constexpr std::size_t cache_line_bytes = 64;
 constexpr std::size_t segment_bytes_min = 512;
 constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
 
+/// The same of what a peer of a STREAM sends: 30 messages of 4 KiB are read at once.
+constexpr std::size_t stream_segment_bytes_max = std::size_t{128} * 1024;
+
 /// A writer wins back the lines of a segment, which another processor has read since they were last
 /// written, so many octets at a time (own_lines.hpp). And how far ahead of a reader the processor
 /// fetches them.

@@ -583,14 +583,14 @@ public:
 
     /// As trim(), and begins with as much memory as it had when something is sent again: for queues
     /// that are filled and emptied in turn, so that all of them use what is still in the caches.
-    /// Does nothing where the memory is small.
+    /// Does nothing where the memory is a small segment. A cell is passed on: it would have left
+    /// the caches when something is appended to it.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool pass_on_memory() noexcept {
         return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
-               rope_.tail_segment_bytes() >= limits::passed_on_bytes_min && change_empty([this] {
-                   rope_.trim(
-                       std::max(rope_.worthwhile_segment_bytes(), limits::passed_on_bytes_min));
-               });
+               (rope_.tail_segment_bytes() >= limits::passed_on_bytes_min ||
+                rope_.ends_in_cell()) &&
+               change_empty([this] { rope_.trim(rope_.worthwhile_segment_bytes()); });
     }
 
     bool holds_memory() const noexcept { return rope_.holds_memory(); }

@@ -627,6 +627,24 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue) == messages{"next"});
     }
 
+    TEST_CASE("message queue: passes on what a message takes besides its payload, and no segment "
+              "comes of that") {
+        message_queue queue{{}};
+        queue.push_reference(zlink::pipe::make_block(100'000), 100'000, 0);
+        static_cast<void>(queue.finish_message());
+        CHECK(take_all(queue).size() == 1);
+        CHECK(!queue.pass_on_memory()); // It is awake.
+        CHECK(queue.holds_memory());
+        queue.mark_reader_asleep();
+        const std::size_t next_segment_bytes = queue.rope().next_segment_bytes();
+        CHECK(!queue.pass_on_memory());
+        CHECK(!queue.holds_memory());
+        CHECK(!queue.missed_something());
+        CHECK(queue.rope().next_segment_bytes() == next_segment_bytes);
+        CHECK(send(queue, "next"));
+        CHECK(take_all(queue) == messages{"next"});
+    }
+
     TEST_CASE("message queue: the writer sees how far the reader is behind, block by block") {
         message_queue queue{{}};
         CHECK(queue.untaken().bytes == 0);

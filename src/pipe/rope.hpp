@@ -123,6 +123,12 @@ public:
     /// @throws std::bad_alloc  Nothing changed.
     void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
 
+    /// Has segments grow to `bytes`, more than limits::segment_bytes_max. Before anything is
+    /// appended.
+    void grow_segments_to(std::size_t bytes) noexcept {
+        segment_bytes_max_ = static_cast<std::uint32_t>(bytes);
+    }
+
     /// Octets that fit behind the committed ones without another chunk.
     std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
     std::byte* free_begin() noexcept { return tail_->data() + write_offset_; }
@@ -309,8 +315,8 @@ public:
     // Both sides at once, by whoever knows that the other side does nothing.
 
     /// Gives the memory of an empty rope back. Does nothing if it is not empty.
-    /// @param next_segment_bytes  Of the segment with which it begins again, at most
-    ///                            limits::segment_bytes_max.
+    /// @param next_segment_bytes  Of the segment with which it begins again, at most as many as
+    ///                            segments grow to.
     void trim(std::size_t next_segment_bytes = limits::segment_bytes_min) noexcept {
         if (written() == released_ && tail_ != &stub_) {
             release_to({tail_, write_offset_, released_});
@@ -319,7 +325,7 @@ public:
             tail_ = head_ = &stub_;
             begin_again();
             tail_limit_ = 0;
-            segment_bytes_ = next_segment_bytes;
+            segment_bytes_ = static_cast<std::uint32_t>(next_segment_bytes);
         }
         if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
             spare != nullptr) {
@@ -341,16 +347,25 @@ public:
         return tail_->what == kind::segment ? sizeof(chunk) + tail_->capacity : 0;
     }
 
+    /// Whether the newest chunk is no segment, and not the stub: all it takes is a cell.
+    bool ends_in_cell() const noexcept {
+        return tail_->what != kind::segment && tail_->what != kind::stub;
+    }
+
     /// A size of segment that would have held what was written into the present one, and at least
-    /// half as large as that, or into those before it if there were some lately.
+    /// half as large as that, or into those before it if there were some lately. If there is no
+    /// segment to append to: what it would be without this.
     std::size_t worthwhile_segment_bytes() const noexcept {
+        if (tail_->what != kind::segment) {
+            return segment_bytes_;
+        }
         if (spare_.load(std::memory_order_relaxed) != nullptr) {
-            return limits::segment_bytes_max;
+            return segment_bytes_max_;
         }
         const std::size_t used =
             std::max(sizeof(chunk) + write_offset_, std::bit_floor(tail_segment_bytes()) / 2);
-        return std::clamp(std::bit_ceil(used), limits::segment_bytes_min,
-                          limits::segment_bytes_max);
+        return std::clamp<std::size_t>(std::bit_ceil(used), limits::passed_on_bytes_min,
+                                       segment_bytes_max_);
     }
 
     /// Octets that the next segment takes, with its header.
@@ -391,9 +406,10 @@ private:
 
     /// A segment of the size that the present load asks for, at least `bytes`.
     chunk* take_segment(std::size_t bytes) {
+        const std::size_t bytes_min = std::max<std::size_t>(sizeof(chunk) + bytes, segment_bytes_);
         if (chunk* const spare = spare_.load(std::memory_order_relaxed); spare != nullptr) {
             chunk* const reused = spare_.exchange(nullptr, std::memory_order_acquire);
-            if (reused != nullptr && reused->capacity >= bytes) {
+            if (reused != nullptr && sizeof(chunk) + reused->capacity >= bytes_min) {
                 reused->end.store(chunk::open_end, std::memory_order_relaxed);
                 reused->next = nullptr;
                 return reused;
@@ -402,10 +418,10 @@ private:
                 release(reused);
             }
         }
-        const pooled_buffer buffer = take_buffer(std::max(sizeof(chunk) + bytes, segment_bytes_));
+        const pooled_buffer buffer = take_buffer(bytes_min);
         chunk* const made = new (buffer.memory) chunk;
         made->capacity = static_cast<std::uint32_t>(buffer.bytes - sizeof(chunk));
-        segment_bytes_ = std::min(segment_bytes_ * 4, limits::segment_bytes_max);
+        segment_bytes_ = std::min(segment_bytes_ * 4, segment_bytes_max_);
         return made;
     }
 
@@ -504,9 +520,10 @@ private:
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
     std::uint64_t tail_position_ = 0; ///< Octets before tail_, ever.
     std::uint64_t marked_ = 0;
-    chunk* mark_tail_;                     ///< In which the last mark lies.
-    std::uint64_t mark_tail_position_ = 0; ///< Octets before it, ever.
-    std::size_t segment_bytes_ = limits::segment_bytes_min;
+    chunk* mark_tail_;                                        ///< In which the last mark lies.
+    std::uint64_t mark_tail_position_ = 0;                    ///< Octets before it, ever.
+    std::uint32_t segment_bytes_ = limits::segment_bytes_min; ///< The next one takes.
+    std::uint32_t segment_bytes_max_ = limits::segment_bytes_max;
 
     // Written by the producer, read by the consumer. Last: message_queue puts what it writes at the
     // same time on the rest of this line.

@@ -380,6 +380,24 @@ TEST_SUITE("pipe") {
         CHECK(shared.worthwhile_segment_bytes() == worthwhile / 2);
     }
 
+    TEST_CASE("rope: has segments as large as it was told to grow to") {
+        for (const std::size_t largest :
+             {limits::segment_bytes_max, limits::stream_segment_bytes_max}) {
+            rope shared;
+            shared.grow_segments_to(largest);
+            std::size_t most = 0;
+            for (std::size_t bytes = 0; bytes < 4 * largest; bytes += 1000) {
+                append(shared, pattern(1000));
+                most = std::max(most, shared.tail_segment_bytes());
+            }
+            CHECK(most >= largest);
+            CHECK(most < largest + largest / 4); // What the pool adds.
+            publish(shared);
+            take(shared);
+            CHECK(shared.worthwhile_segment_bytes() == largest);
+        }
+    }
+
     TEST_CASE("rope: trims the spare segment, and chunks that cannot be appended to") {
         int alive = 0;
         rope shared;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/head_start.hpp"
+#include "base/limits.hpp"
 #include "base/prefetch.hpp"
 #include "base/result.hpp"
 #include "pipe/message_queue.hpp"
@@ -65,6 +66,7 @@ public:
             std::unique_ptr<scanner> frames) noexcept
         : inbound(queue, 0, commands) {
         scanner_ = std::move(frames);
+        queue_.rope().grow_segments_to(limits::stream_segment_bytes_max);
     }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;

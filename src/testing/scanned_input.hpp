@@ -37,6 +37,7 @@ public:
             const std::size_t count = in_.prepare(scratch_, parts);
             const std::size_t bytes = fill_parts({parts, count}, octets, read_bytes_max);
             octets.remove_prefix(bytes);
+            ++read_count_;
             result<void> outcome = in_.received(bytes);
             receive();
             while (outcome && in_.is_blocked()) {
@@ -51,10 +52,18 @@ public:
         return {};
     }
 
+    /// The memory of what was received is passed on, as it is between two turns of a peer.
+    void pass_on_memory() {
+        queue_.mark_reader_asleep();
+        static_cast<void>(queue_.pass_on_memory());
+        queue_.unmark_reader();
+    }
+
     /// Everything but pings, whose place among the messages depends on how many come at once.
     const std::vector<std::string>& arrived() const noexcept { return arrived_; }
     const std::vector<std::string>& pings() const noexcept { return pings_; }
     bool is_idle() const noexcept { return in_.is_idle(); }
+    std::size_t read_count() const noexcept { return read_count_; }
     /// How often it had to be called again before all that was read was taken.
     std::size_t pause_count() const noexcept { return pause_count_; }
 
@@ -104,6 +113,7 @@ private:
     std::vector<std::string> arrived_;
     std::vector<std::string> pings_;
     std::string close_;
+    std::size_t read_count_ = 0;
     std::size_t pause_count_ = 0;
 };
 
