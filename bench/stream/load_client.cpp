@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // The load of the STREAM scenarios: one program for every server that is measured, on plain epoll
-// and OpenSSL. Prints one JSON line; ends with 0 when the run passed, with 1 when it did not.
+// and OpenSSL. Prints one JSON line; ends with 0 when the run passed, with 1 when it did not. With
+// --paced it says that it is connected, and keeps its connections from one run to the next, of
+// which there is one, with a line, for each line on standard input.
 
 #include "load_worker.hpp"
 
-#include <barrier>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -153,38 +154,62 @@ bool report(const load_settings& run, const load_counts& counts, double connect_
     return passed;
 }
 
-template<class Reader>
-bool run_load(const load_settings& run) {
-    SSL_CTX* const context = run.is_secure() ? make_tls_context() : nullptr;
-    const std::size_t worker_count = std::min<std::size_t>(run.worker_count, run.ccu);
-    cpu_meter cpu{run.server_pid};
-    std::vector<std::unique_ptr<load_worker<Reader>>> workers;
-    for (std::size_t index = 0; index < worker_count; ++index) {
-        const std::size_t share = run.ccu / worker_count + (index < run.ccu % worker_count ? 1 : 0);
-        workers.push_back(std::make_unique<load_worker<Reader>>(
-            run, context, share, run.connect_concurrency / worker_count,
-            index == 0 ? &cpu : nullptr));
-    }
-    const std::uint64_t start = now_ns();
-    std::uint64_t connected = start;
-    std::barrier all_connected{static_cast<std::ptrdiff_t>(worker_count),
-                               [&]() noexcept { connected = now_ns(); }};
+// Gives each worker a thread for this.
+template<class Worker, class Function>
+void on_each(const std::vector<std::unique_ptr<Worker>>& workers, Function function) {
     std::vector<std::thread> threads;
-    for (auto& worker : workers) {
-        threads.emplace_back([&] {
-            worker->open();
-            all_connected.arrive_and_wait();
-            worker->run();
-        });
+    for (const auto& worker : workers) {
+        threads.emplace_back([&] { function(*worker); });
     }
     for (std::thread& thread : threads) {
         thread.join();
     }
-    load_counts counts;
-    for (const auto& worker : workers) {
-        counts.merge(worker->counts());
+}
+
+// Waits for a line on standard input, however long that takes; false: there is none any more.
+bool is_asked_for_more(const load_settings& run) {
+    limit_time(0);
+    int octet = 0;
+    do {
+        octet = std::getchar();
+    } while (octet != '\n' && octet != EOF);
+    limit_time(run.limit_seconds);
+    return octet == '\n';
+}
+
+template<class Reader>
+bool run_load(const load_settings& run) {
+    using worker_type = load_worker<Reader>;
+    SSL_CTX* const context = run.is_secure() ? make_tls_context() : nullptr;
+    const std::size_t worker_count = std::min<std::size_t>(run.worker_count, run.ccu);
+    cpu_meter cpu{run.server_pid};
+    std::vector<std::unique_ptr<worker_type>> workers;
+    for (std::size_t index = 0; index < worker_count; ++index) {
+        const std::size_t share = run.ccu / worker_count + (index < run.ccu % worker_count ? 1 : 0);
+        workers.push_back(std::make_unique<worker_type>(run, context, share,
+                                                        run.connect_concurrency / worker_count,
+                                                        index == 0 ? &cpu : nullptr));
     }
-    const bool passed = report(run, counts, static_cast<double>(connected - start) * 1e-9, cpu);
+    const std::uint64_t start = now_ns();
+    on_each(workers, [](worker_type& worker) { worker.open(); });
+    const double connect_seconds = static_cast<double>(now_ns() - start) * 1e-9;
+    bool passed = true;
+    if (run.is_paced) {
+        std::printf("{\"event\": \"ready\"}\n");
+        std::fflush(stdout);
+    }
+    while (!run.is_paced || is_asked_for_more(run)) {
+        on_each(workers, [](worker_type& worker) { worker.run(); });
+        load_counts counts;
+        for (const auto& worker : workers) {
+            counts.merge(worker->counts());
+        }
+        passed = report(run, counts, connect_seconds, cpu) && passed;
+        std::fflush(stdout);
+        if (!run.is_paced) {
+            break;
+        }
+    }
     workers.clear();
     SSL_CTX_free(context);
     return passed;

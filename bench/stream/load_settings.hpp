@@ -40,7 +40,8 @@ struct load_settings {
     std::size_t batch_messages = 30;
     std::uint64_t latency_sample_rate = 16;
     bool verifies_filling = false;
-    int server_pid = 0; // 0: unknown, so its CPU time is not told.
+    bool is_paced = false; // The load runs once for each line on standard input.
+    int server_pid = 0;    // 0: unknown, so its CPU time is not told.
     unsigned limit_seconds = 0;
 
     [[nodiscard]] bool is_secure() const { return transport == "tls" || transport == "wss"; }
@@ -80,6 +81,9 @@ inline load_settings decode_load_settings(int argument_count, char** arguments) 
                        run.latency_sample_rate),
          number_option("--verify", "1: compare every octet of the echoes (0; s0 always does)",
                        run.verifies_filling),
+         number_option("--paced",
+                       "1: connect, say so, and run once for each line on standard input (0)",
+                       run.is_paced),
          number_option("--server-pid", "whose CPU time to tell", run.server_pid),
          number_option("--limit", "end with status 3 after so many seconds (0: never)",
                        run.limit_seconds)});

@@ -92,7 +92,8 @@ protected:
 /// 2. Readiness is edge-triggered, so a connection is read until a read comes short, and written
 ///    until a write does.
 ///
-/// @threads One; open() and run() are called in this order.
+/// @threads One at a time; open() is called first, then run(), as often as wanted: each time all
+/// echoes are back when it returns, or its counts say that they are not.
 template<class Reader>
 class load_worker {
 public:
@@ -129,10 +130,14 @@ public:
             poll(1);
             end_overdue();
         }
+        opened_ = counts_;
     }
 
-    /// Runs the scenario on the connections that were made.
+    /// Runs the scenario on the connections that were made, and have lasted since.
     void run() {
+        opened_.connection_lost = counts_.connection_lost;
+        counts_ = opened_;
+        phase_ = message_phase::warming;
         if (run_.kind == scenario::one_echo) {
             phase_ = message_phase::measuring;
             kick();
@@ -148,6 +153,7 @@ public:
         }
     }
 
+    /// Of the last run, and of making the connections.
     [[nodiscard]] const load_counts& counts() const noexcept { return counts_; }
 
 private:
@@ -488,6 +494,7 @@ private:
     std::uint64_t until_sample_ = 1;
     std::uint64_t outstanding_ = 0;
     std::uint64_t lost_outstanding_ = 0; // Of connections that are gone: their echoes never come.
+    load_counts opened_;                 // What there was to count before the last run.
     load_counts counts_;
 };
 

@@ -173,39 +173,74 @@ def seconds_max(load, profile):
     return seconds + min(rounds, 4) * attempts * profile["connect_timeout"]
 
 
-def run_once(programs, server, load, base_profile, certificate_options, pins=(None, None)):
-    """Starts the server, puts the load on it and returns the client's result line.
+class Sitting:
+    """A server and its clients, who stay connected from one run of the load to the next.
 
-    Raises RunFailed when a process fails or hangs; a run that misses the pass rule has `pass` False.
+    Everything raises RunFailed when a process fails or hangs; a run that misses the pass rule has
+    `pass` False, and says nothing about runs after it on the same connections.
     """
-    profile = load.profile(base_profile)
-    limit = int(seconds_max(load, profile) + TIME_LIMIT_SLACK_SECONDS)
-    port = runner.free_port()
-    shared = ["--transport", load.transport, "--port", str(port), "--limit", str(limit)]
-    command = pinned(pins[0]) + [programs.path(server.program)] + shared + list(server.options)
-    command += options_of((key, profile[key]) for key in SERVER_KEYS)
-    command += ["--io-threads", str(server.io_threads(profile))]
-    if load.transport in ("tls", "wss"):
-        command += certificate_options
-    client_command = pinned(pins[1]) + [programs.path("load_client")] + shared
-    client_command += ["--scenario", load.scenario, "--server", server.name]
-    client_command += options_of(
-        [("ccu", load.ccu), ("inflight", load.inflight), ("size", load.size)]
-        + [(key, profile[key]) for key in CLIENT_KEYS]
-    )
-    deadline = time.monotonic() + limit + runner.LIMIT_MARGIN_SECONDS
-    environment = programs.environment()
-    server_side = runner.Side(server.name, command, environment)
-    try:
-        server_side.wait_for("ready", deadline)
-        client_command += ["--server-pid", str(server_side.pid)]
-        client_side = runner.Side("load_client", client_command, environment)
+
+    def __init__(self, programs, server, load, base_profile, certificate_options, pins=(None, None),
+                 runs=1, others=0):
+        """`runs` at most; so many `others` have runs of their own in between."""
+        profile = load.profile(base_profile)
+        self._limit = int(seconds_max(load, profile) + TIME_LIMIT_SLACK_SECONDS)
+        self._server_name = server.name
+        self._environment = programs.environment()
+        port = runner.free_port()
+        shared = ["--transport", load.transport, "--port", str(port)]
+        command = pinned(pins[0]) + [programs.path(server.program)] + shared + list(server.options)
+        command += options_of((key, profile[key]) for key in SERVER_KEYS)
+        command += ["--io-threads", str(server.io_threads(profile))]
+        command += ["--limit", str(self._limit * runs * (1 + others))]
+        if load.transport in ("tls", "wss"):
+            command += certificate_options
+        client_command = pinned(pins[1]) + [programs.path("load_client")] + shared
+        client_command += ["--scenario", load.scenario, "--server", server.name, "--paced", "1"]
+        client_command += ["--limit", str(self._limit)]
+        client_command += options_of(
+            [("ccu", load.ccu), ("inflight", load.inflight), ("size", load.size)]
+            + [(key, profile[key]) for key in CLIENT_KEYS]
+        )
+        self._client = None
+        self._server = runner.Side(server.name, command, self._environment)
         try:
-            return client_side.wait_for("result", deadline)
+            self._server.wait_for("ready", self._deadline())
+            client_command += ["--server-pid", str(self._server.pid)]
+            self._client = runner.Side("load_client", client_command, self._environment)
+            self._wait_for_client("ready")
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def run(self):
+        """Puts the load on the server once, and returns the client's result line."""
+        self._client.release()
+        return self._wait_for_client("result")
+
+    def close(self):
+        if self._client is not None:
+            self._client.close()
+        self._server.close()
+
+    def _deadline(self):
+        return time.monotonic() + self._limit + runner.LIMIT_MARGIN_SECONDS
+
+    def _wait_for_client(self, event):
+        try:
+            return self._client.wait_for(event, self._deadline())
         except runner.RunFailed as failure:
-            told = server_side.stderr_tail()
-            raise runner.RunFailed(f"{failure}; {server.name}: {told}") from None
-        finally:
-            client_side.close()
-    finally:
-        server_side.close()
+            told = self._server.stderr_tail()
+            raise runner.RunFailed(f"{failure}; {self._server_name}: {told}") from None
+
+
+def run_once(programs, server, load, base_profile, certificate_options, pins=(None, None)):
+    """Starts the server, puts the load on it and returns the client's result line."""
+    with Sitting(programs, server, load, base_profile, certificate_options, pins) as sitting:
+        return sitting.run()

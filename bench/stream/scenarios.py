@@ -162,27 +162,46 @@ class Comparison:
         """Runs the entrants of a group in turns; returns the results per entrant."""
         results = {entrant: [] for entrant in group.entrants}
         failed = {}
-        for pair in range(self._arguments.pairs):
-            for entrant in group.entrants:
-                where = f"{describe(entrant.load)} {entrant.server} {pair + 1}/{self._arguments.pairs}"
-                if entrant in failed:
-                    progress.skip(1)
-                    continue
-                progress.show(where)
-                try:
-                    result = programs.run_once(
-                        self._programs, SERVERS[entrant.server], entrant.load, self._profile,
-                        self._certificate, self._arguments.pin,
-                    )
-                except runner.RunFailed as failure:
-                    failed[entrant] = str(failure)
-                    self.failures.append(f"{where}: {failure}")
-                    progress.step(f"{where} FAILED: {failure}")
-                    continue
-                results[entrant].append(result)
-                told = headline(result)
-                progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
+        sittings = {}
+        try:
+            for pair in range(self.pairs(group)):
+                # There and back: what drifts from one turn to the next favours nobody.
+                for entrant in group.entrants[:: -1 if pair % 2 else 1]:
+                    if entrant in failed:
+                        progress.skip(1)
+                        continue
+                    self._run_in_turn(group, entrant, pair, sittings, results, failed, progress)
+        finally:
+            for sitting in sittings.values():
+                sitting.close()
         return results, failed
+
+    def pairs(self, group):
+        return group.pairs(self._arguments.pairs)
+
+    def _run_in_turn(self, group, entrant, pair, sittings, results, failed, progress):
+        where = f"{describe(entrant.load)} {entrant.server} {pair + 1}/{self.pairs(group)}"
+        progress.show(where)
+        runs = group.runs_per_sitting
+        result = None
+        try:
+            if entrant not in sittings:
+                sittings[entrant] = programs.Sitting(
+                    self._programs, SERVERS[entrant.server], entrant.load, self._profile,
+                    self._certificate, self._arguments.pin, runs, len(group.entrants) - 1,
+                )
+            result = sittings[entrant].run()
+        except runner.RunFailed as failure:
+            failed[entrant] = str(failure)
+            self.failures.append(f"{where}: {failure}")
+            progress.step(f"{where} FAILED: {failure}")
+        if result is not None:
+            results[entrant].append(result)
+            told = headline(result)
+            progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
+        is_over = result is None or not result["pass"] or (pair + 1) % runs == 0
+        if is_over and entrant in sittings:
+            sittings.pop(entrant).close()
 
     # --- the lines of a group ---
 
@@ -218,10 +237,12 @@ class Comparison:
                 made.append(dict(shared, kind="failure", reason=failed[entrant]))
             if rows:
                 made.append(absolute_line(shared, rows))
-        made += [self._bound_line(bound, results, failed) for bound in group.bounds]
+        made += [
+            self._bound_line(bound, results, failed, self.pairs(group)) for bound in group.bounds
+        ]
         return made
 
-    def _bound_line(self, bound, results, failed):
+    def _bound_line(self, bound, results, failed, expected_rounds):
         entrants = bound.over + bound.under
         line = dict(
             self._context,
@@ -234,7 +255,7 @@ class Comparison:
         )
         broken = [entrant.label() for entrant in entrants if entrant in failed]
         rounds = min(len(results[entrant]) for entrant in entrants)
-        if broken or rounds == 0 or self._arguments.pairs != rounds:
+        if broken or rounds == 0 or expected_rounds != rounds:
             why = "; ".join(f"{label} failed" for label in broken) or "was not measured"
             return dict(line, pairs=0, reached=False, why=why)
 
@@ -424,7 +445,8 @@ def decode_arguments():
     parser.add_argument("--ccu", type=listed(int), help="connections (10000; goals: as they say)")
     parser.add_argument("--inflight", type=listed(int), help="messages per connection (30)")
     parser.add_argument("--sizes", type=listed(decode_size), help="(1K; goals: as they say)")
-    parser.add_argument("--pairs", type=int, default=5, help="runs of each server, in turns (5)")
+    parser.add_argument("--pairs", type=int,
+                        help="runs of each server, in turns (5; goals: 15 on connections that stay)")
     for name, value in PROFILE.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), help=f"({value:g})")
     parser.add_argument("--pin", type=decode_pin, default=(None, None), metavar="SERVER,CLIENT",
@@ -434,16 +456,18 @@ def decode_arguments():
     parser.add_argument("--output", default=os.path.join(runner.BUILD_DIR, "stream"),
                         help="folder for results.csv, results.jsonl and report.html")
     arguments = parser.parse_args()
+    if arguments.pairs is None:
+        arguments.pairs = 15 if {"goals", "claims"}.issuperset(arguments.commands) else 5
     if arguments.pairs < 1:
         parser.error("--pairs must be positive")
     return arguments
 
 
 def make_profile(arguments):
-    """The locked profile, with what the command line says; goals need shorter runs of more loads."""
+    """The locked profile, with what the command line says; goals need shorter runs, and more."""
     profile = dict(PROFILE)
     if set(arguments.commands) <= {"goals", "claims"}:
-        profile.update(warmup=1.0, measure=3.0)
+        profile.update(warmup=1.0, measure=1.0)
     for name in PROFILE:
         value = getattr(arguments, name)
         if value is not None:
@@ -481,6 +505,9 @@ def main():
     for name, why in sorted(missing.items()):
         print(f"left out: {name}: {why}", file=sys.stderr)
     selected, unmeasured = drop_missing(selected, missing)
+    if unmeasured and not any(group.bounds for group in selected):
+        if {"goals", "claims"}.issuperset(arguments.commands):
+            sys.exit("nothing can be judged without what was left out")
     context["libraries"] = comparison.digests()
     os.makedirs(arguments.output, exist_ok=True)
     paths = {
@@ -489,7 +516,9 @@ def main():
     }
     lines = []
     interrupted = False
-    progress = Progress(sum(len(group.entrants) for group in selected) * arguments.pairs)
+    progress = Progress(
+        sum(len(group.entrants) * comparison.pairs(group) for group in selected)
+    )
     with open(paths["results.csv"], "w", encoding="utf-8", newline="") as table, open(
         paths["results.jsonl"], "w", encoding="utf-8"
     ) as output, programs.certificate() as certificate:

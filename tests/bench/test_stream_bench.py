@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,43 @@ def test_nobody_listening_is_counted_as_failed_after_the_retries(built):
     assert result["connect_retries"] == 6
 
 
+@pytest.mark.parametrize("server, transport", CASES)
+def test_the_load_comes_again_over_the_same_connections(built, certificate, server, transport):
+    load = Load("s2", transport, 20, 40, 5000)
+    profile = {**SHORT, "workers": 2, "verify": 1}
+
+    with programs.Sitting(built, server, load, profile, certificate, runs=2) as sitting:
+        first, second = sitting.run(), sitting.run()
+
+    assert first["pass"] and second["pass"]
+    assert first["connect_seconds"] == second["connect_seconds"]
+    assert [result["connect_success"] for result in (first, second)] == [20, 20]
+    for result in (first, second):
+        assert result["recv_total"] == result["sent_total"] > result["window_echoes"] > 0
+
+
+def test_a_connection_that_was_lost_stays_lost(built):
+    broken = threading.Event()
+    impostor = Impostor(lambda octets: b"\xff" * len(octets) if broken.is_set() else octets)
+    client = [built.path("load_client"), "--ccu", "1", "--inflight", "2", "--size", "16"]
+    client += ["--warmup", "0", "--measure", "0.2", "--drain-timeout", "0.2", "--verify", "1"]
+    client += ["--port", str(impostor.port), "--paced", "1"]
+    side = runner.Side("load_client", client, dict(os.environ))
+    results = []
+    try:
+        side.wait_for("ready", time.monotonic() + 30)
+        for breaks in (False, True, False):
+            if breaks:
+                broken.set()
+            side.release()
+            results.append(side.wait_for("result", time.monotonic() + 30))
+    finally:
+        side.close()
+
+    assert [result["pass"] for result in results] == [True, False, False]
+    assert [result["connection_lost"] for result in results] == [0, 1, 1]
+
+
 class Impostor:
     """A server that answers with what a function makes of the octets."""
 
@@ -139,6 +177,20 @@ def test_an_altered_octet_ends_the_connection(built):
 
     assert result["connection_lost"] == 1
     assert result["drain_timeout"] == 1
+
+
+def test_goals_are_not_measured_without_the_library_that_they_are_about(built, tmp_path):
+    for name in ("load_client", "epoll_echo"):
+        (tmp_path / name).symlink_to(PROGRAMS / name)
+    command = [sys.executable, ROOT / "bench" / "stream" / "scenarios.py", "goals", "claims"]
+    command += ["--programs", tmp_path, "--output", tmp_path / "results", "--servers", "epoll,zlink"]
+
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert ended.returncode == 1
+    assert f"left out: zlink: {tmp_path}/zlink_echo is not there" in ended.stderr
+    assert "nothing can be judged without what was left out" in ended.stderr
+    assert not (tmp_path / "results").exists()
 
 
 def test_scenarios_write_a_table_csv_lines_and_a_page(built, tmp_path):
