@@ -163,45 +163,50 @@ class Comparison:
         results = {entrant: [] for entrant in group.entrants}
         failed = {}
         sittings = {}
+
+        def end_sitting(entrant):
+            if entrant in sittings:
+                sittings.pop(entrant).close()
+
         try:
             for pair in range(self.pairs(group)):
                 # There and back: what drifts from one turn to the next favours nobody.
                 for entrant in group.entrants[:: -1 if pair % 2 else 1]:
+                    where = (
+                        f"{describe(entrant.load)} {entrant.server} {pair + 1}/{self.pairs(group)}"
+                    )
                     if entrant in failed:
                         progress.skip(1)
                         continue
-                    self._run_in_turn(group, entrant, pair, sittings, results, failed, progress)
+                    progress.show(where)
+                    try:
+                        if entrant not in sittings:
+                            sittings[entrant] = self._sit_down(group, entrant)
+                        result = sittings[entrant].run()
+                    except runner.RunFailed as failure:
+                        end_sitting(entrant)
+                        failed[entrant] = str(failure)
+                        self.failures.append(f"{where}: {failure}")
+                        progress.step(f"{where} FAILED: {failure}")
+                        continue
+                    results[entrant].append(result)
+                    told = headline(result)
+                    progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
+                    if not result["pass"] or (pair + 1) % group.runs_per_sitting == 0:
+                        end_sitting(entrant)
         finally:
-            for sitting in sittings.values():
-                sitting.close()
+            for entrant in list(sittings):
+                end_sitting(entrant)
         return results, failed
 
     def pairs(self, group):
         return group.pairs(self._arguments.pairs)
 
-    def _run_in_turn(self, group, entrant, pair, sittings, results, failed, progress):
-        where = f"{describe(entrant.load)} {entrant.server} {pair + 1}/{self.pairs(group)}"
-        progress.show(where)
-        runs = group.runs_per_sitting
-        result = None
-        try:
-            if entrant not in sittings:
-                sittings[entrant] = programs.Sitting(
-                    self._programs, SERVERS[entrant.server], entrant.load, self._profile,
-                    self._certificate, self._arguments.pin, runs, len(group.entrants) - 1,
-                )
-            result = sittings[entrant].run()
-        except runner.RunFailed as failure:
-            failed[entrant] = str(failure)
-            self.failures.append(f"{where}: {failure}")
-            progress.step(f"{where} FAILED: {failure}")
-        if result is not None:
-            results[entrant].append(result)
-            told = headline(result)
-            progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
-        is_over = result is None or not result["pass"] or (pair + 1) % runs == 0
-        if is_over and entrant in sittings:
-            sittings.pop(entrant).close()
+    def _sit_down(self, group, entrant):
+        return programs.Sitting(
+            self._programs, SERVERS[entrant.server], entrant.load, self._profile, self._certificate,
+            self._arguments.pin, group.runs_per_sitting, len(group.entrants) - 1,
+        )
 
     # --- the lines of a group ---
 
