@@ -13,7 +13,7 @@ WEBSOCKET_SIZES = (64, 1024, 65536, 262144)
 CCUS = (1000, 10000)
 INFLIGHT = 30
 RUNS_PER_SITTING = 5
-PAIRS_OF_LARGE_LOAD = 5
+ROUNDS_OF_LARGE_LOAD = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +58,16 @@ class Group:
     def runs_per_sitting(self):
         return RUNS_PER_SITTING if self.bounds else 1
 
-    def pairs(self, asked):
-        """Long windows tell as much in fewer runs."""
+    def rounds(self, asked):
+        """How many there are; long windows tell as much in fewer."""
         is_large = any(entrant.load.changes == _LARGE_LOAD for entrant in self.entrants)
-        return min(asked, PAIRS_OF_LARGE_LOAD) if is_large else asked
+        return min(asked, ROUNDS_OF_LARGE_LOAD) if is_large else asked
+
+    def turns(self, asked):
+        """Whose turn it is in which round: there and back, so that what drifts favours nobody."""
+        for index in range(self.rounds(asked)):
+            for entrant in self.entrants[:: -1 if index % 2 else 1]:
+                yield index, entrant
 
     def narrowed(self, keeps):
         """Without the entrants that `keeps` refuses, and without the bounds that need them."""

@@ -186,7 +186,7 @@ class Sitting:
         profile = load.profile(base_profile)
         self._limit = int(seconds_max(load, profile) + TIME_LIMIT_SLACK_SECONDS)
         self._server_name = server.name
-        self._environment = programs.environment()
+        environment = programs.environment()
         port = runner.free_port()
         shared = ["--transport", load.transport, "--port", str(port)]
         command = pinned(pins[0]) + [programs.path(server.program)] + shared + list(server.options)
@@ -203,11 +203,11 @@ class Sitting:
             + [(key, profile[key]) for key in CLIENT_KEYS]
         )
         self._client = None
-        self._server = runner.Side(server.name, command, self._environment)
+        self._server = runner.Side(server.name, command, environment)
         try:
             self._server.wait_for("ready", self._deadline())
             client_command += ["--server-pid", str(self._server.pid)]
-            self._client = runner.Side("load_client", client_command, self._environment)
+            self._client = runner.Side("load_client", client_command, environment)
             self._wait_for_client("ready")
         except BaseException:
             self.close()

@@ -168,39 +168,36 @@ class Comparison:
             if entrant in sittings:
                 sittings.pop(entrant).close()
 
+        rounds = self.rounds(group)
         try:
-            for pair in range(self.pairs(group)):
-                # There and back: what drifts from one turn to the next favours nobody.
-                for entrant in group.entrants[:: -1 if pair % 2 else 1]:
-                    where = (
-                        f"{describe(entrant.load)} {entrant.server} {pair + 1}/{self.pairs(group)}"
-                    )
-                    if entrant in failed:
-                        progress.skip(1)
-                        continue
-                    progress.show(where)
-                    try:
-                        if entrant not in sittings:
-                            sittings[entrant] = self._sit_down(group, entrant)
-                        result = sittings[entrant].run()
-                    except runner.RunFailed as failure:
-                        end_sitting(entrant)
-                        failed[entrant] = str(failure)
-                        self.failures.append(f"{where}: {failure}")
-                        progress.step(f"{where} FAILED: {failure}")
-                        continue
-                    results[entrant].append(result)
-                    told = headline(result)
-                    progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
-                    if not result["pass"] or (pair + 1) % group.runs_per_sitting == 0:
-                        end_sitting(entrant)
+            for index, entrant in group.turns(self._arguments.pairs):
+                where = f"{describe(entrant.load)} {entrant.server} {index + 1}/{rounds}"
+                if entrant in failed:
+                    progress.skip(1)
+                    continue
+                progress.show(where)
+                try:
+                    if entrant not in sittings:
+                        sittings[entrant] = self._sit_down(group, entrant)
+                    result = sittings[entrant].run()
+                except runner.RunFailed as failure:
+                    end_sitting(entrant)
+                    failed[entrant] = str(failure)
+                    self.failures.append(f"{where}: {failure}")
+                    progress.step(f"{where} FAILED: {failure}")
+                    continue
+                results[entrant].append(result)
+                told = headline(result)
+                progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
+                if not result["pass"] or (index + 1) % group.runs_per_sitting == 0:
+                    end_sitting(entrant)
         finally:
             for entrant in list(sittings):
                 end_sitting(entrant)
         return results, failed
 
-    def pairs(self, group):
-        return group.pairs(self._arguments.pairs)
+    def rounds(self, group):
+        return group.rounds(self._arguments.pairs)
 
     def _sit_down(self, group, entrant):
         return programs.Sitting(
@@ -243,7 +240,7 @@ class Comparison:
             if rows:
                 made.append(absolute_line(shared, rows))
         made += [
-            self._bound_line(bound, results, failed, self.pairs(group)) for bound in group.bounds
+            self._bound_line(bound, results, failed, self.rounds(group)) for bound in group.bounds
         ]
         return made
 
@@ -462,17 +459,22 @@ def decode_arguments():
                         help="folder for results.csv, results.jsonl and report.html")
     arguments = parser.parse_args()
     if arguments.pairs is None:
-        arguments.pairs = 15 if {"goals", "claims"}.issuperset(arguments.commands) else 5
+        arguments.pairs = 15 if only_judges(arguments) else 5
     if arguments.pairs < 1:
         parser.error("--pairs must be positive")
     return arguments
 
 
+def only_judges(arguments):
+    """Whether nothing is asked for but goals and claims."""
+    return {"goals", "claims"}.issuperset(arguments.commands)
+
+
 def make_profile(arguments):
     """The locked profile, with what the command line says; goals need shorter runs, and more."""
     profile = dict(PROFILE)
-    if set(arguments.commands) <= {"goals", "claims"}:
-        profile.update(warmup=1.0, measure=1.0)
+    if only_judges(arguments):
+        profile.update(warmup=1.0, measure=3.0)
     for name in PROFILE:
         value = getattr(arguments, name)
         if value is not None:
@@ -510,9 +512,8 @@ def main():
     for name, why in sorted(missing.items()):
         print(f"left out: {name}: {why}", file=sys.stderr)
     selected, unmeasured = drop_missing(selected, missing)
-    if unmeasured and not any(group.bounds for group in selected):
-        if {"goals", "claims"}.issuperset(arguments.commands):
-            sys.exit("nothing can be judged without what was left out")
+    if only_judges(arguments) and unmeasured and not any(group.bounds for group in selected):
+        sys.exit("nothing can be judged without what was left out")
     context["libraries"] = comparison.digests()
     os.makedirs(arguments.output, exist_ok=True)
     paths = {
@@ -522,7 +523,7 @@ def main():
     lines = []
     interrupted = False
     progress = Progress(
-        sum(len(group.entrants) * comparison.pairs(group) for group in selected)
+        sum(len(group.entrants) * comparison.rounds(group) for group in selected)
     )
     with open(paths["results.csv"], "w", encoding="utf-8", newline="") as table, open(
         paths["results.jsonl"], "w", encoding="utf-8"
