@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """What STREAM must reach, and the published figures it is held against, as ratios of runs.
 
-A group is what runs in turns; a bound is a ratio of products of throughputs of one round.
+A group is what runs in turns; a bound is a ratio of products of throughputs of runs that had turns together.
 """
 
 import dataclasses
@@ -12,8 +12,9 @@ TCP_SIZES = (64, 256, 1024, 4096, 65536)
 WEBSOCKET_SIZES = (64, 1024, 65536, 262144)
 CCUS = (1000, 10000)
 INFLIGHT = 30
-RUNS_PER_SITTING = 5
-ROUNDS_OF_LARGE_LOAD = 5
+WINDOWS_PER_RUN = 6
+WINDOWS_PER_SITTING = 12
+RUNS_OF_LARGE_LOAD = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,26 +47,37 @@ class Bound:
 class Group:
     """What runs in turns, and what is said of it.
 
-    What has bounds keeps its connections for some runs: shorter turns, more of them in the same time,
-    and a machine whose speed drifts is the same for all. After those all of it is started anew, so
-    that where a process happens to lie in memory is not the same in all runs.
+    What has bounds keeps its connections for some windows, of which several make a run: turns are
+    short, and a machine whose speed drifts is the same for all that are compared. After those all of
+    it is started anew, so that where a process happens to lie in memory is not the same in all runs.
     """
 
     entrants: list
     bounds: list = dataclasses.field(default_factory=list)
 
     @property
-    def runs_per_sitting(self):
-        return RUNS_PER_SITTING if self.bounds else 1
+    def _is_large(self):
+        return any(entrant.load.changes == _LARGE_LOAD for entrant in self.entrants)
 
-    def rounds(self, asked):
-        """How many there are; long windows tell as much in fewer."""
-        is_large = any(entrant.load.changes == _LARGE_LOAD for entrant in self.entrants)
-        return min(asked, ROUNDS_OF_LARGE_LOAD) if is_large else asked
+    @property
+    def windows_per_run(self):
+        return WINDOWS_PER_RUN if self.bounds and not self._is_large else 1
+
+    @property
+    def windows_per_sitting(self):
+        return WINDOWS_PER_SITTING if self.bounds else 1
+
+    def runs(self, asked):
+        """How many an entrant has; those of a large load are long, and tell as much in fewer."""
+        return min(asked, RUNS_OF_LARGE_LOAD) if self._is_large else asked
+
+    def windows(self, asked):
+        """How many an entrant has in these runs."""
+        return self.runs(asked) * self.windows_per_run
 
     def turns(self, asked):
-        """Whose turn it is in which round: there and back, so that what drifts favours nobody."""
-        for index in range(self.rounds(asked)):
+        """Whose turn it is in which window: there and back, so that what drifts favours nobody."""
+        for index in range(self.windows(asked)):
             for entrant in self.entrants[:: -1 if index % 2 else 1]:
                 yield index, entrant
 

@@ -159,7 +159,7 @@ class Comparison:
         self._certificate = options
 
     def run(self, group, progress):
-        """Runs the entrants of a group in turns; returns the results per entrant."""
+        """Runs the entrants of a group in turns; returns the runs per entrant, each its windows."""
         results = {entrant: [] for entrant in group.entrants}
         failed = {}
         sittings = {}
@@ -168,10 +168,10 @@ class Comparison:
             if entrant in sittings:
                 sittings.pop(entrant).close()
 
-        rounds = self.rounds(group)
+        windows = group.windows(self._arguments.pairs)
         try:
             for index, entrant in group.turns(self._arguments.pairs):
-                where = f"{describe(entrant.load)} {entrant.server} {index + 1}/{rounds}"
+                where = f"{describe(entrant.load)} {entrant.server} {index + 1}/{windows}"
                 if entrant in failed:
                     progress.skip(1)
                     continue
@@ -189,25 +189,23 @@ class Comparison:
                 results[entrant].append(result)
                 told = headline(result)
                 progress.step(f"{where} {told}{'' if result['pass'] else ' DID NOT PASS'}")
-                if not result["pass"] or (index + 1) % group.runs_per_sitting == 0:
+                if not result["pass"] or (index + 1) % group.windows_per_sitting == 0:
                     end_sitting(entrant)
         finally:
             for entrant in list(sittings):
                 end_sitting(entrant)
-        return results, failed
-
-    def rounds(self, group):
-        return group.rounds(self._arguments.pairs)
+        return {entrant: whole_runs(group, results[entrant]) for entrant in results}, failed
 
     def _sit_down(self, group, entrant):
+        profile = dict(self._profile, measure=self._profile["measure"] / group.windows_per_run)
         return programs.Sitting(
-            self._programs, SERVERS[entrant.server], entrant.load, self._profile, self._certificate,
-            self._arguments.pin, group.runs_per_sitting, len(group.entrants) - 1,
+            self._programs, SERVERS[entrant.server], entrant.load, profile, self._certificate,
+            self._arguments.pin, group.windows_per_sitting, len(group.entrants) - 1,
         )
 
     # --- the lines of a group ---
 
-    def parameters(self, entrant):
+    def parameters(self, group, entrant):
         load = entrant.load
         server = SERVERS[entrant.server]
         profile = load.profile(self._profile)
@@ -221,6 +219,7 @@ class Comparison:
             size=load.size,
             changes=dict(load.changes),
             seconds=profile["measure"],
+            windows=group.windows_per_run,
             pinned_server=self._arguments.pin[0],
             pinned_client=self._arguments.pin[1],
         )
@@ -229,43 +228,43 @@ class Comparison:
         made = []
         for entrant in group.entrants:
             shared = dict(
-                self._context, server=entrant.server, parameters=self.parameters(entrant)
+                self._context, server=entrant.server, parameters=self.parameters(group, entrant)
             )
-            rows = results[entrant]
+            runs = results[entrant]
             made += [
-                dict(shared, kind="run", pair=pair + 1, result=row) for pair, row in enumerate(rows)
+                dict(shared, kind="run", pair=pair + 1, window=window + 1, result=result)
+                for pair, run in enumerate(runs)
+                for window, result in enumerate(run)
             ]
             if entrant in failed:
                 made.append(dict(shared, kind="failure", reason=failed[entrant]))
-            if rows:
-                made.append(absolute_line(shared, rows))
-        made += [
-            self._bound_line(bound, results, failed, self.rounds(group)) for bound in group.bounds
-        ]
+            if runs:
+                made.append(absolute_line(shared, runs))
+        made += [self._bound_line(group, bound, results, failed) for bound in group.bounds]
         return made
 
-    def _bound_line(self, bound, results, failed, expected_rounds):
+    def _bound_line(self, group, bound, results, failed):
         entrants = bound.over + bound.under
         line = dict(
             self._context,
             kind=bound.table,
             name=bound.name,
-            parameters=self.parameters(bound.over[0]),
+            parameters=self.parameters(group, bound.over[0]),
             over=[entrant.label() for entrant in bound.over],
             under=[entrant.label() for entrant in bound.under],
             goal=bound.least,
         )
         broken = [entrant.label() for entrant in entrants if entrant in failed]
-        rounds = min(len(results[entrant]) for entrant in entrants)
-        if broken or rounds == 0 or expected_rounds != rounds:
+        runs = min(len(results[entrant]) for entrant in entrants)
+        if broken or runs == 0 or runs != group.runs(self._arguments.pairs):
             why = "; ".join(f"{label} failed" for label in broken) or "was not measured"
             return dict(line, pairs=0, reached=False, why=why)
 
         def rate(entrant, index):
-            return max(results[entrant][index]["throughput"], 1e-9)
+            return max(throughput(results[entrant][index]), 1e-9)
 
         ratios = []
-        for index in range(rounds):
+        for index in range(runs):
             ratio = 1.0
             for entrant in bound.over:
                 ratio *= rate(entrant, index)
@@ -276,8 +275,8 @@ class Comparison:
             {
                 entrant.label()
                 for entrant in entrants
-                for result in results[entrant]
-                if not result["pass"]
+                for run in results[entrant]
+                if not passed(run)
             }
         )
         summary = summarise(ratios)
@@ -287,9 +286,9 @@ class Comparison:
             **summary,
             unit="x",
             values=ratios,
-            pairs=rounds,
+            pairs=runs,
             medians={
-                entrant.label(): statistics.median(row["throughput"] for row in results[entrant])
+                entrant.label(): statistics.median(map(throughput, results[entrant]))
                 for entrant in entrants
             },
             reached=reached,
@@ -298,23 +297,38 @@ class Comparison:
         )
 
 
-def absolute_line(shared, rows):
+def whole_runs(group, windows):
+    size = group.windows_per_run
+    return [windows[end - size : end] for end in range(size, len(windows) + 1, size)]
+
+
+def throughput(run):
+    """Echoes a second; the windows of a run are of one length."""
+    return statistics.fmean(window["throughput"] for window in run)
+
+
+def passed(run):
+    return all(window["pass"] for window in run)
+
+
+def absolute_line(shared, runs):
     scenario = shared["parameters"]["scenario"]
-    values = [measured(row) for row in rows]
+    values = [statistics.fmean(map(measured, run)) for run in runs]
+    windows = [window for run in runs for window in run]
     return dict(
         shared,
         kind="absolute",
         unit={"s0": "us", "s1": "connections/s"}.get(scenario, "msg/s"),
         pairs=len(values),
         values=values,
-        figures={key: statistics.median(row[key] for row in rows) for key in FIGURES},
-        passed=sum(row["pass"] for row in rows),
+        figures={key: statistics.median(window[key] for window in windows) for key in FIGURES},
+        passed=sum(map(passed, runs)),
         **summarise(values),
     )
 
 
 def measured(result):
-    """The figure of a run: the round trip of s0, connections per second of s1, echoes of s2."""
+    """The figure of a window: the round trip of s0, connections per second of s1, echoes of s2."""
     if result["scenario"] == "s0":
         return result["p50_us"]
     if result["scenario"] == "s1":
@@ -421,7 +435,7 @@ def csv_row(line):
     result = line["result"]
     return (
         [result[key] for key in CSV_COLUMNS]
-        + [line["pair"]]
+        + [line["pair"], line["window"]]
         + [parameters[key] for key in CSV_PARAMETERS]
         + [result[key] for key in CSV_FIGURES]
     )
@@ -448,7 +462,7 @@ def decode_arguments():
     parser.add_argument("--inflight", type=listed(int), help="messages per connection (30)")
     parser.add_argument("--sizes", type=listed(decode_size), help="(1K; goals: as they say)")
     parser.add_argument("--pairs", type=int,
-                        help="runs of each server, in turns (5; goals: 15 on connections that stay)")
+                        help="runs of each server, in turns (5; goals: 6, in windows of half a second)")
     for name, value in PROFILE.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), help=f"({value:g})")
     parser.add_argument("--pin", type=decode_pin, default=(None, None), metavar="SERVER,CLIENT",
@@ -459,7 +473,7 @@ def decode_arguments():
                         help="folder for results.csv, results.jsonl and report.html")
     arguments = parser.parse_args()
     if arguments.pairs is None:
-        arguments.pairs = 15 if only_judges(arguments) else 5
+        arguments.pairs = 6 if only_judges(arguments) else 5
     if arguments.pairs < 1:
         parser.error("--pairs must be positive")
     return arguments
@@ -474,7 +488,7 @@ def make_profile(arguments):
     """The locked profile, with what the command line says; goals need shorter runs, and more."""
     profile = dict(PROFILE)
     if only_judges(arguments):
-        profile.update(warmup=1.0, measure=3.0)
+        profile.update(warmup=0.5, measure=3.0)
     for name in PROFILE:
         value = getattr(arguments, name)
         if value is not None:
@@ -523,14 +537,14 @@ def main():
     lines = []
     interrupted = False
     progress = Progress(
-        sum(len(group.entrants) * comparison.rounds(group) for group in selected)
+        sum(len(group.entrants) * group.windows(arguments.pairs) for group in selected)
     )
     with open(paths["results.csv"], "w", encoding="utf-8", newline="") as table, open(
         paths["results.jsonl"], "w", encoding="utf-8"
     ) as output, programs.certificate() as certificate:
         comparison.use_certificate(certificate)
         rows = csv.writer(table)
-        rows.writerow(CSV_COLUMNS + ("pair",) + CSV_PARAMETERS + CSV_FIGURES)
+        rows.writerow(CSV_COLUMNS + ("pair", "window") + CSV_PARAMETERS + CSV_FIGURES)
         print(row_text([title for title, _ in RUN_COLUMNS], RUN_COLUMNS), flush=True)
         try:
             for group in selected:
@@ -566,8 +580,9 @@ def close(comparison, lines, unmeasured, paths):
             reached = sum(line["reached"] for line in judged)
             left_out = f", {len(absent)} not measured" if absent else ""
             print(f"{reached} of {len(judged) + len(absent)} {word}{left_out}")
-    runs = [line["result"]["pass"] for line in lines if line["kind"] == "run"]
-    print(f"{sum(runs)} of {len(runs)} runs passed")
+    measured_loads = [line for line in lines if line["kind"] == "absolute"]
+    counts = [sum(line[key] for line in measured_loads) for key in ("passed", "pairs")]
+    print(f"{counts[0]} of {counts[1]} runs passed")
     for failure in comparison.failures:
         print(f"failed run: {failure}")
     print(f"wrote {', '.join(paths.values())}")

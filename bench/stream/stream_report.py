@@ -170,7 +170,7 @@ def make_page(lines):
     parts.append(facts(lines))
     parts.append(
         "<p>Servers run in turns, each in a process of its own, under the load of one client. A ratio "
-        "is the median over the rounds; whiskers reach from the least to the greatest. Absolute "
+        "is the median over the runs; whiskers reach from the least to the greatest. Absolute "
         "figures depend on the machine and on what else runs there.</p>"
     )
     for kind, title, word in (

@@ -193,6 +193,29 @@ def test_goals_are_not_measured_without_the_library_that_they_are_about(built, t
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.skipif(not (PROGRAMS / "zlink_echo").exists(), reason="there is no zlink_echo")
+def test_a_run_of_what_is_judged_is_made_of_windows_in_turns(built, tmp_path):
+    command = [sys.executable, ROOT / "bench" / "stream" / "scenarios.py", "goals", "claims"]
+    command += ["--programs", PROGRAMS, "--output", tmp_path, "--transports", "ws", "--ccu", "1"]
+    command += ["--sizes", "1K", "--pairs", "2", "--warmup", "0.05", "--measure", "1.2"]
+
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert ended.returncode == 0, ended.stderr
+    assert "6 of 6 runs passed" in ended.stdout
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    rates = {}
+    for line in lines:
+        if line["kind"] == "run":
+            assert line["result"]["window_seconds"] < 1.2
+            rates.setdefault((line["server"], line["pair"]), []).append(line["result"]["throughput"])
+    assert [len(windows) for windows in rates.values()] == [6] * 6
+    [tuned] = [line for line in lines if line["kind"] == "goal" and "tuned" in line["name"]]
+    assert tuned["values"] == pytest.approx(
+        [sum(rates["zlink", pair]) / sum(rates["beast-tuned", pair]) for pair in (1, 2)]
+    )
+
+
 def test_scenarios_write_a_table_csv_lines_and_a_page(built, tmp_path):
     command = [sys.executable, ROOT / "bench" / "stream" / "scenarios.py", "s0", "s1", "s2", "goals"]
     command += ["--programs", PROGRAMS, "--output", tmp_path, "--servers", "epoll,asio"]
