@@ -261,7 +261,7 @@ class Comparison:
             return dict(line, pairs=0, reached=False, why=why)
 
         def rate(entrant, index):
-            return max(throughput(results[entrant][index]), 1e-9)
+            return max(figure(results[entrant][index]), 1e-9)
 
         ratios = []
         for index in range(runs):
@@ -288,7 +288,7 @@ class Comparison:
             values=ratios,
             pairs=runs,
             medians={
-                entrant.label(): statistics.median(map(throughput, results[entrant]))
+                entrant.label(): statistics.median(map(figure, results[entrant]))
                 for entrant in entrants
             },
             reached=reached,
@@ -302,9 +302,9 @@ def whole_runs(group, windows):
     return [windows[end - size : end] for end in range(size, len(windows) + 1, size)]
 
 
-def throughput(run):
-    """Echoes a second; the windows of a run are of one length."""
-    return statistics.fmean(window["throughput"] for window in run)
+def figure(run):
+    """What was measured, over all windows: they are of one length."""
+    return statistics.fmean(map(measured, run))
 
 
 def passed(run):
@@ -313,7 +313,7 @@ def passed(run):
 
 def absolute_line(shared, runs):
     scenario = shared["parameters"]["scenario"]
-    values = [statistics.fmean(map(measured, run)) for run in runs]
+    values = [figure(run) for run in runs]
     windows = [window for run in runs for window in run]
     return dict(
         shared,
@@ -462,7 +462,7 @@ def decode_arguments():
     parser.add_argument("--inflight", type=listed(int), help="messages per connection (30)")
     parser.add_argument("--sizes", type=listed(decode_size), help="(1K; goals: as they say)")
     parser.add_argument("--pairs", type=int,
-                        help="runs of each server, in turns (5; goals: 6, in windows of half a second)")
+                        help="runs of each server, in turns (5; goals: 6, each in six windows)")
     for name, value in PROFILE.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), help=f"({value:g})")
     parser.add_argument("--pin", type=decode_pin, default=(None, None), metavar="SERVER,CLIENT",

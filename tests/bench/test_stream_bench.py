@@ -197,7 +197,8 @@ def test_goals_are_not_measured_without_the_library_that_they_are_about(built, t
 def test_a_run_of_what_is_judged_is_made_of_windows_in_turns(built, tmp_path):
     command = [sys.executable, ROOT / "bench" / "stream" / "scenarios.py", "goals", "claims"]
     command += ["--programs", PROGRAMS, "--output", tmp_path, "--transports", "ws", "--ccu", "1"]
-    command += ["--sizes", "1K", "--pairs", "2", "--warmup", "0.05", "--measure", "1.2"]
+    command += ["--sizes", "1K", "--pairs", "2", "--warmup", "0.05"]
+    command += ["--measure", "2.4"]  # On a busy machine, too, each window has its turn.
 
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
 
