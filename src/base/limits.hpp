@@ -113,6 +113,10 @@ constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
 /// and the system takes that.
 constexpr unsigned turns_in_a_row_max = 8;
 
+/// A turn that ends within a large payload and brought at least so much is taken for all that a
+/// full window held: what the peer sends on now is read at once.
+constexpr std::size_t full_window_bytes_min = std::size_t{48} * 1024;
+
 /// Turns that a peer of a STREAM misses in a row while the system takes no more of what is sent to
 /// it and others are ready: answers would only pile up here. Then it is heard all the same, since
 /// it may have to be before it reads.

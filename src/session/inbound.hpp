@@ -112,6 +112,9 @@ public:
     /// Whether there is no credit to read on: call scan() when it came back.
     bool is_blocked() const noexcept { return blocked_; }
 
+    /// Whether a payload that has a block of its own is there in part.
+    bool is_within_payload() const noexcept { return pending_.body != nullptr; }
+
     /// Looks on for frames in what was received already.
     /// @error  As received().
     result<void> scan();

@@ -69,7 +69,8 @@ std::size_t session::turn_bytes_max() const noexcept {
 
 /// A caller that drives has its turn now. Then a peer that is answered goes on: what it sends is in
 /// the caches near by, and who is left with a full window sends from then on whenever it is read
-/// from here, on this processor instead of its own. (docs/adr/0012.)
+/// from here, on this processor instead of its own. So it is read until it is dry, not once.
+/// (docs/adr/0012.)
 void session::end_turn() {
     const bool goes_on = std::exchange(is_answered_, false) && is_framed() && thread_.is_driven() &&
                          ++turns_in_a_row_ < limits::turns_in_a_row_max;
@@ -131,7 +132,9 @@ void session::read_messages() {
             return break_off(taken.error());
         }
         if (outcome.bytes < offered && !inbound_->is_blocked()) {
-            return wait_behind_others();
+            const bool window_was_full =
+                turn_bytes >= limits::full_window_bytes_min && inbound_->is_within_payload();
+            return window_was_full ? end_turn() : wait_behind_others();
         }
     }
     if (!is_leaving()) {

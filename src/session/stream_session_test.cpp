@@ -89,6 +89,45 @@ TEST_SUITE("session") {
         CHECK(one.arrived().size() == 1 + 3 * octets.size() / message.size());
     }
 
+    TEST_CASE(
+        "stream session: within a large payload, of which a window has come, is read on before "
+        "others once it was answered") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept();
+        const auto waits_after = [&](const std::string& octets, bool is_answered) {
+            if (is_answered) {
+                one.send("answer");
+                one.run();
+            }
+            const std::size_t before = stream.read_waits().size();
+            one.peer_sends(octets);
+            return stream.read_waits().substr(before);
+        };
+        const auto message = [](std::size_t bytes) {
+            return std::string{'\0', '\0', static_cast<char>(bytes >> 8),
+                               static_cast<char>(bytes)} +
+                   pattern(bytes);
+        };
+        const std::string large = message(40'000);
+        constexpr std::size_t window_bytes = 60'000;
+        constexpr std::size_t less_bytes = 20'000;
+
+        CHECK(waits_after((large + large).substr(0, window_bytes), false) == "w");
+        CHECK(waits_after((large + large).substr(window_bytes), true) == "w"); // Less, and whole.
+        CHECK(waits_after((large + large).substr(0, window_bytes), true) == "s");
+        CHECK(waits_after((large + large).substr(window_bytes), true) == "w");
+        CHECK(waits_after(large.substr(0, less_bytes), true) == "w");
+        CHECK(waits_after(large.substr(less_bytes) + large, true) == "w"); // Whole.
+        const std::string small = message(1'000);
+        std::string many;
+        while (many.size() < window_bytes + small.size()) {
+            many += small;
+        }
+        CHECK(waits_after(many.substr(0, window_bytes), true) == "w"); // Within a small one.
+        CHECK(waits_after(many.substr(window_bytes), true) == "w");
+        CHECK(one.arrived().size() == 1 + 6 + many.size() / small.size());
+    }
+
     TEST_CASE("stream session: who takes no more of what is sent lets others go first, and is "
               "heard all the same") {
         session_harness one{stream_options()};
