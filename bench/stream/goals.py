@@ -68,6 +68,11 @@ class Group:
     def windows_per_sitting(self):
         return WINDOWS_PER_SITTING if self.bounds else 1
 
+    @property
+    def tcp_bytes(self):
+        """What the kernel has to lend to TCP for all buffers of a large load; 0 for others."""
+        return max(map(_buffer_bytes, self.entrants)) if self._is_large else 0
+
     def runs(self, asked):
         """How many an entrant has; those of a large load are long, and tell as much in fewer."""
         return min(asked, RUNS_OF_LARGE_LOAD) if self._is_large else asked
@@ -92,11 +97,18 @@ class Group:
 
 
 # Full buffers of this many connections exceed what the kernel lends to TCP (net.ipv4.tcp_mem, by
-# default a tenth of the memory): it then drops segments. What is under way takes long to drain, and
-# four to six seconds to fill, in which the rate rises and falls by half: the profile's windows hold
-# also where shorter ones were asked for.
+# default a tenth of the memory): it then drops segments, and what is measured is how it does. So
+# they are smaller, and more is asked of the kernel (tcp_bytes). What is under way takes long to drain,
+# and four to six seconds to fill, in which the rate rises and falls by half: the profile's windows
+# hold also where shorter ones were asked for.
 _LARGE_LOAD = (("sndbuf", 65536), ("rcvbuf", 65536), ("drain_timeout", 60.0),
                ("warmup", PROFILE["warmup"]), ("measure", PROFILE["measure"]))
+
+
+def _buffer_bytes(entrant):
+    profile = entrant.load.profile(PROFILE)
+    # The kernel doubles what is asked for; and there are two ends.
+    return 4 * entrant.load.ccu * (profile["sndbuf"] + profile["rcvbuf"])
 
 
 def _entrant(server, transport, ccu, size):

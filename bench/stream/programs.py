@@ -161,6 +161,44 @@ def certificate():
         yield ["--certificate", files[0], "--key", files[1]]
 
 
+TCP_MEMORY_FILE = "/proc/sys/net/ipv4/tcp_mem"
+
+
+@contextlib.contextmanager
+def tcp_memory(bytes_min, path=TCP_MEMORY_FILE):
+    """Has the kernel lend TCP at least so much, in octets, and what it lent before afterwards.
+
+    Gives the numbers in force, in pages: from the first on the kernel may save, from the last on it
+    drops. They stay as they are where that is enough, where half of the machine's memory is not, and
+    where this process may not change them.
+    """
+    try:
+        with open(path, encoding="ascii") as file:
+            before = [int(word) for word in file.read().split()]
+    except OSError:
+        yield []
+        return
+    pages_min = -(-bytes_min // os.sysconf("SC_PAGE_SIZE"))
+    if pages_min <= before[0] or pages_min > os.sysconf("SC_PHYS_PAGES") // 2:
+        yield before
+        return
+    wanted = [pages_min, pages_min * 5 // 4, pages_min * 3 // 2]
+    try:
+        _write_numbers(path, wanted)
+    except OSError:
+        yield before
+        return
+    try:
+        yield wanted
+    finally:
+        _write_numbers(path, before)
+
+
+def _write_numbers(path, numbers):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(" ".join(map(str, numbers)))
+
+
 def pinned(processor):
     return [] if processor is None else ["taskset", "-c", str(processor)]
 

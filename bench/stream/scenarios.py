@@ -133,6 +133,7 @@ class Comparison:
         self._context = context
         self._programs = programs.Programs(arguments.programs, arguments.library)
         self._certificate = []
+        self._tcp_mem = []
         self.failures = []
 
     def prepare(self, selected):
@@ -158,7 +159,18 @@ class Comparison:
     def use_certificate(self, options):
         self._certificate = options
 
-    def run(self, group, progress):
+    def measure(self, group, progress):
+        """Runs a group and returns its lines."""
+        asked_bytes = 0 if self._arguments.keep_tcp_mem else group.tcp_bytes
+        with programs.tcp_memory(asked_bytes) as self._tcp_mem:
+            if asked_bytes:
+                progress.clear()
+                told = " ".join(map(str, self._tcp_mem)) or "not known"
+                print(f"net.ipv4.tcp_mem for this load: {told}", file=sys.stderr)
+            results, failed = self._run(group, progress)
+        return self._lines(group, results, failed)
+
+    def _run(self, group, progress):
         """Runs the entrants of a group in turns; returns the runs per entrant, each its windows."""
         results = {entrant: [] for entrant in group.entrants}
         failed = {}
@@ -205,7 +217,7 @@ class Comparison:
 
     # --- the lines of a group ---
 
-    def parameters(self, group, entrant):
+    def _parameters(self, group, entrant):
         load = entrant.load
         server = SERVERS[entrant.server]
         profile = load.profile(self._profile)
@@ -220,15 +232,16 @@ class Comparison:
             changes=dict(load.changes),
             seconds=profile["measure"],
             windows=group.windows_per_run,
+            tcp_mem=self._tcp_mem,
             pinned_server=self._arguments.pin[0],
             pinned_client=self._arguments.pin[1],
         )
 
-    def lines(self, group, results, failed):
+    def _lines(self, group, results, failed):
         made = []
         for entrant in group.entrants:
             shared = dict(
-                self._context, server=entrant.server, parameters=self.parameters(group, entrant)
+                self._context, server=entrant.server, parameters=self._parameters(group, entrant)
             )
             runs = results[entrant]
             made += [
@@ -249,7 +262,7 @@ class Comparison:
             self._context,
             kind=bound.table,
             name=bound.name,
-            parameters=self.parameters(group, bound.over[0]),
+            parameters=self._parameters(group, bound.over[0]),
             over=[entrant.label() for entrant in bound.over],
             under=[entrant.label() for entrant in bound.under],
             goal=bound.least,
@@ -467,6 +480,8 @@ def decode_arguments():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), help=f"({value:g})")
     parser.add_argument("--pin", type=decode_pin, default=(None, None), metavar="SERVER,CLIENT",
                         help="processors for the two processes (left to the system)")
+    parser.add_argument("--keep-tcp-mem", action="store_true",
+                        help="do not raise net.ipv4.tcp_mem for goals that need more for a while")
     parser.add_argument("--programs", help="folder of the programs (built when needed)")
     parser.add_argument("--library", help="folder of libzlink.so (the release build's)")
     parser.add_argument("--output", default=os.path.join(runner.BUILD_DIR, "stream"),
@@ -548,7 +563,7 @@ def main():
         print(row_text([title for title, _ in RUN_COLUMNS], RUN_COLUMNS), flush=True)
         try:
             for group in selected:
-                made = comparison.lines(group, *comparison.run(group, progress))
+                made = comparison.measure(group, progress)
                 for line in made:
                     output.write(json.dumps(line) + "\n")
                     if line["kind"] == "run":

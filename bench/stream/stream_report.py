@@ -40,7 +40,10 @@ def may_be_plotted(line):
 
 
 def describe_changes(parameters):
-    return ", ".join(f"{name} {value}" for name, value in parameters["changes"].items())
+    told = [f"{name} {value}" for name, value in parameters["changes"].items()]
+    if told and parameters.get("tcp_mem"):
+        told.append("tcp_mem " + " ".join(map(str, parameters["tcp_mem"])))
+    return ", ".join(told)
 
 
 # --- plots ---

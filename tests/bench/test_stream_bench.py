@@ -4,6 +4,7 @@ server that answers wrongly, fails here and not in a long night.
 ZLINK_BENCH_PROGRAMS names another folder of the programs than the release build's.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(os.environ.get("ZLINK_BENCH_PROGRAMS", ROOT / "build" / "release" / "bench" / "stream"))
 sys.path.insert(0, str(ROOT / "bench" / "stream"))
 
+import goals  # noqa: E402
 import programs  # noqa: E402
 import stream_report  # noqa: E402
 from programs import PROFILE, SERVERS, Load  # noqa: E402
@@ -177,6 +179,44 @@ def test_an_altered_octet_ends_the_connection(built):
 
     assert result["connection_lost"] == 1
     assert result["drain_timeout"] == 1
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_tcp_has_more_memory_for_a_load_and_afterwards_what_it_had(tmp_path, is_interrupted):
+    setting = tmp_path / "tcp_mem"
+    setting.write_text("10\t20\t30\n")
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(KeyboardInterrupt):
+        with programs.tcp_memory(100 * page_bytes - 1, setting) as numbers:
+            assert numbers == [100, 125, 150]
+            assert setting.read_text().split() == ["100", "125", "150"]
+            if is_interrupted:
+                raise KeyboardInterrupt
+    assert setting.read_text().split() == ["10", "20", "30"]
+
+
+def test_tcp_keeps_its_memory_where_that_is_enough_or_more_cannot_be_had(tmp_path):
+    setting = tmp_path / "tcp_mem"
+    setting.write_text("10\t20\t30\n")
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    too_many = os.sysconf("SC_PHYS_PAGES") // 2 + 1
+    for pages in (0, 10, too_many):
+        with programs.tcp_memory(pages * page_bytes, setting) as numbers:
+            assert numbers == [10, 20, 30]
+            assert setting.read_text() == "10\t20\t30\n"
+    with programs.tcp_memory(100 * page_bytes, tmp_path / "missing") as numbers:
+        assert numbers == []
+    assert not (tmp_path / "missing").exists()
+
+
+def test_only_the_load_that_needs_it_asks_for_more_memory_for_tcp():
+    asked = {
+        group.entrants[0].load.size: group.tcp_bytes
+        for group in goals.groups(["goal"])
+        if any(entrant.load.ccu == 10000 for entrant in group.entrants)
+    }
+    assert asked.pop(65536) == 10000 * 2 * 2 * (65536 + 65536)
+    assert asked and not any(asked.values())
 
 
 def test_goals_are_not_measured_without_the_library_that_they_are_about(built, tmp_path):
