@@ -98,6 +98,10 @@ constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;
 /// Octets that are read beyond the end of a large payload, so that the next header comes with it.
 constexpr std::size_t lookahead_bytes = 1024;
 
+/// Where large payloads of one size follow each other, room for so much of the next ones is offered
+/// to one read, in their blocks.
+constexpr std::size_t read_ahead_bytes_max = std::size_t{128} * 1024;
+
 /// A block for a payload that has not arrived yet is at most this large, or this many times what
 /// has arrived, or as large as the largest payload that the peer has completed before.
 constexpr std::size_t unproven_bytes_max = std::size_t{64} * 1024;

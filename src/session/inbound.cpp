@@ -13,15 +13,20 @@ namespace zlink::session {
 using wire::zmtp::frame_head;
 using wire::zmtp::head_status;
 
-std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
+std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> parts,
+                             std::size_t ahead_bytes_max) {
     scratch_ = scratch.data();
     if (pending_.body != nullptr) {
         grow_pending();
         offered_bytes_ =
             std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
         parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
-        parts[1] = {scratch_, std::min(scratch.size(), limits::lookahead_bytes)};
-        return 2;
+        const std::size_t ahead_count = offer_ahead(parts.subspan(1), ahead_bytes_max);
+        const std::size_t headers_bytes = ahead_count * pending_.header_bytes;
+        parts[2 * ahead_count + 1] = {
+            scratch_ + headers_bytes,
+            std::min(scratch.size() - headers_bytes, limits::lookahead_bytes)};
+        return 2 * ahead_count + 2;
     }
     if (raw_bytes_ == 0 && queue_.restart()) {
         wake_reader_ = true;
@@ -54,6 +59,24 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> p
     return 2;
 }
 
+/// @return How many payloads are read ahead.
+std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) {
+    if (!pending_.is_like_last || parts.size() < read_ahead::parts_max - 1) {
+        return 0;
+    }
+    // Each of them has to be published: what waits for credit is copied.
+    const std::uint64_t credit = queue_.credit();
+    const std::size_t count = std::min<std::uint64_t>(
+        read_ahead::count_for(pending_.body_bytes, bytes_max), credit != 0 ? credit - 1 : 0);
+    if (count != 0) {
+        if (!ahead_) {
+            ahead_ = std::make_unique<read_ahead>();
+        }
+        ahead_->offer(count, pending_.header_bytes, pending_.body_bytes, scratch_, parts);
+    }
+    return count;
+}
+
 bool inbound::is_far_ahead() {
     if (proven_bytes_ == 0) {
         return false;
@@ -78,7 +101,42 @@ result<void> inbound::received(std::size_t bytes) {
             return scanned.error();
         }
     }
-    return feed({scratch_, bytes - direct});
+    return ahead_ && ahead_->count() != 0 ? received_ahead(bytes - direct)
+                                          : feed({scratch_, bytes - direct});
+}
+
+/// Takes what came behind the first part: the next headers and payloads, if the guess was right.
+result<void> inbound::received_ahead(std::size_t bytes) {
+    const std::byte* from = scratch_;
+    for (std::size_t index = 0; index < ahead_->count() && bytes != 0; ++index) {
+        const std::size_t header_bytes = std::min(bytes, ahead_->header_bytes());
+        const std::size_t body_bytes =
+            std::min<std::uint64_t>(bytes - header_bytes, ahead_->body_bytes());
+        ahead_->look_at(index);
+        if (const result<void> taken = feed({from, header_bytes}); !taken) {
+            return taken.error();
+        }
+        if (const result<void> taken = received_into_block(index, body_bytes); !taken) {
+            return taken.error();
+        }
+        from += header_bytes;
+        bytes -= header_bytes + body_bytes;
+    }
+    ahead_->drop();
+    return feed({from, bytes});
+}
+
+result<void> inbound::received_into_block(std::size_t index, std::size_t bytes) {
+    if (!ahead_->is_taken(index)) {
+        ahead_->look_at(read_ahead::count_max);
+        return feed({ahead_->payload(index), bytes});
+    }
+    pending_.filled = bytes;
+    if (const result<void> looked = look_at_pending(0); !looked) {
+        return looked.error();
+    }
+    finish_pending_if_whole();
+    return {};
 }
 
 result<void> inbound::feed(std::span<const std::byte> octets) {
@@ -223,9 +281,15 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
     const std::size_t body_there = available - head.header_bytes;
     const std::uint64_t trusted = std::max<std::uint64_t>(
         {limits::unproven_bytes_max, body_there * limits::unproven_growth, proven_bytes_});
-    pending_.body = pipe::make_block(std::min(head.body_bytes, trusted));
+    pipe::block* const received =
+        ahead_ && body_there == 0 ? ahead_->take(head.header_bytes, head.body_bytes) : nullptr;
+    pending_.body =
+        received != nullptr ? received : pipe::make_block(std::min(head.body_bytes, trusted));
     pending_.body_bytes = head.body_bytes;
     pending_.filled = body_there;
+    pending_.header_bytes = head.header_bytes;
+    pending_.is_like_last =
+        last_body_end_ == queue_.rope().written() && last_body_bytes_ == head.body_bytes;
     pending_more_ = head.more();
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
@@ -278,6 +342,8 @@ void inbound::finish_pending_if_whole() {
     queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
     pending_.body = nullptr;
     proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
+    last_body_end_ = queue_.rope().written();
+    last_body_bytes_ = pending_.body_bytes;
     finish_external(pending_more_);
 }
 
@@ -392,6 +458,8 @@ result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_by
 
 void inbound::reset() noexcept {
     drop_pending();
+    received_nothing();
+    last_body_end_ = UINT64_MAX;
     queue_.rollback();
     raw_bytes_ = 0;
     blocked_ = false;

@@ -6,6 +6,7 @@
 #include "base/prefetch.hpp"
 #include "base/result.hpp"
 #include "pipe/message_queue.hpp"
+#include "session/read_ahead.hpp"
 #include "session/scanner.hpp"
 #include "wire/zmtp/frame.hpp"
 
@@ -45,6 +46,7 @@ protected:
 /// Octets are read straight into the queue's rope. While its segments are still small, what does
 /// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
 /// block of its own, which grows no faster than octets arrive. (Invariants 1 and 2 of rope.hpp.)
+/// Behind two of one size more of them are expected, whose blocks are read into as well.
 ///
 /// Frames are those of ZMTP, unless a scanner finds others.
 ///
@@ -74,10 +76,20 @@ public:
 
     /// Describes where to read to.
     /// @param scratch  Memory that is free until received().
-    /// @param parts    Two are enough.
+    /// @param parts    Two are enough; with read_ahead::parts_max several large payloads of one
+    ///                 size are received at once.
+    /// @param ahead_bytes_max  Of payloads behind the one that is under way.
     /// @return The parts filled in.
     /// @throws std::bad_alloc
-    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts);
+    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec> parts,
+                        std::size_t ahead_bytes_max = limits::read_ahead_bytes_max);
+
+    /// Nothing came into what prepare() offered.
+    void received_nothing() noexcept {
+        if (ahead_) {
+            ahead_->drop();
+        }
+    }
 
     /// Takes the first `bytes` octets of what prepare() offered.
     /// @error protocol_violation  A frame or command breaks the rules.
@@ -178,10 +190,15 @@ private:
         pipe::block* body = nullptr;
         std::uint64_t body_bytes = 0;
         std::uint64_t filled = 0;
+        std::uint8_t header_bytes = 0; ///< As it came.
+        bool is_like_last = false;     ///< Right behind a payload of the same size.
     };
 
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
+    std::size_t offer_ahead(std::span<iovec> parts, std::size_t bytes_max);
+    result<void> received_ahead(std::size_t bytes);
+    result<void> received_into_block(std::size_t index, std::size_t bytes);
     result<void> fill_pending(std::span<const std::byte>& octets);
     result<void> look_at_pending(std::size_t begin) noexcept;
     std::size_t write_pending_header(std::byte* out) noexcept;
@@ -202,7 +219,10 @@ private:
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
     std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
     std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
+    std::uint64_t last_body_end_ = UINT64_MAX; ///< In the rope, of the last payload with a block.
+    std::uint64_t last_body_bytes_ = 0;
     std::unique_ptr<head_start> head_start_; ///< Null until large payloads come.
+    std::unique_ptr<read_ahead> ahead_;      ///< Null until several of one size come.
     std::uint32_t short_frame_bytes_max_;    ///< body_bytes_max_, of a frame with a short header.
     bool pending_more_ = false;              ///< Of the frame that pending_ is.
     bool blocked_ = false;

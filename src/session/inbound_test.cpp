@@ -9,8 +9,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +49,11 @@ public:
     /// whenever there is no credit.
     result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
         while (!octets.empty()) {
-            iovec parts[2];
+            std::array<iovec, zlink::session::read_ahead::parts_max> parts;
             const std::size_t count = in.prepare(scratch_, parts);
             const std::size_t bytes =
-                zlink::testing::fill_parts({parts, count}, octets, read_bytes_max);
+                zlink::testing::fill_parts(std::span{parts}.first(count), octets, read_bytes_max);
+            ++read_count;
             octets.remove_prefix(bytes);
             REQUIRE(bytes > 0);
             if (const result<void> outcome = take_credit(in.received(bytes)); !outcome) {
@@ -84,6 +87,7 @@ public:
     message_queue queue;
     inbound in;
     messages commands; ///< All that came, kept or not.
+    std::size_t read_count = 0;
 
 private:
     result<void> take_credit(result<void> outcome) {
@@ -334,6 +338,68 @@ TEST_SUITE("session") {
         CHECK(parts[0].iov_len == 30'000);
         CHECK(parts[1].iov_base == scratch.data());
         CHECK(parts[1].iov_len == limits::lookahead_bytes);
+    }
+
+    TEST_CASE("inbound: receives several large payloads of one size at once") {
+        constexpr std::size_t body_bytes = 60'000;
+        receiver reading;
+        const auto reads_of = [&](std::size_t count) {
+            conversation talk;
+            for (std::size_t index = 0; index < count; ++index) {
+                talk.add(pattern(body_bytes, static_cast<unsigned>(index)));
+            }
+            const std::size_t before = reading.read_count;
+            const std::size_t arrived_before = reading.arrived().size();
+            // Within the payload that follows, as whoever sends without end is found.
+            CHECK(reading.read(std::string_view(talk.octets).substr(0, 10'000)));
+            CHECK(reading.read(std::string_view(talk.octets).substr(10'000)));
+            CHECK(messages(reading.arrived().begin() + static_cast<std::ptrdiff_t>(arrived_before),
+                           reading.arrived().end()) == talk.frames);
+            return reading.read_count - before;
+        };
+        reads_of(2);
+        const std::size_t in_blocks = limits::read_ahead_bytes_max / body_bytes + 1;
+        CHECK(reads_of(12) <= 2 + 12 / in_blocks + 1);
+        CHECK(reading.in.is_idle());
+    }
+
+    TEST_CASE("inbound: finds the same messages whatever follows large payloads of one size") {
+        for (const std::size_t body_bytes : {8192, 20'000, 65'536, 131'073}) {
+            for (const std::size_t messages_max : {1, 2, 5, 1000}) {
+                conversation talk;
+                const auto add_alike = [&] {
+                    for (std::size_t index = 0; index < 7; ++index) {
+                        talk.add(pattern(body_bytes, static_cast<unsigned>(index)));
+                    }
+                };
+                const std::vector<std::function<void()>> followers{
+                    [&] { talk.add(""); },
+                    [&] { talk.add("small"); },
+                    [&] { talk.add("dropped", command); },
+                    [&] { talk.add("kept", command); },
+                    [&] { talk.add(pattern(body_bytes), more); },
+                    [&] { talk.add(pattern(body_bytes - 1)); },
+                    [&] { talk.add(pattern(body_bytes + 1)); },
+                    [&] { talk.add(pattern(3 * body_bytes)); },
+                    [&] { talk.add(pattern(300)); },
+                };
+                for (const auto& add_follower : followers) {
+                    add_alike();
+                    add_follower();
+                    add_follower();
+                }
+                add_alike();
+                for (const std::size_t bytes : {1001UL, 8193UL, 65'545UL, 150'000UL, SIZE_MAX}) {
+                    CAPTURE(body_bytes);
+                    CAPTURE(messages_max);
+                    CAPTURE(bytes);
+                    receiver reading{{.messages_max = messages_max}};
+                    CHECK(reading.read(talk.octets, bytes));
+                    CHECK(reading.arrived() == talk.frames);
+                    CHECK(reading.in.is_idle());
+                }
+            }
+        }
     }
 
     TEST_CASE("inbound: the first large payload takes no large segment besides its block") {

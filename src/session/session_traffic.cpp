@@ -104,12 +104,22 @@ void session::read_messages() {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
         }
-        iovec parts[2];
-        const std::size_t count = input_ ? input_->prepare(thread_.scratch(), parts)
-                                         : inbound_->prepare(thread_.scratch(), parts);
+        std::array<iovec, read_ahead::parts_max> room;
+        const std::span two_parts = std::span{room}.first<2>();
+        const std::span inbound_parts = is_framed() ? std::span<iovec>{room} : two_parts;
+        const std::size_t count =
+            input_ ? input_->prepare(thread_.scratch(), two_parts)
+                   : inbound_->prepare(thread_.scratch(), inbound_parts, bytes_max - turn_bytes);
+        const std::span parts = std::span{room}.first(count);
         wake_reader(); // Now: there may be nothing to read.
-        const std::size_t offered = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
-        const io_outcome outcome = stream_->try_read({parts, count});
+        std::size_t offered = 0;
+        for (const iovec& part : parts) {
+            offered += part.iov_len;
+        }
+        const io_outcome outcome = stream_->try_read(parts);
+        if (outcome.what != io_outcome::status::moved) {
+            inbound_->received_nothing();
+        }
         if (outcome.what == io_outcome::status::would_block) {
             return wait_behind_others();
         }

@@ -8,9 +8,11 @@
 #include "testing/octets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +35,10 @@ public:
     /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
     result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
         while (!octets.empty()) {
-            iovec parts[2];
+            std::array<iovec, session::read_ahead::parts_max> parts;
             const std::size_t count = in_.prepare(scratch_, parts);
-            const std::size_t bytes = fill_parts({parts, count}, octets, read_bytes_max);
+            const std::size_t bytes =
+                fill_parts(std::span{parts}.first(count), octets, read_bytes_max);
             octets.remove_prefix(bytes);
             ++read_count_;
             result<void> outcome = in_.received(bytes);
