@@ -61,13 +61,14 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
 
 /// @return How many payloads are read ahead.
 std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) {
-    if (!pending_.is_like_last || parts.size() < read_ahead::parts_max - 1) {
+    if (!pending_.is_like_last) {
         return 0;
     }
     // Each of them has to be published: what waits for credit is copied.
     const std::uint64_t credit = queue_.credit();
-    const std::size_t count = std::min<std::uint64_t>(
-        read_ahead::count_for(pending_.body_bytes, bytes_max), credit != 0 ? credit - 1 : 0);
+    const std::size_t count =
+        std::min<std::uint64_t>({read_ahead::count_for(pending_.body_bytes, bytes_max),
+                                 (parts.size() - 1) / 2, credit != 0 ? credit - 1 : 0});
     if (count != 0) {
         if (!ahead_) {
             ahead_ = std::make_unique<read_ahead>();
@@ -88,27 +89,31 @@ bool inbound::is_far_ahead() {
 }
 
 result<void> inbound::received(std::size_t bytes) {
+    const result<void> taken = take_received(bytes);
+    received_nothing(); // Into what was not taken.
+    return taken;
+}
+
+result<void> inbound::take_received(std::size_t bytes) {
     const std::size_t direct = std::min(bytes, offered_bytes_);
     if (pending_.body != nullptr) {
-        pending_.filled += direct;
-        if (const result<void> looked = look_at_pending(pending_.filled - direct); !looked) {
-            return looked.error();
+        if (const result<void> extended = extend_pending(direct); !extended) {
+            return extended.error();
         }
-        finish_pending_if_whole();
     } else {
         raw_bytes_ += direct;
         if (const result<void> scanned = scan(); !scanned) {
             return scanned.error();
         }
     }
-    return ahead_ && ahead_->count() != 0 ? received_ahead(bytes - direct)
-                                          : feed({scratch_, bytes - direct});
+    return take_behind_first(bytes - direct);
 }
 
 /// Takes what came behind the first part: the next headers and payloads, if the guess was right.
-result<void> inbound::received_ahead(std::size_t bytes) {
+result<void> inbound::take_behind_first(std::size_t bytes) {
     const std::byte* from = scratch_;
-    for (std::size_t index = 0; index < ahead_->count() && bytes != 0; ++index) {
+    const std::size_t count = ahead_ ? ahead_->count() : 0;
+    for (std::size_t index = 0; index < count && bytes != 0; ++index) {
         const std::size_t header_bytes = std::min(bytes, ahead_->header_bytes());
         const std::size_t body_bytes =
             std::min<std::uint64_t>(bytes - header_bytes, ahead_->body_bytes());
@@ -116,27 +121,17 @@ result<void> inbound::received_ahead(std::size_t bytes) {
         if (const result<void> taken = feed({from, header_bytes}); !taken) {
             return taken.error();
         }
-        if (const result<void> taken = received_into_block(index, body_bytes); !taken) {
+        ahead_->look_at(read_ahead::count_max);
+        const result<void> taken = ahead_->is_taken(index)
+                                       ? extend_pending(body_bytes)
+                                       : feed({ahead_->payload(index), body_bytes});
+        if (!taken) {
             return taken.error();
         }
         from += header_bytes;
         bytes -= header_bytes + body_bytes;
     }
-    ahead_->drop();
     return feed({from, bytes});
-}
-
-result<void> inbound::received_into_block(std::size_t index, std::size_t bytes) {
-    if (!ahead_->is_taken(index)) {
-        ahead_->look_at(read_ahead::count_max);
-        return feed({ahead_->payload(index), bytes});
-    }
-    pending_.filled = bytes;
-    if (const result<void> looked = look_at_pending(0); !looked) {
-        return looked.error();
-    }
-    finish_pending_if_whole();
-    return {};
 }
 
 result<void> inbound::feed(std::span<const std::byte> octets) {
@@ -313,9 +308,14 @@ result<void> inbound::fill_pending(std::span<const std::byte>& octets) {
         std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
     const std::size_t taken = std::min<std::uint64_t>(room, octets.size());
     std::memcpy(pending_.body->data + pending_.filled, octets.data(), taken);
-    pending_.filled += taken;
     octets = octets.subspan(taken);
-    if (const result<void> looked = look_at_pending(pending_.filled - taken); !looked) {
+    return extend_pending(taken);
+}
+
+/// So many octets more of the payload are where they stay.
+result<void> inbound::extend_pending(std::size_t bytes) {
+    pending_.filled += bytes;
+    if (const result<void> looked = look_at_pending(pending_.filled - bytes); !looked) {
         return looked.error();
     }
     finish_pending_if_whole();

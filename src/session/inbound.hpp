@@ -84,7 +84,7 @@ public:
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec> parts,
                         std::size_t ahead_bytes_max = limits::read_ahead_bytes_max);
 
-    /// Nothing came into what prepare() offered.
+    /// Nothing came, or nothing more, into what prepare() offered.
     void received_nothing() noexcept {
         if (ahead_) {
             ahead_->drop();
@@ -197,8 +197,9 @@ private:
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
     std::size_t offer_ahead(std::span<iovec> parts, std::size_t bytes_max);
-    result<void> received_ahead(std::size_t bytes);
-    result<void> received_into_block(std::size_t index, std::size_t bytes);
+    result<void> take_received(std::size_t bytes);
+    result<void> take_behind_first(std::size_t bytes);
+    result<void> extend_pending(std::size_t bytes);
     result<void> fill_pending(std::span<const std::byte>& octets);
     result<void> look_at_pending(std::size_t begin) noexcept;
     std::size_t write_pending_header(std::byte* out) noexcept;

@@ -72,6 +72,64 @@ TEST_SUITE("session") {
         CHECK(peer.read_count() == read_count + 1);
     }
 
+    TEST_CASE("scanners: find the same messages whatever follows large ones of one size") {
+        constexpr std::size_t bytes = 20'000;
+        for (const auto from :
+             {pipe::layout::length, pipe::layout::websocket, pipe::layout::masked_websocket}) {
+            std::string sent;
+            texts expected;
+            const auto add = [&](std::string body, bool is_text = false) {
+                using enum wire::websocket::opcode;
+                sent += from == pipe::layout::length
+                            ? length_frame(body)
+                            : web_frame(from, is_text ? text : binary, body);
+                const bool arrives_as_text = is_text && from != pipe::layout::length;
+                expected.push_back((arrives_as_text ? "t:" : "b:") + std::move(body));
+            };
+            const auto add_alike = [&] {
+                for (unsigned index = 0; index < 7; ++index) {
+                    add(pattern(bytes, index));
+                }
+            };
+            add_alike();
+            add("");
+            add_alike();
+            for (int count = 0; count < 5; ++count) {
+                add(std::string(bytes, 't'), true);
+            }
+            add(pattern(bytes + 1));
+            add_alike();
+            add(pattern(9000));
+            add("small");
+            add_alike();
+            for (const std::size_t piece : {1001UL, 20'003UL, 65'545UL, 150'000UL, SIZE_MAX}) {
+                CAPTURE(piece);
+                scanned_input peer{from, any_size, roomy};
+                CHECK(peer.read(sent, piece));
+                CHECK((peer.arrived() == expected));
+                CHECK(peer.is_idle());
+            }
+        }
+    }
+
+    TEST_CASE("websocket scanner: of several large texts that come at once the bad one ends it") {
+        using enum wire::websocket::opcode;
+        constexpr std::size_t bytes = 20'000;
+        for (const auto from : {pipe::layout::websocket, pipe::layout::masked_websocket}) {
+            std::string sent;
+            texts expected;
+            for (int count = 0; count < 5; ++count) {
+                sent += web_frame(from, text, std::string(bytes, 't'));
+                expected.push_back("t:" + std::string(bytes, 't'));
+            }
+            sent += web_frame(from, text, std::string(bytes - 1, 't') + '\xff');
+            sent += web_frame(from, text, std::string(bytes, 't'));
+            scanned_input peer{from, any_size, roomy};
+            CHECK(!peer.read(sent));
+            CHECK((peer.arrived() == expected));
+        }
+    }
+
     TEST_CASE("websocket scanner: finds messages and puts fragments together, however many octets "
               "come at a time") {
         using enum wire::websocket::opcode;
