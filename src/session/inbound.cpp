@@ -22,7 +22,7 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
             std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
         parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
         const std::size_t ahead_count = offer_ahead(parts.subspan(1), ahead_bytes_max);
-        const std::size_t headers_bytes = ahead_count * pending_.header_bytes;
+        const std::size_t headers_bytes = ahead_count * large_->header_bytes;
         parts[2 * ahead_count + 1] = {
             scratch_ + headers_bytes,
             std::min(scratch.size() - headers_bytes, limits::lookahead_bytes)};
@@ -49,7 +49,7 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
     }
     if (offered_bytes_ == 0) {
         // Behind a large payload another one is likely, which is to be read to where it stays.
-        const bool expects_large = proven_bytes_ != 0 && rope.tail_capacity() == 0;
+        const bool expects_large = proven_bytes() != 0 && rope.tail_capacity() == 0;
         parts[0] = {scratch_, expects_large ? std::min(scratch.size(), limits::lookahead_bytes)
                                             : scratch.size()};
         return 1;
@@ -61,7 +61,7 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
 
 /// @return How many payloads are read ahead.
 std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) {
-    if (!pending_.is_like_last) {
+    if (!large_->is_like_last) {
         return 0;
     }
     // Each of them has to be published: what waits for credit is copied.
@@ -70,22 +70,13 @@ std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) 
         std::min<std::uint64_t>({read_ahead::count_for(pending_.body_bytes, bytes_max),
                                  (parts.size() - 1) / 2, credit != 0 ? credit - 1 : 0});
     if (count != 0) {
-        if (!ahead_) {
-            ahead_ = std::make_unique<read_ahead>();
-        }
-        ahead_->offer(count, pending_.header_bytes, pending_.body_bytes, scratch_, parts);
+        large_->ahead.offer(count, large_->header_bytes, pending_.body_bytes, scratch_, parts);
     }
     return count;
 }
 
 bool inbound::is_far_ahead() {
-    if (proven_bytes_ == 0) {
-        return false;
-    }
-    if (!head_start_) {
-        head_start_ = std::make_unique<head_start>();
-    }
-    return head_start_->holds_back(queue_.untaken().bytes, proven_bytes_);
+    return proven_bytes() != 0 && large_->start.holds_back(queue_.untaken().bytes, proven_bytes());
 }
 
 result<void> inbound::received(std::size_t bytes) {
@@ -112,19 +103,19 @@ result<void> inbound::take_received(std::size_t bytes) {
 /// Takes what came behind the first part: the next headers and payloads, if the guess was right.
 result<void> inbound::take_behind_first(std::size_t bytes) {
     const std::byte* from = scratch_;
-    const std::size_t count = ahead_ ? ahead_->count() : 0;
+    const std::size_t count = large_ ? large_->ahead.count() : 0;
     for (std::size_t index = 0; index < count && bytes != 0; ++index) {
-        const std::size_t header_bytes = std::min(bytes, ahead_->header_bytes());
+        const std::size_t header_bytes = std::min(bytes, large_->ahead.header_bytes());
         const std::size_t body_bytes =
-            std::min<std::uint64_t>(bytes - header_bytes, ahead_->body_bytes());
-        ahead_->look_at(index);
+            std::min<std::uint64_t>(bytes - header_bytes, large_->ahead.body_bytes());
+        large_->ahead.look_at(index);
         if (const result<void> taken = feed({from, header_bytes}); !taken) {
             return taken.error();
         }
-        ahead_->look_at(read_ahead::count_max);
-        const result<void> taken = ahead_->is_taken(index)
+        large_->ahead.look_at(read_ahead::count_max);
+        const result<void> taken = large_->ahead.is_taken(index)
                                        ? extend_pending(body_bytes)
-                                       : feed({ahead_->payload(index), body_bytes});
+                                       : feed({large_->ahead.payload(index), body_bytes});
         if (!taken) {
             return taken.error();
         }
@@ -275,16 +266,19 @@ result<void> inbound::check_unfinished() noexcept {
 void inbound::begin_pending(const frame_head& head, const std::byte* frame, std::size_t available) {
     const std::size_t body_there = available - head.header_bytes;
     const std::uint64_t trusted = std::max<std::uint64_t>(
-        {limits::unproven_bytes_max, body_there * limits::unproven_growth, proven_bytes_});
+        {limits::unproven_bytes_max, body_there * limits::unproven_growth, proven_bytes()});
+    if (!large_) {
+        large_ = std::make_unique<large_payloads>();
+    }
     pipe::block* const received =
-        ahead_ && body_there == 0 ? ahead_->take(head.header_bytes, head.body_bytes) : nullptr;
+        body_there == 0 ? large_->ahead.take(head.header_bytes, head.body_bytes) : nullptr;
     pending_.body =
         received != nullptr ? received : pipe::make_block(std::min(head.body_bytes, trusted));
     pending_.body_bytes = head.body_bytes;
     pending_.filled = body_there;
-    pending_.header_bytes = head.header_bytes;
-    pending_.is_like_last =
-        last_body_end_ == queue_.rope().written() && last_body_bytes_ == head.body_bytes;
+    large_->header_bytes = head.header_bytes;
+    large_->is_like_last =
+        large_->last_end == queue_.rope().written() && large_->last_bytes == head.body_bytes;
     pending_more_ = head.more();
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
@@ -341,9 +335,9 @@ void inbound::finish_pending_if_whole() {
     const std::size_t header_bytes = write_pending_header(header);
     queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
     pending_.body = nullptr;
-    proven_bytes_ = std::max(proven_bytes_, pending_.body_bytes);
-    last_body_end_ = queue_.rope().written();
-    last_body_bytes_ = pending_.body_bytes;
+    large_->proven_bytes = std::max(large_->proven_bytes, pending_.body_bytes);
+    large_->last_end = queue_.rope().written();
+    large_->last_bytes = pending_.body_bytes;
     finish_external(pending_more_);
 }
 
@@ -459,7 +453,9 @@ result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_by
 void inbound::reset() noexcept {
     drop_pending();
     received_nothing();
-    last_body_end_ = UINT64_MAX;
+    if (large_) {
+        large_->last_end = UINT64_MAX;
+    }
     queue_.rollback();
     raw_bytes_ = 0;
     blocked_ = false;

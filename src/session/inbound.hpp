@@ -86,8 +86,8 @@ public:
 
     /// Nothing came, or nothing more, into what prepare() offered.
     void received_nothing() noexcept {
-        if (ahead_) {
-            ahead_->drop();
+        if (large_) {
+            large_->ahead.drop();
         }
     }
 
@@ -190,10 +190,19 @@ private:
         pipe::block* body = nullptr;
         std::uint64_t body_bytes = 0;
         std::uint64_t filled = 0;
-        std::uint8_t header_bytes = 0; ///< As it came.
-        bool is_like_last = false;     ///< Right behind a payload of the same size.
+    };
+    /// What is known of payloads that get a block of their own. Most peers never send one.
+    struct large_payloads {
+        std::uint64_t proven_bytes = 0;      ///< The largest that this peer has completed.
+        std::uint64_t last_end = UINT64_MAX; ///< In the rope, of the last one.
+        std::uint64_t last_bytes = 0;
+        std::size_t header_bytes = 0; ///< As it came, before the one that is under way.
+        bool is_like_last = false;    ///< Right behind a payload of the same size.
+        read_ahead ahead;
+        head_start start;
     };
 
+    std::uint64_t proven_bytes() const noexcept { return large_ ? large_->proven_bytes : 0; }
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
     std::size_t offer_ahead(std::span<iovec> parts, std::size_t bytes_max);
@@ -217,15 +226,11 @@ private:
     std::uint64_t unfinished_bytes_max_;
     pending_frame pending_;
     std::byte* scratch_ = nullptr;
-    std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.
-    std::size_t raw_bytes_ = 0;      ///< Behind what is committed in the rope, not scanned yet.
-    std::uint64_t proven_bytes_ = 0; ///< The largest payload that this peer has completed.
-    std::uint64_t last_body_end_ = UINT64_MAX; ///< In the rope, of the last payload with a block.
-    std::uint64_t last_body_bytes_ = 0;
-    std::unique_ptr<head_start> head_start_; ///< Null until large payloads come.
-    std::unique_ptr<read_ahead> ahead_;      ///< Null until several of one size come.
-    std::uint32_t short_frame_bytes_max_;    ///< body_bytes_max_, of a frame with a short header.
-    bool pending_more_ = false;              ///< Of the frame that pending_ is.
+    std::size_t offered_bytes_ = 0; ///< Of the first part that prepare() described.
+    std::size_t raw_bytes_ = 0;     ///< Behind what is committed in the rope, not scanned yet.
+    std::unique_ptr<large_payloads> large_; ///< Null until one comes.
+    std::uint32_t short_frame_bytes_max_;   ///< body_bytes_max_, of a frame with a short header.
+    bool pending_more_ = false;             ///< Of the frame that pending_ is.
     bool blocked_ = false;
     bool lacked_credit_ = false; ///< When last asked: what was left is to be looked at again.
     bool wake_reader_ = false;
