@@ -134,7 +134,10 @@ class Programs:
             if "ZLINK_STREAM_EVENTS" not in text.read():
                 return "zlink.h has no framed STREAM socket"
         if not os.path.exists(os.path.join(self._library_dir, "libzlink.so")):
-            return f"there is no libzlink.so in {self._library_dir}"
+            return (
+                f"there is no libzlink.so in {self._library_dir}: build it with "
+                "`cmake --preset release && cmake --build build/release --target zlink`"
+            )
         return None
 
     def _find(self, program):
