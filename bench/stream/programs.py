@@ -135,8 +135,8 @@ class Programs:
                 return "zlink.h has no framed STREAM socket"
         if not os.path.exists(os.path.join(self._library_dir, "libzlink.so")):
             return (
-                f"there is no libzlink.so in {self._library_dir}: build it with "
-                "`cmake --preset release && cmake --build build/release --target zlink`"
+                f"there is no libzlink.so in {self._library_dir}; build/release gets one by "
+                "`cmake --preset release && cmake --build --preset release --target zlink`"
             )
         return None
 
