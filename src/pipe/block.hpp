@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/inline.hpp"
+#include "base/poison.hpp"
+#include "pipe/cell_pool.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace zlink::pipe {
 
@@ -46,7 +51,11 @@ struct block {
         // A sole holder cannot race with anybody, so it needs no atomic read-modify-write.
         if (references.load(std::memory_order_acquire) == count ||
             references.fetch_sub(count, std::memory_order_acq_rel) == count) {
-            free_now();
+            if (kind == origin::cell) [[likely]] {
+                give_cell<short_block_bytes>(this);
+            } else {
+                free_now();
+            }
         }
     }
 
@@ -64,9 +73,32 @@ private:
     void free_now() noexcept;
 };
 
+/// Octets of memory that hold a block, those of its payload behind it.
+constexpr std::size_t block_header_bytes = (sizeof(block) + 15) / 16 * 16;
+constexpr std::size_t short_payload_bytes_max = short_block_bytes - block_header_bytes;
+
+/// A block at the beginning of `memory`, and behind it `bytes` octets.
+inline block* place_block(void* memory, block::origin kind, std::size_t bytes) noexcept {
+    auto* const made = new (memory) block;
+    made->kind = kind;
+    made->data = static_cast<std::byte*>(memory) + block_header_bytes;
+    made->bytes = bytes;
+    return made;
+}
+
+/// As make_block(), of a payload that is not short.
+[[nodiscard]] block* make_long_block(std::size_t bytes_min);
+
 /// A block with room for `bytes_min` octets and one reference.
 /// @throws std::bad_alloc
-[[nodiscard]] block* make_block(std::size_t bytes_min);
+[[nodiscard]] inline block* make_block(std::size_t bytes_min) {
+    if (bytes_min > short_payload_bytes_max) [[unlikely]] {
+        return make_long_block(bytes_min);
+    }
+    block* const made = place_block(take_cell<short_block_bytes>(), block::origin::cell, bytes_min);
+    poison(made->data + bytes_min, short_payload_bytes_max - bytes_min);
+    return made;
+}
 
 /// A block around the application's octets, with one reference.
 /// @throws std::bad_alloc  `function` was not called.
