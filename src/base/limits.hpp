@@ -277,6 +277,10 @@ constexpr std::uint16_t segment_holders_max = UINT16_MAX;
 /// Peers of a STREAM of whose messages some are lent to the application at a time.
 constexpr std::size_t batch_peers_max = 256;
 
+/// Peers of a STREAM that one who comes moves in the table of their numbers, before those are
+/// scattered over it (peer_table.hpp). Where numbers are scattered it is hardly ever as much.
+constexpr std::size_t peer_moves_max = 64;
+
 /// Sessions of an I/O thread at rest, or peers of a socket, up to which it gives way and looks at
 /// them again; with more there is nearly always one that has something.
 constexpr std::size_t looked_at_max = 8;
