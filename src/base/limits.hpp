@@ -188,6 +188,16 @@ constexpr std::size_t tls_unsent_bytes_max = 8 * tls_record_bytes_max;
 /// What is read of a TLS peer at a time, once its handshake is done.
 constexpr std::size_t tls_read_bytes = std::size_t{64} * 1024;
 
+/// Records of a TLS peer that OpenSSL gets at once. It goes on as long as there are some that bring
+/// nothing to say, such as new keys, of which each costs some 10 us; so after so many of those, or
+/// their messages, others have their turn. A peer that sends more than so many within such a time,
+/// or within its handshake, is ended: each new key counts twice, as a record and as a message.
+constexpr unsigned tls_records_at_once = 16;
+constexpr unsigned tls_control_per_turn = 32;
+constexpr unsigned tls_control_max = 128;
+constexpr unsigned tls_handshake_control_max = 1024;
+constexpr std::chrono::milliseconds tls_control_period{1000};
+
 /// How long a TLS session may be resumed, and how long the keys are in use that its ticket is
 /// encrypted with; they open tickets for as long again.
 constexpr std::chrono::seconds tls_session_life{2 * 3600};
