@@ -113,6 +113,13 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 /// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
 
+/// The same of a peer whose frames are translated, most of all decrypted: a small one is as much
+/// work as many octets.
+constexpr std::size_t translated_turn_bytes_max = std::size_t{128} * 1024;
+
+/// What a command or a ping counts for besides its octets.
+constexpr std::size_t control_frame_bytes = 64;
+
 /// Turns of driven_bytes_max that such a peer has in a row where a caller drives, answers in each,
 /// and the system takes that.
 constexpr unsigned turns_in_a_row_max = 8;

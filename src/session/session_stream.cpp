@@ -284,6 +284,7 @@ void session::continue_upgrade(std::span<const std::byte> octets) {
 }
 
 void session::on_websocket_ping(std::span<const std::byte> payload) {
+    ++control_count_;
     if (may_send_control()) {
         send_control(opcode::pong, payload);
     }
@@ -355,7 +356,7 @@ void session::send_control(opcode kind, std::span<const std::byte> payload) {
         std::copy(payload.begin(), payload.end(), frame.data() + bytes);
     }
     prefix_.insert(prefix_.end(), frame.data(), frame.data() + bytes + payload.size());
-    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    write_soon();
 }
 
 } // namespace zlink::session
