@@ -66,6 +66,12 @@ constexpr std::uint32_t head_start_skips_max = 1023;
 /// Memory that freed segments and blocks may occupy before it goes back to the system.
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
+/// Beyond that it goes to the allocator, which often cannot give it back, since there is something
+/// behind it that is in use. So once as much as this was freed in a row, and nothing taken, the
+/// pages of each buffer of at least so many octets go back by themselves.
+constexpr std::size_t freed_in_row_bytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t returned_buffer_bytes_min = std::size_t{16} * 1024;
+
 /// Free cells (cell_pool.hpp) that pass between threads together, and how many such batches are
 /// kept of each size besides those of the threads: 1 and 3 MiB, what four inproc pipes use that are
 /// full of referenced messages at the default high-water marks.
@@ -103,8 +109,9 @@ constexpr std::size_t lookahead_bytes = 1024;
 constexpr std::size_t read_ahead_bytes_max = std::size_t{128} * 1024;
 
 /// A block for a payload that has not arrived yet is at most this large, or this many times what
-/// has arrived, or as large as the largest payload that the peer has completed before.
-constexpr std::size_t unproven_bytes_max = std::size_t{64} * 1024;
+/// has arrived, or as large as the largest payload that the peer has completed before: ten thousand
+/// peers that only say how much they are going to send cost about what their connections do.
+constexpr std::size_t unproven_bytes_max = std::size_t{2} * 1024;
 constexpr std::size_t unproven_growth = 8;
 
 /// What one session may move before it lets the others of its I/O thread have their turn.
