@@ -177,6 +177,16 @@ constexpr std::size_t inflater_bytes_max = std::size_t{96} * 1024;
 /// octet might become a thousand without end. Larger ones are not sent compressed, either.
 constexpr std::size_t inflated_message_bytes_max = std::size_t{64} * 1024 * 1024;
 
+/// What messages of a socket's peers may take together that were inflated to more than so many
+/// times what came, and to more than so much, until the application has received them: a peer whose
+/// message would need more is ended. Others cost no more than what peers send without compression.
+constexpr std::size_t inflated_bytes_max = std::size_t{256} * 1024 * 1024;
+constexpr std::size_t inflated_growth = 8;
+constexpr std::size_t inflated_free_bytes = std::size_t{4} * 1024;
+
+/// What each frame counts for, besides what it is inflated to, where messages may be compressed.
+constexpr std::size_t inflated_frame_bytes = 512;
+
 /// What is inflated at a time: the limit on messages is looked at after each.
 constexpr std::size_t inflated_piece_bytes_max = std::size_t{1} * 1024 * 1024;
 

@@ -108,6 +108,7 @@ struct session_origin {
     endpoint where;                                ///< As it was given.
     transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
     pipe::departures_ptr departures;               ///< Null where nobody counts.
+    pipe::memory_account_ptr inflated;             ///< Likewise. Of all that a socket has.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };

@@ -430,6 +430,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
     made->departures = departures_;
+    made->inflated = inflated_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);
