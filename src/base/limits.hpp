@@ -244,9 +244,10 @@ constexpr std::size_t accept_filters_max = 10000;
 /// Messages received while some pipes were marked asleep without a fence yet.
 constexpr unsigned unsettled_recv_max = 128;
 
-/// Subscriptions and other upstream messages that a publisher takes from one peer before it turns
-/// to what else its application asked for.
-constexpr std::size_t subscriptions_per_turn = 10000;
+/// Subscriptions that a publisher adds or removes in one look into its mailbox, so in one call of
+/// its application, for all peers together, also where a peer leaves that has a million: a few
+/// milliseconds. Other upstream messages count as much, and so does each KiB.
+constexpr std::size_t subscription_work_max = 4000;
 
 /// What a publisher keeps for an application that does not receive, in frames and in their octets:
 /// as many as the subscriptions that one peer may have, as much as a pipe may hold. Peers that send
