@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "pipe/buffer_pool.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -24,6 +25,24 @@ block* make_long_block(std::size_t bytes_min) {
     return place_block(buffer.memory, block::origin::pooled, buffer.bytes - block_header_bytes);
 }
 
+block* make_counted_block(std::size_t bytes_min, memory_account& account) {
+    bytes_min = std::max(bytes_min, limits::external_bytes_min); // Then it comes from the pool.
+    if (!account.take(bytes_min)) {
+        return nullptr;
+    }
+    try {
+        block* const made = make_block(bytes_min);
+        account.add(made->bytes - bytes_min); // It may be a little larger.
+        made->kind = block::origin::counted;
+        made->counted_by = &account;
+        intrusive_ptr_add_ref(&account);
+        return made;
+    } catch (...) {
+        account.give_back(bytes_min);
+        throw;
+    }
+}
+
 block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint) {
     auto* const made = new (take_cell()) block;
     made->kind = block::origin::caller;
@@ -35,6 +54,10 @@ block* wrap_block(void* data, std::size_t bytes, free_function* function, void* 
 
 void block::free_now() noexcept {
     switch (kind) {
+    case origin::counted:
+        counted_by->give_back(bytes);
+        intrusive_ptr_release(counted_by);
+        [[fallthrough]];
     case origin::pooled:
         give_buffer({this, bytes + block_header_bytes});
         break;

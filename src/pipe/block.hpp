@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/inline.hpp"
 #include "base/poison.hpp"
+#include "base/ref_counted.hpp"
 #include "pipe/cell_pool.hpp"
 
 #include <atomic>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -14,6 +15,39 @@ namespace zlink::pipe {
 
 /// Called with the octets and the hint that a block was made with, on the thread that lets go last.
 using free_function = void(void* data, void* hint);
+
+/// What blocks of one kind may take together.
+///
+/// @threads Any.
+class memory_account final : public ref_counted<memory_account> {
+public:
+    explicit memory_account(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+
+    /// @return Whether there is still so much. If so give_back() is to follow.
+    bool take(std::size_t bytes) noexcept {
+        if (add(bytes) <= bytes_max_) {
+            return true;
+        }
+        give_back(bytes);
+        return false;
+    }
+    /// The same in any case. @return  What is taken now.
+    std::size_t add(std::size_t bytes) noexcept {
+        return taken_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    }
+    void give_back(std::size_t bytes) noexcept {
+        taken_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    std::size_t taken_bytes() const noexcept {
+        return taken_bytes_.load(std::memory_order_relaxed);
+    }
+
+private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> taken_bytes_{0};
+};
+
+using memory_account_ptr = boost::intrusive_ptr<memory_account>;
 
 /// Octets that several holders share without copying, or any other object that travels through a
 /// rope by reference. Freed by the last holder.
@@ -24,6 +58,7 @@ struct block {
         pooled,    ///< The octets follow this header, in memory of the buffer pool.
         cell,      ///< The octets follow this header, in a cell.
         allocated, ///< The octets follow this header, in memory of the allocator.
+        counted,   ///< As pooled, and an account knows of it.
         caller,    ///< The octets belong to the application, which has its own free function.
         object,    ///< No octets: the head of a derived object, destroyed through `destroy`.
     };
@@ -31,13 +66,14 @@ struct block {
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
     std::byte* data = nullptr;
-    std::size_t bytes = 0; ///< pooled, cell, allocated: what fits; caller: what there is.
+    std::size_t bytes = 0; ///< caller: what there is; object: 0; otherwise: what fits.
     union {
         struct {
             free_function* function; ///< May be null.
             void* hint;
         } release;
         void (*destroy)(block*);
+        memory_account* counted_by; ///< Holds a reference.
     };
 
     block() noexcept : release{nullptr, nullptr} {}
@@ -99,6 +135,11 @@ inline block* place_block(void* memory, block::origin kind, std::size_t bytes) n
     poison(made->data + bytes_min, short_payload_bytes_max - bytes_min);
     return made;
 }
+
+/// The same of at least 8 KiB, if `account` has room for it, until it is freed.
+/// @return Null if not.
+/// @throws std::bad_alloc
+[[nodiscard]] block* make_counted_block(std::size_t bytes_min, memory_account& account);
 
 /// A block around the application's octets, with one reference.
 /// @throws std::bad_alloc  `function` was not called.

@@ -16,6 +16,15 @@ using clock = std::chrono::steady_clock;
 /// When to stop waiting; nothing means never.
 using deadline = std::optional<clock::time_point>;
 
+/// So long from now; never, where the clock does not reach that far.
+inline deadline deadline_after(std::chrono::milliseconds wait) noexcept {
+    const clock::time_point now = clock::now();
+    if (wait >= std::chrono::floor<std::chrono::milliseconds>(clock::time_point::max() - now)) {
+        return {};
+    }
+    return now + wait;
+}
+
 /// What happened to a letter's sender, as bits.
 struct event {
     static constexpr std::uint32_t attached = 1;    ///< The pipe end is new to its owner.

@@ -108,6 +108,7 @@ struct session_origin {
     endpoint where;                                ///< As it was given.
     transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
     pipe::departures_ptr departures;               ///< Null where nobody counts.
+    pipe::memory_account_ptr inflated;             ///< Likewise. Of all that a socket has.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -228,6 +229,7 @@ private:
     void send_command(std::span<const std::byte> body);
     bool misses_turn() noexcept;
     std::size_t turn_bytes_max() const noexcept;
+    std::size_t take_control_cost() noexcept;
     void end_turn();
     void wait_behind_others();
     void count_written(std::size_t bytes);
@@ -235,6 +237,7 @@ private:
     result<void> scan_inbound();
     void deliver_inbound();
     void wake_reader() noexcept;
+    void write_soon() noexcept;
     void write_some();
     void await_room();
     bool write_prefix();
@@ -370,7 +373,9 @@ private:
     bool awaits_room_ = false;      ///< The system took no more when we wrote last.
     std::uint8_t missed_turns_ = 0; ///< In a row.
     std::uint8_t turns_in_a_row_ = 0;
-    bool is_answered_ = false; ///< Something was written since its last whole turn.
+    bool is_answered_ = false;        ///< Something was written since its last whole turn.
+    bool is_write_posted_ = false;    ///< Asked for by write_soon().
+    std::uint16_t control_count_ = 0; ///< Commands and pings that came and were not counted yet.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {

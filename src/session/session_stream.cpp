@@ -38,6 +38,8 @@ std::string_view text_of(errc reason) noexcept {
         return "text is no UTF-8";
     case EBADMSG:
         return "compressed data is corrupt";
+    case ENOBUFS:
+        return "no memory for what compressed data comes to";
     case ENOMSG:
         return "text where only binary is taken";
     default:
@@ -77,7 +79,8 @@ std::optional<peer_deflation> session::peers_deflation() const noexcept {
     return peer_deflation{.how = dialing_ ? agreed.server : agreed.client,
                           .message_bytes_max =
                               is_limited ? static_cast<std::uint64_t>(options().message_bytes_max)
-                                         : limits::inflated_message_bytes_max};
+                                         : limits::inflated_message_bytes_max,
+                          .account = origin_->inflated};
 }
 
 void session::adopt_stream_peer() {
@@ -284,6 +287,7 @@ void session::continue_upgrade(std::span<const std::byte> octets) {
 }
 
 void session::on_websocket_ping(std::span<const std::byte> payload) {
+    ++control_count_;
     if (may_send_control()) {
         send_control(opcode::pong, payload);
     }
@@ -355,7 +359,7 @@ void session::send_control(opcode kind, std::span<const std::byte> payload) {
         std::copy(payload.begin(), payload.end(), frame.data() + bytes);
     }
     prefix_.insert(prefix_.end(), frame.data(), frame.data() + bytes + payload.size());
-    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    write_soon();
 }
 
 } // namespace zlink::session

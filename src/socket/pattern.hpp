@@ -40,6 +40,14 @@ public:
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 
+    /// What peers did is looked at from now on: as much of it is dealt with as one turn may take.
+    virtual void begin_turn() noexcept {}
+
+    /// Does a part of what there is to do about a peer that leaves, before on_detached().
+    /// @return Whether nothing more is to be done. If not, this is called again; and if that can be
+    ///         soon, the peer's letter lies in the mailbox.
+    virtual bool lets_go(peer&) noexcept { return true; }
+
     /// Whether what `gone` sent before it went is still of interest.
     virtual bool reads_after_close(const peer& gone) const noexcept = 0;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/seeded_hash.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 
@@ -48,12 +49,11 @@ private:
     /// Peers by their routing ids, which do not change while they are here.
     struct id_hash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view id) const noexcept {
-            return std::hash<std::string_view>{}(id);
-        }
+        std::size_t operator()(std::string_view id) const noexcept { return octets(id); }
         std::size_t operator()(const peer* named) const noexcept {
-            return (*this)(named->routing_id);
+            return octets(named->routing_id);
         }
+        seeded_hash octets; ///< Peers choose their names.
     };
     struct same_id {
         using is_transparent = void;

@@ -172,6 +172,7 @@ result<int> socket::descriptor() {
 // Peers.
 
 result<void> socket::process_mail() {
+    pattern_->begin_turn();
     mailbox_->collect([this](pipe::letter& about, std::uint32_t happened) {
         if (&about == this) {
             is_terminated_ = true;
@@ -294,6 +295,9 @@ void socket::on_peer_drained(peer& about) {
 void socket::destroy_departed() noexcept {
     while (!departed_.empty()) {
         peer* const each = departed_.back();
+        if (!pattern_->lets_go(*each)) {
+            return;
+        }
         departed_.pop_back();
         destroy(*each);
     }
@@ -338,6 +342,9 @@ result<std::vector<socket::peer_state>> socket::peers() {
     std::vector<peer_state> found;
     found.reserve(peers_.size());
     for (const auto& each : peers_) {
+        if (each->departing) {
+            continue;
+        }
         if (!each->is_held) {
             each->look_for_info();
         }
@@ -436,6 +443,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
     made->departures = departures_;
+    made->inflated = inflated_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);

@@ -326,6 +326,7 @@ private:
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
+    const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};
     head_start head_start_; ///< Of what is sent, if there is one peer.
     countdown_ptr told_;    ///< That all I/O threads know of what was drained. Null before that.
 };

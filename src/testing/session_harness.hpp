@@ -32,6 +32,15 @@ inline socket_options session_options(socket_type type) {
     return made;
 }
 
+/// The same octets so many times.
+inline std::string times(int count, std::string_view octets) {
+    std::string all;
+    for (; count > 0; --count) {
+        all += octets;
+    }
+    return all;
+}
+
 /// Notes down events, as "what value".
 class event_recorder final : public connection_observer {
 public:
@@ -142,6 +151,16 @@ public:
     void run() {
         thread_.drive_ready(100'000);
         look();
+    }
+
+    /// As run(). @return  How many things the thread did.
+    std::size_t run_counting() {
+        std::size_t count = 0;
+        while (thread_.context().poll_one() != 0) {
+            ++count;
+        }
+        look();
+        return count;
     }
 
     /// As run(), while so much time passes.
