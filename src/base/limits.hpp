@@ -168,6 +168,13 @@ constexpr std::uint32_t untold_departures_max = 1000;
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
+/// How long a peer of a STREAM that the application closes may take, with what waits for it, before
+/// it is cut off. A positive ZLINK_LINGER that is less counts instead.
+constexpr std::chrono::milliseconds closing_max{10000};
+
+/// How long who has ended its own direction may take nothing of what waits for it.
+constexpr std::chrono::milliseconds half_closed_pause_max{5000};
+
 /// What one connection's compressor and decompressor take at most, each if there is one (RFC 7692).
 /// With Debian's zlib it is 268 KiB and 40 KiB where the window has 2^15 octets.
 constexpr std::size_t deflater_bytes_max = std::size_t{384} * 1024;
@@ -195,6 +202,9 @@ constexpr std::size_t inflated_at_once_max = 4096;
 
 /// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
 constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
+
+/// Answers that only say that another one follows (RFC 9110, 15.2), before that one.
+constexpr unsigned interim_answers_max = 16;
 
 /// What a proxy may say of a connection before it begins (PROXY protocol, version 2): the
 /// addresses, and fields that are skipped.
@@ -226,6 +236,10 @@ constexpr std::chrono::milliseconds tls_control_period{1000};
 /// encrypted with; they open tickets for as long again.
 constexpr std::chrono::seconds tls_session_life{2 * 3600};
 constexpr std::chrono::seconds tls_ticket_key_life{3 * 3600};
+
+/// How long before one of our own certificates expires that is told, and how often.
+constexpr std::chrono::hours expiry_notice{14 * 24};
+constexpr std::chrono::hours expiry_pause{24};
 
 /// How long at least to wait before another attempt at what failed for want of descriptors or
 /// memory.

@@ -38,6 +38,8 @@ struct event {
     static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
     static constexpr std::uint32_t arrived = 512; ///< The letter is no pipe end's, but a countdown.
     static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
+    static constexpr std::uint32_t leaving = 2048; ///< pipe::last_word says how soon this one goes.
+    static constexpr std::uint32_t cut_off = 4096; ///< It goes now, whatever waits for it.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.

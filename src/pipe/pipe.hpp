@@ -168,6 +168,12 @@ public:
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
 
+    /// The same, but what has come can still be received, and events are not ignored. Until
+    /// close().
+    void end_sending() noexcept;
+    /// Whether close() or end_sending() was called.
+    bool has_ended() const noexcept { return closed_.load(std::memory_order_relaxed); }
+
     /// Asks the other end, a session's, to close once it has written what was sent.
     void dismiss_other() noexcept;
     /// Whether the other end asked this one. @threads any
@@ -229,6 +235,11 @@ public:
     pipe(const queue_limits& first_to_second, const queue_limits& second_to_first) noexcept
         : first(*this, to_second_, to_first_), second(*this, to_first_, to_second_),
           to_second_(first_to_second), to_first_(second_to_first) {}
+    ~pipe() {
+        if (block* const held = last_word.load(std::memory_order_acquire); held != nullptr) {
+            held->drop();
+        }
+    }
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
 
@@ -242,7 +253,11 @@ public:
 
     /// How long the end that sends to the network may take after close(), set by the first end
     /// before it closes. Nothing: as long as it takes.
-    std::optional<std::chrono::milliseconds> linger;
+    std::optional<std::chrono::duration<std::int32_t, std::milli>> linger;
+
+    /// A close_request: why the first end has asked for the end of the connection. Set by it, once,
+    /// with a reference, before it delivers event::leaving or event::cut_off; null before that.
+    std::atomic<block*> last_word{nullptr};
 
     /// For what the first end sends; there is none where batches are worth more than a short way.
     /// Set by the second end, a session's, before the first one sends.
@@ -282,10 +297,14 @@ inline void pipe_end::dismiss_other() noexcept {
 }
 
 inline void pipe_end::close() noexcept {
+    set_owner(nullptr);
+    end_sending();
+}
+
+inline void pipe_end::end_sending() noexcept {
     if (closed_.exchange(true, std::memory_order_acq_rel)) {
         return;
     }
-    set_owner(nullptr);
     out.rollback();
     if (other().home_ != nullptr) {
         other().deliver(event::closed);

@@ -214,7 +214,9 @@ result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> rep
     pipe::property_list first;
     first.add(pipe::user_id_property, given.user_id);
     for (const auto& [name, value] : given.metadata) {
-        first.add(name, value);
+        if (!pipe::is_own_property(name)) {
+            first.add(name, value);
+        }
     }
     about_.peer->properties.prepend(first);
     return mechanism_->on_admitted();

@@ -44,8 +44,7 @@ result<void> conversation::take_metadata(std::span<const std::byte> metadata) {
     }
     peer->routing_id = text_of(known->identity);
     const result<void> visited = decode_metadata(metadata, [&](const property_view& each) {
-        // Who the user is and where it is no peer may say of itself.
-        if (each.name != pipe::user_id_property && each.name != pipe::peer_address_property) {
+        if (!pipe::is_own_property(each.name)) {
             peer->properties.add(each.name, text_of(each.value));
         }
     });

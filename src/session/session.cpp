@@ -110,9 +110,18 @@ void session::on_events(std::uint32_t happened) noexcept {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     guarded([&] {
+        const bool is_cut_off = (happened & pipe::event::cut_off) != 0;
         if ((happened & pipe::event::readable) != 0) {
             wake_outbound();
-            write_some();
+            if (!is_cut_off) {
+                write_some();
+            }
+        }
+        if (is_cut_off && end_) {
+            return cut_off();
+        }
+        if ((happened & pipe::event::leaving) != 0 && end_) {
+            await_parting();
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
             resume_inbound();
@@ -222,7 +231,7 @@ void session::finish_if_drained() {
     if (has_unsent() && !awaits_subscriptions_) {
         return;
     }
-    if (speaks_websocket()) {
+    if (speaks_websocket() && phase_ != phase::ended) {
         go_away();
         if (!prefix_.empty()) {
             return;
@@ -230,6 +239,9 @@ void session::finish_if_drained() {
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);
+    }
+    if (phase_ == phase::ended) {
+        return lost({});
     }
     if (is_framed() && state_ == session_state::traffic) {
         return see_off();
@@ -310,25 +322,42 @@ bool session::on_sweep() noexcept {
 
 // Endings.
 
-/// @param value  As connection_event says.
-void session::tell(connection_event what, std::int32_t value) const noexcept {
+/// @param value   As connection_event says.
+/// @param remark  Goes behind the endpoint, and a space.
+void session::tell(connection_event what, std::int32_t value,
+                   std::string_view remark) const noexcept {
     if (!origin_->observer || !origin_->observer->watches(what)) {
         return;
     }
-    if (dialing_) {
-        return origin_->observer->on_connection_event(what, value, origin_->target);
-    }
     try {
-        const std::string own =
-            transport::local_endpoint_text(stream_->descriptor(), origin_->where);
-        origin_->observer->on_connection_event(what, value, own);
+        std::string text =
+            dialing_ ? origin_->target
+                     : transport::local_endpoint_text(stream_->descriptor(), origin_->where);
+        if (!remark.empty()) {
+            text.append(" ").append(remark);
+        }
+        origin_->observer->on_connection_event(what, value, text);
     } catch (const std::bad_alloc&) {
         // An event is lost, as where nobody reads them.
     }
 }
 
+/// Tells, now and then, of a certificate of ours that does not hold for long any more, or at all.
+void session::tell_expiry() const noexcept {
+    if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
+        return;
+    }
+    if (const auto rest = origin_->tls->take_expiry(transport::tls_context::clock::now())) {
+        tell(connection_event::certificate_expires, *rest);
+    }
+}
+
 /// @param reason  As lost().
 void session::tell_failed_handshake(errc reason) const noexcept {
+    if (upgrade_ && upgrade_->refused().status != 0) {
+        const web_handshake::refusal& answer = upgrade_->refused();
+        return tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);
+    }
     if (speaks_zws() && upgrade_ && !handshake_ && is_refusal(reason)) {
         const handshake_failure refused = failure_of(protocol_fault::websocket_unspecified);
         return tell(refused.what, refused.value);
@@ -349,12 +378,12 @@ void session::lost(errc reason) noexcept {
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
-    const bool is_asked_for = farewell_ && farewell_->is_asked_for;
+    const bool is_asked_for = (farewell_ && farewell_->is_asked_for) || last_word() != nullptr;
     const bool has_told = has_told_socket();
-    if (farewell_) {
+    if (farewell_ || phase_ == phase::ended) {
         timer_.stop();
     }
-    if (phase_ == phase::parting) {
+    if (phase_ == phase::parting || phase_ == phase::ended) {
         phase_ = phase::open; // Of the next connection, if there is one.
     }
     zap_.reset();

@@ -189,7 +189,9 @@ private:
     void finish_if_drained();
     void lost(errc reason) noexcept;
     void tell_failed_handshake(errc reason) const noexcept;
-    void tell(connection_event what, std::int32_t value) const noexcept;
+    void tell(connection_event what, std::int32_t value,
+              std::string_view remark = {}) const noexcept;
+    void tell_expiry() const noexcept;
     void finish() noexcept;
     void settle_accounts() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
@@ -282,6 +284,13 @@ private:
     void await_end();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
+    void on_peer_ended();
+    void watch_progress();
+    void on_progress_due() noexcept;
+    const pipe::close_request* last_word() const noexcept;
+    void await_parting();
+    void on_closing_late() noexcept;
+    void cut_off();
     void start_upgrade();
     void continue_upgrade(std::span<const std::byte> octets);
 
@@ -314,7 +323,7 @@ private:
     bool has_told_socket() const noexcept { return farewell_ && farewell_->is_told; }
     /// Whether the connection ends as soon as all is written.
     bool is_leaving() const noexcept {
-        return phase_ == phase::dismissed || phase_ == phase::closing;
+        return phase_ == phase::dismissed || phase_ == phase::ended || phase_ == phase::closing;
     }
     bool has_unsent() const noexcept;
     const socket_options& options() const noexcept { return *origin_->options; }
@@ -356,6 +365,7 @@ private:
     enum class phase : std::uint8_t {
         open,
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
+        ended,     ///< The peer sends nothing any more; ends when all is written, or it takes none.
         parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;

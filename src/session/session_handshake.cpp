@@ -128,6 +128,9 @@ void session::start_stream(transport::stream_ptr connected) {
     if (dialing_) {
         tell(connection_event::connected, stream_->descriptor());
     }
+    if (origin_->tls) {
+        tell_expiry();
+    }
     is_writable_ = true;
     timer_.stop();
     const bool has_handshake =

@@ -129,6 +129,9 @@ void session::read_messages() {
         if (outcome.what == io_outcome::status::would_block) {
             return wait_behind_others();
         }
+        if (outcome.what == io_outcome::status::ended) {
+            return on_peer_ended();
+        }
         if (outcome.what != io_outcome::status::moved) {
             return lost(static_cast<errc>(outcome.error));
         }

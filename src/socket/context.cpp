@@ -81,6 +81,11 @@ result<socket*> context::open_socket(socket_type type) {
     const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
     chosen.linger = options_.blocky && !subscribes ? -1 : 0;
     chosen.raw = chosen.router_mandatory = type == socket_type::raw_stream;
+    if (type == socket_type::stream) {
+        chosen.message_bytes_max = stream_default::message_bytes_max;
+        chosen.keepalive = stream_default::keepalive;
+        chosen.keepalive_idle = stream_default::keepalive_idle;
+    }
     auto made = std::make_unique<socket>(*this, chosen, options_.busy_poll);
     sockets_.push_back(made.get());
     socket_count_.store(sockets_.size(), std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/socket.hpp"
 
+#include "base/byte_order.hpp"
 #include "base/error_text.hpp"
 #include "base/patience.hpp"
 #include "session/session.hpp"
@@ -8,6 +9,7 @@
 #include "transport/address.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <unistd.h>
 #include <utility>
@@ -108,7 +110,19 @@ void socket::stay_close(std::size_t payload_bytes) noexcept {
 }
 
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
-    return until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+    const result<void> outcome =
+        until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return pattern_->on_no_room({source.data(), source.bytes()}, true);
+    }
+    return outcome;
+}
+
+/// Nobody waits any longer until the peer of a STREAM has room.
+errc socket::on_no_room(std::uint32_t routing_id) {
+    std::array<std::byte, sizeof routing_id> octets;
+    store_big_endian(octets.data(), routing_id);
+    return pattern_->on_no_room(octets, false);
 }
 
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
@@ -122,8 +136,12 @@ result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
 }
 
 result<void> socket::send_to_waiting(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
-    return until_done([&] { return pattern_->send_to(routing_id, source); }, options_.send_timeout,
-                      dont_wait);
+    const result<void> outcome = until_done([&] { return pattern_->send_to(routing_id, source); },
+                                            options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return on_no_room(routing_id);
+    }
+    return outcome;
 }
 
 result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& target,
@@ -139,8 +157,12 @@ result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& targ
 
 result<std::size_t> socket::send_batch_waiting(std::span<const stream_message> messages,
                                                bool dont_wait) {
-    return until_done([&] { return pattern_->send_batch(messages); }, options_.send_timeout,
-                      dont_wait);
+    const result<std::size_t> outcome = until_done([&] { return pattern_->send_batch(messages); },
+                                                   options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return pattern_->on_no_room(messages.front().routing_id, false);
+    }
+    return outcome;
 }
 
 result<std::size_t> socket::recv_batch_waiting(std::span<stream_message> messages, bool dont_wait) {
@@ -308,7 +330,7 @@ void socket::destroy(peer& departed) noexcept {
     departed_dropped_count_ += departed.dropped_count();
     const bool only_subscribes =
         options_.type == socket_type::sub || options_.type == socket_type::xsub;
-    if (departed.is_closed_by_peer() && !only_subscribes) {
+    if (departed.is_closed_by_peer() && !departed.end().has_ended() && !only_subscribes) {
         departed_dropped_count_ += departed.end().out.untaken().message_count;
     }
     const std::size_t index = departed.owner_index;
@@ -348,13 +370,25 @@ result<std::vector<socket::peer_state>> socket::peers() {
         if (!each->is_held) {
             each->look_for_info();
         }
-        const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
-        found.push_back({.endpoint = endpoint_of(*each),
-                         .routing_id = is_announced ? each->info()->routing_id : each->routing_id,
-                         .unsent = each->end().out.untaken(),
-                         .dropped_count = each->dropped_count()});
+        found.push_back(state_of(*each));
     }
     return found;
+}
+
+socket::peer_state socket::state_of(peer& asked) const {
+    const bool is_announced = asked.routing_id.empty() && asked.info() != nullptr;
+    return {.endpoint = endpoint_of(asked),
+            .routing_id = is_announced ? asked.info()->routing_id : asked.routing_id,
+            .unsent = asked.end().out.untaken(),
+            .dropped_count = asked.dropped_count()};
+}
+
+result<socket::peer_state> socket::peer_of(std::span<const std::byte> routing_id) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    peer* const found = pattern_->find_peer(routing_id);
+    return found != nullptr ? result<peer_state>{state_of(*found)} : errc::host_unreachable;
 }
 
 result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
@@ -365,11 +399,20 @@ result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint
     return pattern_->close_peer(routing_id, code, reason);
 }
 
-result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+result<void> socket::cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                  std::string_view reason) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
-    return pattern_->send_many(routing_ids, source);
+    return pattern_->cut_off_peer(routing_id, code, reason);
+}
+
+result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                      int* outcomes) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    return pattern_->send_many(routing_ids, source, outcomes);
 }
 
 std::uint64_t socket::dropped_count() const noexcept {
@@ -392,6 +435,17 @@ result<void> socket::check_transport(const endpoint& where) const {
 void socket::note_endpoint(std::string_view text) {
     const std::lock_guard lock{last_endpoint_mutex_};
     last_endpoint_ = text;
+}
+
+/// Tells if a certificate that we show does not hold for long any more.
+void socket::tell_expiry(const transport::tls_context_ptr& tls,
+                         std::string_view endpoint) noexcept {
+    constexpr auto expires = connection_event::certificate_expires;
+    if (tls && monitored_->watches(expires)) {
+        if (const auto rest = tls->take_expiry(transport::tls_context::clock::now())) {
+            monitored_->on_connection_event(expires, *rest, endpoint);
+        }
+    }
 }
 
 result<void> socket::bind(std::string_view address) {
@@ -504,6 +558,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);
+    tell_expiry(origin->tls, last_endpoint_);
     context_.add_dependant();
     thread.post(start);
     bindings_.push_back(std::move(added));
@@ -551,6 +606,10 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
 }
 
 result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    if (options_.lacks_security) {
+        set_error_text(lacks_security_text);
+        return errc::permission_denied;
+    }
     if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
         return errc::invalid_argument;
     }
@@ -574,6 +633,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         attach(whole->first, opener::us);
     }
     note_endpoint(address);
+    tell_expiry(origin->tls, origin->target);
     bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
@@ -609,6 +669,7 @@ result<void> socket::reload_certificates() {
     for (const binding& each : bindings_) {
         if (each.tls) {
             each.tls->adopt(std::move(*next++));
+            tell_expiry(each.tls, each.address);
         }
     }
     return {};
@@ -635,25 +696,34 @@ result<void> socket::undo(std::string_view address, bool listens) {
     if (found == bindings_.end()) {
         return errc::no_such_endpoint;
     }
-    release_binding(*found);
+    release_binding(*found, received::kept);
     bindings_.erase(found);
     return {};
 }
 
 /// Tells the session how long it may take after we let go.
 void socket::set_linger(pipe::pipe_end& end) const noexcept {
+    if (end.has_ended()) {
+        return; // It knows already.
+    }
     if (!end.whole().is_inproc && options_.linger >= 0) {
         end.whole().linger = milliseconds(options_.linger);
     }
 }
 
 /// Ends what a bind or connect call began, with all its connections.
-void socket::release_binding(binding& undone) noexcept {
+/// @param what  Of peers that go, where the pattern tells the one from the other.
+void socket::release_binding(binding& undone, received what) noexcept {
     stop_binding(undone, {});
     for (const auto& each : peers_) {
         if (each->end().origin_id == undone.origin_id && !each->departing) {
             set_linger(each->end());
-            on_peer_drained(*each);
+            if (what == received::kept && pattern_->keeps_received()) {
+                each->end().end_sending();
+                patiently([&] { on_peer_events(*each, pipe::event::closed); });
+            } else {
+                on_peer_drained(*each);
+            }
         }
     }
     destroy_departed();
@@ -698,7 +768,7 @@ void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noe
 
 void socket::close() noexcept {
     for (binding& each : bindings_) {
-        release_binding(each);
+        release_binding(each, received::dropped);
     }
     mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
         if (&about != this && (happened & pipe::event::attached) != 0) {

@@ -180,9 +180,15 @@ public:
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason);
 
+    /// pattern::cut_off_peer().
+    /// @error terminated
+    result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                              std::string_view reason);
+
     /// pattern::send_many().
     /// @error terminated
-    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
+    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                  int* outcomes);
 
     /// Unbinds and disconnects from everything, but has what was sent go out first and peers part
     /// in the order of their transport: WebSocket peers of a STREAM are told 1001. What they sent
@@ -224,6 +230,12 @@ public:
     /// @error terminated
     /// @throws std::bad_alloc
     result<std::vector<peer_state>> peers();
+
+    /// The same of one peer of a STREAM.
+    /// @error host_unreachable  There is none with that routing id, or no longer.
+    /// @error terminated
+    /// @throws std::bad_alloc
+    result<peer_state> peer_of(std::span<const std::byte> routing_id);
 
     /// Messages that this socket dropped, ever: for peers that were full, gone or unknown, and what
     /// newer ones replaced.
@@ -277,11 +289,14 @@ private:
     bool is_undone(const pipe::pipe_end& end) const noexcept;
     void turn_away(pipe::pipe_end& end) const noexcept;
     std::string endpoint_of(peer& asked) const;
+    peer_state state_of(peer& asked) const;
+    errc on_no_room(std::uint32_t routing_id);
     result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
-    void release_binding(binding& undone) noexcept;
+    enum class received : std::uint8_t { kept, dropped };
+    void release_binding(binding& undone, received what) noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
     void ask_to_go(peer& asked);
@@ -290,6 +305,7 @@ private:
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
     void note_endpoint(std::string_view text);
+    void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstring>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -132,6 +134,20 @@ socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept
     return found;
 }
 
+/// Where the peer was of a connection that it has reset: getpeername(2) does not say so any more,
+/// but accept(2) still would, which asks the system in the same way as this option does. It wants
+/// to know how long the address is.
+socket_address former_peer_address(int descriptor) noexcept {
+    for (const std::size_t bytes : {sizeof(sockaddr_in6), sizeof(sockaddr_in)}) {
+        socket_address found;
+        found.bytes = static_cast<socklen_t>(bytes);
+        if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERNAME, found.get(), &found.bytes) == 0) {
+            return found;
+        }
+    }
+    return {};
+}
+
 void set(int descriptor, int level, int option, int value) noexcept {
     ::setsockopt(descriptor, level, option, &value, sizeof value);
 }
@@ -195,7 +211,8 @@ std::string peer_endpoint_text(const socket_address& peer, const endpoint& as) {
 }
 
 socket_address peer_address(int descriptor) noexcept {
-    return address_of(descriptor, ::getpeername);
+    const socket_address found = address_of(descriptor, ::getpeername);
+    return found.bytes != 0 ? found : former_peer_address(descriptor);
 }
 
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept {
@@ -215,6 +232,16 @@ std::string peer_host(const socket_address& peer) {
 
 std::uint16_t peer_port(const socket_address& peer) noexcept {
     return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
+}
+
+bool holds_unsent(int descriptor) noexcept {
+    int bytes = 0;
+    return ::ioctl(descriptor, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+void reset_when_closed(int descriptor) noexcept {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 bool is_connected_to_itself(int descriptor) noexcept {

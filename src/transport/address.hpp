@@ -40,7 +40,8 @@ result<socket_address> unix_address(const std::string& path);
 std::string local_endpoint_text(int descriptor, const endpoint& as);
 std::string peer_endpoint_text(const socket_address& peer, const endpoint& as);
 
-/// Where the peer of `descriptor` is; of no family if the system does not know.
+/// Where the peer of `descriptor` is, or was if it has reset the connection; of no family if the
+/// system does not know.
 socket_address peer_address(int descriptor) noexcept;
 
 /// An address of the internet.
@@ -51,6 +52,12 @@ socket_address internet_address(std::span<const std::byte> host, std::uint16_t p
 std::string peer_host(const socket_address& peer);
 /// Its tcp port; 0 for ipc.
 std::uint16_t peer_port(const socket_address& peer) noexcept;
+
+/// Whether the peer has not taken all that was written to `descriptor`, as far as the system knows.
+bool holds_unsent(int descriptor) noexcept;
+
+/// Has the system drop what the peer has not taken, and tell it so, when `descriptor` is closed.
+void reset_when_closed(int descriptor) noexcept;
 
 /// Whether both ends of a tcp connection are the same socket. That happens to who dials a local
 /// port where nobody listens, time and again: some day the system chooses this very port for the

@@ -233,9 +233,9 @@ void listener::accept_some() noexcept {
         const int accepted =
             ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
-            if (!may_stay(accepted, *options_)) {
+            if (options_->lacks_security || !may_stay(accepted, *options_)) {
                 ::close(accepted);
-                tell_failed(ECONNREFUSED);
+                tell_failed(options_->lacks_security ? EACCES : ECONNREFUSED);
                 continue;
             }
             tune_connection(accepted, *options_);
