@@ -2,6 +2,7 @@
 #include "pipe/cell_pool.hpp"
 
 #include "base/poison.hpp"
+#include "base/thread_end.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -195,23 +196,25 @@ constinit thread_local magazine<Bytes> own{};
 
 /// Empties the thread's magazine when the thread ends.
 template<std::size_t Bytes>
-struct magazine_closer {
-    ~magazine_closer() {
-        magazine<Bytes>& closed = own<Bytes>;
-        closed.is = magazine<Bytes>::state::ended;
-        if (closed.whole_batch != nullptr) {
-            common<Bytes>.give(std::exchange(closed.whole_batch, nullptr));
-        }
-        closed.trim();
+void close_magazine(void* ended) noexcept {
+    auto& closed = *static_cast<magazine<Bytes>*>(ended);
+    closed.is = magazine<Bytes>::state::ended;
+    if (closed.whole_batch != nullptr) {
+        common<Bytes>.give(std::exchange(closed.whole_batch, nullptr));
     }
-    void touch() noexcept { own<Bytes>.is = magazine<Bytes>::state::open; }
-};
+    closed.trim();
+}
+
+thread_end closes_cells{close_magazine<cell_bytes>};
+thread_end closes_short_blocks{close_magazine<short_block_bytes>};
 
 template<std::size_t Bytes>
 bool magazine<Bytes>::open() noexcept {
     if (is == state::fresh) {
-        static thread_local magazine_closer<Bytes> closer;
-        closer.touch();
+        thread_end& closes = Bytes == cell_bytes ? closes_cells : closes_short_blocks;
+        if (closes.arm(this)) {
+            is = state::open;
+        }
     }
     return is == state::open;
 }
