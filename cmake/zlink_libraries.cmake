@@ -32,6 +32,9 @@ function(add_exporting_library target prefix)
         LINK_DEPENDS ${script})
     target_link_libraries(${target} PRIVATE zlink_objects)
     target_link_options(${target} PRIVATE LINKER:--version-script=${script})
+    # dlclose(3) leaves it where it is: what was handed to others (handlers at fork, exit and the end
+    # of a thread, OpenSSL's) would call into memory that is gone.
+    target_link_options(${target} PRIVATE LINKER:-z,nodelete)
     # A sanitizer's run-time library is linked to the program only.
     if(NOT ZLINK_SANITIZE)
         target_link_options(${target} PRIVATE LINKER:-z,defs)

@@ -248,6 +248,26 @@ constexpr std::chrono::milliseconds shortage_pause{100};
 /// How long a thread waits for a little memory that it cannot go on without.
 constexpr std::chrono::milliseconds memory_pause{1};
 
+/// Names that are asked of the system's resolver at a time by the process: so many that do not
+/// resolve hold up no other. And how long a thread that asked waits for the next name.
+constexpr std::size_t lookup_threads_max = 16;
+constexpr std::chrono::seconds lookup_thread_idle_max{5};
+
+/// Addresses of a name that are tried, and how long until the next one is tried while the system
+/// has not heard of one (RFC 8305, 5, "Connection Attempt Delay").
+constexpr std::size_t addresses_per_name_max = 32;
+constexpr std::chrono::milliseconds next_address_after{250};
+
+/// How long fork(2), and OpenSSL's clean-up at exit, wait for threads that are inside OpenSSL or
+/// open descriptors, which takes microseconds unless a file does not come; and how long between two
+/// looks.
+constexpr std::chrono::milliseconds fork_wait_max{1000};
+constexpr std::chrono::microseconds fork_wait_step{50};
+
+/// Descriptors that a child process closes (own_descriptors.hpp): as many as a process may have
+/// where nobody changed fs.nr_open.
+constexpr std::size_t noted_descriptors_max = std::size_t{1} << 20;
+
 /// Connections taken from a listening descriptor before others have their turn.
 constexpr int accepts_per_turn = 64;
 

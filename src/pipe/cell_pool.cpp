@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/cell_pool.hpp"
 
+#include "base/thread_end.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
@@ -116,23 +118,22 @@ constinit thread_local magazine<short_block_bytes> own_short_blocks{};
 /// Empties the thread's magazine when the thread ends.
 template<std::size_t Bytes>
 struct magazine<Bytes>::closer {
-    ~closer() {
-        magazine& closed = own_magazine<Bytes>();
+    static void close(void* ended) noexcept {
+        auto& closed = *static_cast<magazine*>(ended);
         closed.is_ = state::ended;
         if (closed.whole_batch_ != nullptr) {
             common<Bytes>.give(std::exchange(closed.whole_batch_, nullptr));
         }
         closed.trim();
     }
-    void touch() noexcept { own_magazine<Bytes>().is_ = state::open; }
+    static inline thread_end at_end{close};
 };
 
 /// @return Whether the thread does not end yet.
 template<std::size_t Bytes>
 bool magazine<Bytes>::open() noexcept {
-    if (is_ == state::fresh) {
-        static thread_local closer closes;
-        closes.touch();
+    if (is_ == state::fresh && closer::at_end.arm(this)) {
+        is_ = state::open;
     }
     return is_ == state::open;
 }

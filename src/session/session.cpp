@@ -412,8 +412,9 @@ void session::lost(errc reason) noexcept {
     raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
-    if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
-        is_asked_for || (is_framed() && phase_ != phase::open) ||
+    if (!dialing_ || reason == errc::permission_denied ||
+        (origin_->tls && transport::is_tls_over()) || phase_ == phase::dismissed || is_asked_for ||
+        (is_framed() && phase_ != phase::open) ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();

@@ -4,6 +4,7 @@
 #include "session/session.hpp"
 
 #include "base/limits.hpp"
+#include "base/random_octets.hpp"
 #include "session/curve_input.hpp"
 #include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
@@ -14,7 +15,6 @@
 #include "wire/length/frame.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace zlink::session {
@@ -24,11 +24,6 @@ using transport::io_outcome;
 namespace zmtp = wire::zmtp;
 
 namespace {
-
-std::uint64_t random_number() {
-    static thread_local std::minstd_rand source{std::random_device{}()};
-    return source();
-}
 
 pipe::queue_limits limits_of(int high_water_mark) noexcept {
     return {.messages_max = static_cast<std::uint64_t>(high_water_mark)};

@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "session/zws.hpp"
 #include "wire/websocket/field_text.hpp"
+#include "wire/websocket/sha1.hpp"
 #include "wire/websocket/upgrade.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cstdint>
-#include <openssl/evp.h>
 #include <sodium.h>
 #include <utility>
 
@@ -35,20 +35,17 @@ constexpr std::size_t key_octets = 16;
 constexpr std::size_t key_characters = 24;
 
 std::string base64(std::span<const std::uint8_t> octets) {
-    std::string text((octets.size() + 2) / 3 * 4 + 1, '\0');
-    text.resize(
-        static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(text.data()),
-                                                 octets.data(), static_cast<int>(octets.size()))));
+    constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
+    std::string text(sodium_base64_encoded_len(octets.size(), variant), '\0');
+    sodium_bin2base64(text.data(), text.size(), octets.data(), octets.size(), variant);
+    text.pop_back(); // The end mark.
     return text;
 }
 
 /// What a server proves with that it has read `key` (RFC 6455, 4.2.2).
 std::string accept_of(std::string_view key) {
     const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest;
-    unsigned bytes = 0;
-    EVP_Digest(text.data(), text.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
-    return base64({digest.data(), bytes});
+    return base64(websocket::sha1(text));
 }
 
 /// Whether it is what 16 octets are in base64.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/router.hpp"
 
-#include <random>
-
 namespace zlink::socket {
 
 namespace {
@@ -21,8 +19,7 @@ std::span<const std::byte> octets_of(const std::string& text) noexcept {
 
 } // namespace
 
-router::router(const socket_options& options)
-    : options_(options), next_id_(std::random_device{}()) {}
+router::router(const socket_options& options) : options_(options), next_id_(random_number()) {}
 
 void router::on_attached(peer& added) {
     if (options_.probe_router && !options_.raw) {

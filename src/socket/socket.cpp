@@ -3,6 +3,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/error_text.hpp"
+#include "base/own_descriptors.hpp"
 #include "base/patience.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
@@ -549,7 +550,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         listener.reset(new transport::listener(thread.context(), *opened, origin->options,
                                                monitored_, departures_));
     } catch (...) {
-        ::close(opened->descriptor);
+        close_descriptor(opened->descriptor);
         throw;
     }
     binding added{

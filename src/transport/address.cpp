@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/address.hpp"
 
+#include "base/limits.hpp"
+#include "base/own_descriptors.hpp"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/sockios.h>
+#include <memory>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -169,20 +173,27 @@ std::optional<socket_address> local_address(const host_address& from, bool ipv6)
     return interface_address(from.host, from.port, ipv6);
 }
 
-std::optional<socket_address> named_address(const host_address& from, bool ipv6) {
+result<std::vector<socket_address>> addresses_of(const std::string& host, bool ipv6) {
     addrinfo wanted{};
     wanted.ai_family = ipv6 ? AF_UNSPEC : AF_INET;
     wanted.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const std::string service = std::to_string(from.port);
-    if (::getaddrinfo(from.host.c_str(), service.c_str(), &wanted, &found) != 0) {
-        return std::nullopt;
+    addrinfo* first = nullptr;
+    if (const int failure = ::getaddrinfo(host.c_str(), nullptr, &wanted, &first); failure != 0) {
+        return failure == EAI_MEMORY ? errc::no_memory : errc::host_unreachable;
     }
-    socket_address first;
-    std::memcpy(&first.storage, found->ai_addr, found->ai_addrlen);
-    first.bytes = found->ai_addrlen;
-    ::freeaddrinfo(found);
-    return first;
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{first, &::freeaddrinfo};
+    std::vector<socket_address> found;
+    for (const addrinfo* each = first;
+         each != nullptr && found.size() < limits::addresses_per_name_max; each = each->ai_next) {
+        socket_address& added = found.emplace_back();
+        std::memcpy(&added.storage, each->ai_addr, each->ai_addrlen);
+        added.bytes = each->ai_addrlen;
+    }
+    return found;
+}
+
+void set_port(socket_address& of, std::uint16_t port) noexcept {
+    reinterpret_cast<sockaddr_in&>(of.storage).sin_port = htons(port);
 }
 
 result<socket_address> unix_address(const std::string& path) {
@@ -252,7 +263,8 @@ bool is_connected_to_itself(int descriptor) noexcept {
 }
 
 result<int> open_socket(int family, const socket_options& options) noexcept {
-    const int descriptor = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int descriptor = open_descriptor(
+        [=] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
     if (descriptor < 0) {
         return static_cast<errc>(errno);
     }
@@ -269,7 +281,7 @@ result<int> open_socket(int family, const socket_options& options) noexcept {
         ::setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options.device.c_str(),
                      static_cast<socklen_t>(options.device.size())) != 0) {
         const int error = errno;
-        ::close(descriptor);
+        close_descriptor(descriptor);
         return static_cast<errc>(error);
     }
     return descriptor;

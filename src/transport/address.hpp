@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <sys/socket.h>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -28,9 +29,16 @@ struct socket_address {
 /// of an interface. Nothing if it is a name.
 std::optional<socket_address> local_address(const host_address& from, bool ipv6);
 
-/// The address of `from` as the system's resolver knows it; nothing if it does not.
+/// The addresses of a host, with no port, as the system's resolver knows them, in the order in
+/// which to try them; at least one, at most limits::addresses_per_name_max.
 /// @blocks  As long as the resolver does.
-std::optional<socket_address> named_address(const host_address& from, bool ipv6);
+/// @error host_unreachable  There is no such name.
+/// @error no_memory
+/// @throws std::bad_alloc
+result<std::vector<socket_address>> addresses_of(const std::string& host, bool ipv6);
+
+/// @param of  An address of the internet.
+void set_port(socket_address& of, std::uint16_t port) noexcept;
 
 /// @error path_too_long  It does not fit.
 result<socket_address> unix_address(const std::string& path);
@@ -65,7 +73,8 @@ void reset_when_closed(int descriptor) noexcept;
 /// connection stands.
 bool is_connected_to_itself(int descriptor) noexcept;
 
-/// A socket that does not block, with the options applied that must precede connecting.
+/// A socket that does not block, with the options applied that must precede connecting. To be
+/// closed by close_descriptor().
 /// @error  The system's.
 result<int> open_socket(int family, const socket_options& options) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <openssl/core_names.h>
@@ -201,7 +202,8 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
     ticket_key key;
     auto how = ticket_keys::found::fresh;
     if (makes != 0) {
-        if (!keys.current(now, key) || RAND_bytes(vector, EVP_MAX_IV_LENGTH) != 1) {
+        if (!keys.current(now, key) ||
+            RAND_bytes_ex(tls_algorithms(), vector, EVP_MAX_IV_LENGTH, 0) != 1) {
             return -1;
         }
         std::copy(key.name.begin(), key.name.end(), name);
@@ -218,9 +220,9 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
         OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.authenticator.raw(),
                                           key.authenticator.bytes),
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_END};
-    if (EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
-        EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher.raw(), vector, makes) !=
-            1) {
+    const tls_ptr<EVP_CIPHER> method{EVP_CIPHER_fetch(tls_algorithms(), "AES-256-CBC", nullptr)};
+    if (!method || EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
+        EVP_CipherInit_ex2(cipher, method.get(), key.cipher.raw(), vector, makes, nullptr) != 1) {
         return -1;
     }
     return how == ticket_keys::found::fresh ? 1 : 2;
@@ -309,7 +311,15 @@ result<void> set_client_side(SSL_CTX* rules, const socket_options& options) {
 
 result<tls_context_ptr> tls_context::make(const socket_options& options, const endpoint& where,
                                           endpoint_use use) {
-    start_tls_library();
+    const tls_use library;
+    if (!library) {
+        set_error_text("OpenSSL has been cleaned up: the process ends");
+        return static_cast<errc>(ESHUTDOWN);
+    }
+    if (!start_tls_library()) {
+        set_error_text("OpenSSL: there is no memory for it");
+        return errc::no_memory;
+    }
     const tls_context_ptr made{new tls_context(where, use)};
     result<tls_rules> rules = made->read(options);
     if (!rules) {
@@ -320,8 +330,13 @@ result<tls_context_ptr> tls_context::make(const socket_options& options, const e
 }
 
 result<tls_rules> tls_context::read(const socket_options& options) {
+    const tls_use library;
+    if (!library) {
+        return static_cast<errc>(ESHUTDOWN);
+    }
     const bool listens = use_ == endpoint_use::listen;
-    tls_ptr<SSL_CTX> made{SSL_CTX_new(listens ? TLS_server_method() : TLS_client_method())};
+    tls_ptr<SSL_CTX> made{SSL_CTX_new_ex(tls_algorithms(), nullptr,
+                                         listens ? TLS_server_method() : TLS_client_method())};
     if (!made) {
         set_error_text("OpenSSL: " + take_tls_error());
         return errc::no_memory;
@@ -381,6 +396,10 @@ std::optional<std::int32_t> tls_context::take_expiry(clock::time_point now) noex
 }
 
 tls_ptr<SSL> tls_context::open() {
+    const tls_use library;
+    if (!library) {
+        return nullptr;
+    }
     const std::lock_guard lock{mutex_};
     tls_ptr<SSL> made{SSL_new(rules_.algorithms.get())};
     if (!made) {

@@ -237,6 +237,9 @@ private:
     io_outcome outcome_of(int returned) noexcept;
     io_outcome fail(int error) noexcept;
     io_outcome fail_writing(int error) noexcept;
+    /// OpenSSL was cleaned up.
+    static io_outcome over() noexcept { return {status::failed, 0, ESHUTDOWN}; }
+    void say_goodbye() noexcept;
     std::size_t flush() noexcept;
     void flush_later() noexcept;
     void on_readable_below() noexcept;
@@ -270,10 +273,13 @@ private:
 };
 
 bool tls_stream::open() noexcept {
+    const tls_use library;
     ssl_ = rules_->open();
     BIO* const bio = ssl_ ? BIO_new(bio_method()) : nullptr;
     if (bio == nullptr) {
-        ERR_clear_error();
+        if (library) {
+            ERR_clear_error();
+        }
         return false;
     }
     BIO_set_data(bio, this);
@@ -492,6 +498,10 @@ io_outcome tls_stream::try_open() noexcept {
     if (const io_outcome opened = below_->try_open(); opened.what != status::moved) {
         return opened;
     }
+    const tls_use library;
+    if (!library) {
+        return over();
+    }
     begin_call();
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned != 1) {
@@ -511,6 +521,10 @@ io_outcome tls_stream::try_open() noexcept {
 io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
     if (end_) {
         return *end_;
+    }
+    const tls_use library;
+    if (!library) {
+        return over();
     }
     begin_call();
     std::size_t bytes = 0;
@@ -543,7 +557,11 @@ io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
 }
 
 io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
+    const tls_use library;
     flush();
+    if (!library) {
+        return over();
+    }
     if (error_ != 0) {
         return fail(error_);
     }
@@ -658,6 +676,10 @@ void tls_stream::tell_writer() noexcept {
 }
 
 void tls_stream::describe(pipe::property_list& properties) const {
+    const tls_use library;
+    if (!library) {
+        return;
+    }
     properties.add("Tls-Version", SSL_get_version(ssl_.get()));
     properties.add("Tls-Cipher", SSL_get_cipher_name(ssl_.get()));
     properties.add("Tls-Resumed", SSL_session_reused(ssl_.get()) == 1 ? "1" : "0");
@@ -674,6 +696,10 @@ void tls_stream::describe(pipe::property_list& properties) const {
 }
 
 void tls_stream::end_writing() noexcept {
+    const tls_use library;
+    if (!library) {
+        return below_->end_writing();
+    }
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
     ERR_clear_error();
@@ -685,6 +711,19 @@ void tls_stream::close() noexcept {
         return;
     }
     relay_->owner = nullptr;
+    if (const tls_use library; library) {
+        say_goodbye();
+    }
+    ssl_.reset();
+    below_->close();
+    below_.reset();
+    reader_.reset();
+    writer_.reset();
+    std::vector<std::byte>{}.swap(unsent_);
+    sent_bytes_ = 0;
+}
+
+void tls_stream::say_goodbye() noexcept {
     const bool is_lost = error_ != 0 || has_end_below_;
     const bool is_broken = !is_lost && end_ && end_->what == status::failed;
     if (is_established_ && !is_broken) {
@@ -695,13 +734,6 @@ void tls_stream::close() noexcept {
         SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
     ERR_clear_error();
-    ssl_.reset();
-    below_->close();
-    below_.reset();
-    reader_.reset();
-    writer_.reset();
-    std::vector<std::byte>{}.swap(unsent_);
-    sent_bytes_ = 0;
 }
 
 } // namespace
