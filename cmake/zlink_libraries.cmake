@@ -1,7 +1,9 @@
 # Links libzlink.so and libzmq.so.5 from zlink_objects, and says what installing puts where. The two
 # hold the same code and differ in the names they export, which src/api/functions.def lists.
 
-set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -50,6 +52,10 @@ add_library(zlink::zlink ALIAS zlink)
 
 add_exporting_library(libzmq zmq_)
 set_target_properties(libzmq PROPERTIES OUTPUT_NAME zmq SOVERSION 5)
+
+if(NOT ZLINK_INSTALL)
+    return()
+endif()
 
 install(FILES
     ${PROJECT_SOURCE_DIR}/include/zlink.h
