@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree
@@ -41,6 +42,7 @@ class Place:
         self.logs = logs / name
         self.cache.mkdir(parents=True, exist_ok=True)
         self._started = []
+        self._folders = []
 
     # Installing.
 
@@ -119,6 +121,11 @@ class Place:
         """This process's environment with the library under test first in the dynamic linker's path."""
         return {**os.environ, "LD_LIBRARY_PATH": str(self.prefix / "lib"), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
+    def short_folder(self):
+        """A folder that is removed at the end, with a path short enough for sockets of the ipc transport."""
+        self._folders.append(Path(tempfile.mkdtemp()))
+        return self._folders[-1]
+
     def start(self, title, *command, **options):
         """Starts a process of its own group, which ends with the program. What it says is in the logs."""
         options.setdefault("env", self.environment())
@@ -158,6 +165,8 @@ class Place:
         for pid in descendants():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     # Results.
 

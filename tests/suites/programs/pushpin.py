@@ -109,8 +109,7 @@ def run(place):
 
 def start(place, port):
     """Starts all four programs, and waits until the proxy answers."""
-    folder = place.logs / "run"
-    folder.mkdir()
+    folder = place.short_folder()
     internal = Path("/usr/lib/pushpin/internal.conf").read_text().replace("/var/run/zurl", "{rundir}")
     (folder / "internal.conf").write_text(internal)
     (folder / "pushpin.conf").write_text(CONFIGURATION.format(folder=folder))
