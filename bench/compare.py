@@ -4,19 +4,25 @@
 
 import argparse
 import dataclasses
-import datetime
-import hashlib
 import json
 import os
-import platform
 import shutil
 import statistics
-import subprocess
 import sys
-import time
 
 import report
 import runner
+from turns import (
+    Progress,
+    add_run_arguments,
+    alternate,
+    decode_subjects,
+    listed,
+    make_context,
+    median_figures,
+    pairwise_ratios,
+    summarise,
+)
 
 SIZES = [16, 64, 256, 1024, 4096, 8192, 65536, 262144, 1048576]
 THROUGHPUT_PATTERNS = [
@@ -30,6 +36,7 @@ THROUGHPUT_PATTERNS = [
 ]
 PATTERNS = THROUGHPUT_PATTERNS + list(runner.LATENCY_PATTERNS)
 TRANSPORTS = ["tcp", "ipc", "inproc"]
+APIS = ["msg", "buffer", "ref", "frames"]
 
 # Queues of large messages hold gigabytes at the default high-water marks; emptying them takes time.
 DRAIN_SECONDS_MAX = 30
@@ -47,7 +54,7 @@ class Case:
     transport: str
     size: int
     peers: int = 1
-    api: str = "buffer"
+    api: str = "msg"
     mechanism: str = "null"
     caller_driven: bool = False  # Subjects other than the baseline run without I/O threads.
 
@@ -65,11 +72,15 @@ class Case:
             name += f" x{self.peers}"
         if self.caller_driven:
             name += " io=0"
-        if self.api != "buffer":
+        if self.api != "msg":
             name += f" {self.api}"
         if self.mechanism != "null":
             name += f" {self.mechanism}"
         return f"{name} {self.transport} {format_size(self.size)}"
+
+
+# The rate of zmq_msg_* at 64 B, of that of zmq_send and zmq_recv.
+MSG_SHARE = 0.8
 
 
 def goals():
@@ -79,7 +90,9 @@ def goals():
     def add(patterns, transport, bounds, peers=1):
         for pattern in patterns:
             for size, bound in zip((64, 1024, 65536), bounds):
-                table.append((Case(pattern, transport, size, peers), bound))
+                share = MSG_SHARE if size == 64 else 1
+                table.append((Case(pattern, transport, size, peers), round(share * bound, 2)))
+                table.append((Case(pattern, transport, size, peers, api="buffer"), bound))
 
     plain = ("push_pull", "pair", "dealer_dealer")
     add(plain, "tcp", (6.0, 2.2, 1.2))
@@ -91,11 +104,26 @@ def goals():
     # Handed over by reference, as the goal for large messages in a process is meant, besides copied.
     for pattern in plain:
         table.append((Case(pattern, "inproc", 65536, api="ref"), 1.5))
-    table.append((Case("push_pull", "tcp", 64, mechanism="curve"), 2.0))
-    table.append((Case("push_pull", "tcp", 65536, mechanism="curve"), 1.1))
-    table.append((Case("req_rep", "tcp", 64), 0.9))
-    table.append((Case("req_rep", "tcp", 64, caller_driven=True), 0.5))
+    for api in ("msg", "buffer"):
+        table.append((Case("push_pull", "tcp", 64, api=api, mechanism="curve"), 2.0))
+        table.append((Case("push_pull", "tcp", 65536, api=api, mechanism="curve"), 1.1))
+        table.append((Case("req_rep", "tcp", 64, api=api), 0.9))
+        table.append((Case("req_rep", "tcp", 64, api=api, caller_driven=True), 0.5))
     return table
+
+
+# What a message may cost both processes of a subject that is not the baseline.
+INSTRUCTIONS_BY_BUFFER = 351
+INSTRUCTIONS_BY_MSG = 480
+
+
+def instruction_goals():
+    return [
+        (Case("push_pull", "tcp", 64), INSTRUCTIONS_BY_MSG),
+        (Case("push_pull", "tcp", 64, api="buffer"), INSTRUCTIONS_BY_BUFFER),
+        (Case("push_pull", "tcp", 64, api="ref"), 1.5 * INSTRUCTIONS_BY_MSG),
+        (Case("push_pull", "tcp", 64, api="frames"), 1.5 * INSTRUCTIONS_BY_MSG),
+    ]
 
 
 def format_size(size):
@@ -116,84 +144,14 @@ def format_value(value, unit):
     return f"{value:.0f} /s"
 
 
-def describe_machine():
-    model = "unknown"
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    model = line.split(":", 1)[1].strip()
-                    break
-    except OSError:
-        pass
-    return {"cpu": model, "cores": os.cpu_count(), "kernel": platform.release()}
-
-
-def read_commit():
-    def git(*words):
-        result = subprocess.run(
-            ["git", "-C", runner.PROJECT_DIR, *words], capture_output=True, text=True, check=False
-        )
-        return result.stdout.strip() if result.returncode == 0 else ""
-
-    commit = git("rev-parse", "--short=12", "HEAD") or "none"
-    return commit + ("-dirty" if git("status", "--porcelain") else "")
-
-
-def library_digest(subject):
-    with open(subject.library(), "rb") as library:
-        return hashlib.sha256(library.read()).hexdigest()[:16]
-
-
-class Progress:
-    """A bar on a terminal; one plain line per run elsewhere. Always on standard error."""
-
-    WIDTH = 28
-
-    def __init__(self, total):
-        self._total = max(1, total)
-        self._done = 0
-        self._start = time.monotonic()
-        self._is_terminal = sys.stderr.isatty()
-
-    def show(self, text):
-        if self._is_terminal:
-            filled = self.WIDTH * self._done // self._total
-            bar = "#" * filled + "-" * (self.WIDTH - filled)
-            columns = shutil.get_terminal_size().columns
-            line = f"[{bar}] {self._done}/{self._total} {self._remaining()} {text}"
-            print("\r\033[K" + line[: columns - 1], end="", file=sys.stderr, flush=True)
-
-    def step(self, text):
-        self._done = min(self._total, self._done + 1)
-        if self._is_terminal:
-            self.show(text)
-        else:
-            head = f"{self._done}/{self._total} {self._remaining()}"
-            print(f"{head} {text}", file=sys.stderr, flush=True)
-
-    def skip(self, count):
-        self._done = min(self._total, self._done + count)
-
-    def clear(self):
-        if self._is_terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def _remaining(self):
-        if self._done == 0:
-            return "--:--"
-        elapsed = time.monotonic() - self._start
-        seconds = int(elapsed / self._done * (self._total - self._done))
-        return f"{seconds // 60}:{seconds % 60:02d} left"
-
-
 class Comparison:
     def __init__(self, arguments, subjects):
         self.arguments = arguments
         self.subjects = subjects
         self.baseline = subjects[0]
         self.binary = arguments.binary or runner.build_binary("pattern_bench")
-        self.raw_binary = None if arguments.no_raw else runner.build_binary("raw_limit", libraries=())
+        no_raw = arguments.no_raw or arguments.instructions
+        self.raw_binary = None if no_raw else runner.build_binary("raw_limit", libraries=())
         self._raw = {}
         self.failures = []
 
@@ -252,26 +210,17 @@ class Comparison:
 
     def compare(self, case, progress):
         """Alternates the subjects; returns the values and figures per subject, and the failures."""
-        values = {subject.name: [] for subject in self.subjects}
-        figures = {subject.name: [] for subject in self.subjects}
-        failures = {}
-        for pair in range(self.arguments.pairs):
-            for subject in self.subjects:
-                where = f"{case.label()} {subject.name} {pair + 1}/{self.arguments.pairs}"
-                if subject.name in failures:
-                    progress.skip(1)
-                    continue
-                progress.show(where)
-                try:
-                    value, beside = self.run_once(subject, case)
-                except runner.RunFailed as failure:
-                    failures[subject.name] = str(failure)
-                    self.failures.append(f"{case.label()}: {subject.name}: {failure}")
-                    progress.step(f"{where} FAILED: {failure}")
-                    continue
-                values[subject.name].append(value)
-                figures[subject.name].append(beside)
-                progress.step(f"{where} {format_value(value, case.unit)}")
+        results, failures = alternate(
+            self.subjects,
+            self.arguments.pairs,
+            case.label(),
+            lambda subject: self.run_once(subject, case),
+            lambda result: format_value(result[0], case.unit),
+            progress,
+        )
+        self.failures += [f"{case.label()}: {name}: {reason}" for name, reason in failures.items()]
+        values = {name: [value for value, _ in rows] for name, rows in results.items()}
+        figures = {name: [beside for _, beside in rows] for name, rows in results.items()}
         return values, figures, failures
 
     # --- profiles: counts that are repeatable where times are not ---
@@ -286,6 +235,9 @@ class Comparison:
                 result[f"{name}_per_message"] = None
                 result[f"{name}_failure"] = str(failure)
         return result
+
+    def instructions_per_message(self, case, subject):
+        return self._per_message(case, subject, self._instructions)
 
     def _per_message(self, case, subject, measure):
         """The difference of two runs, which takes away what starting and closing cost."""
@@ -339,27 +291,6 @@ def decode_callgrind(text):
         if "Collected" in words:
             return int(words[-1])
     raise ValueError("callgrind printed no count")
-
-
-def pairwise_ratios(subject_values, baseline_values):
-    return [mine / theirs for mine, theirs in zip(subject_values, baseline_values)]
-
-
-def summarise(values):
-    return {
-        "median": statistics.median(values),
-        "minimum": min(values),
-        "maximum": max(values),
-    }
-
-
-def median_figures(rows):
-    keys = rows[0].keys() if rows else ()
-    return {
-        key: statistics.median(row[key] for row in rows)
-        for key in keys
-        if rows[0][key] is not None
-    }
 
 
 def make_lines(context, case, comparison, values, figures, failures, profiles, bound):
@@ -427,6 +358,41 @@ def judge(case, median, bound):
     reached = median <= bound if case.is_latency else median >= bound
     short_by = 0.0 if reached else abs(bound - median) / bound
     return {"goal": bound, "reached": reached, "short_by": short_by}
+
+
+def count_instructions(comparison, cases, progress):
+    """Yields each case with the line of each subject; the baseline is not judged."""
+    for case, bound in cases:
+        lines = []
+        for subject in comparison.subjects:
+            line = {
+                "kind": "instructions",
+                "parameters": dict(
+                    dataclasses.asdict(case), io_threads=comparison.io_threads(subject, case)
+                ),
+                "subject": subject.name,
+            }
+            try:
+                value = comparison.instructions_per_message(case, subject)
+                line.update(unit="instructions/message", median=value)
+                if bound is not None and subject != comparison.baseline:
+                    line.update(goal=bound, reached=value <= bound, short_by=max(0, value / bound - 1))
+            except (runner.RunFailed, ValueError) as failure:
+                line.update(kind="failure", reason=str(failure))
+                comparison.failures.append(f"{case.label()}: {subject.name}: {failure}")
+            lines.append(line)
+            progress.step(f"{case.label()} {subject.name}")
+        yield case, lines
+
+
+def instruction_row(case, line):
+    if line["kind"] == "failure":
+        return f"{case.label():34} {line['subject']:9} FAILED: {line['reason'][:100]}"
+    goal = f"<= {line['goal']:g}" if "goal" in line else ""
+    verdict = ""
+    if goal:
+        verdict = "reached" if line["reached"] else f"over by {line['short_by']:.0%}"
+    return f"{case.label():34} {line['subject']:9} {line['median']:10.0f} {goal:9} {verdict}".rstrip()
 
 
 # --- the table on standard output ---
@@ -506,36 +472,18 @@ def decode_size(text):
     return int(text[:-1]) * scale if scale != 1 else int(text)
 
 
-def listed(decode, choices=None):
-    def decode_list(text):
-        items = [decode(item) for item in text.split(",") if item]
-        for item in items:
-            if choices is not None and item not in choices:
-                raise argparse.ArgumentTypeError(f"{item} is none of {', '.join(choices)}")
-        return items
-
-    return decode_list
-
-
 def decode_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--subject", action="append", metavar="NAME=DIR", dest="subjects",
-        help="a library: a name and the folder of its libzmq.so.5; the first one is the baseline; "
-        "libzmq, zlink and omq need no folder (default: libzmq, zlink)",
-    )
+    add_run_arguments(parser, "results", "results.jsonl and report.html")
     parser.add_argument("--targets", action="store_true", help="run the goals and judge them")
     parser.add_argument("--patterns", type=listed(str, PATTERNS))
     parser.add_argument("--transports", type=listed(str, TRANSPORTS))
     parser.add_argument("--sizes", type=listed(decode_size), help="e.g. 64,1K,64K,1M")
     parser.add_argument("--peers", type=listed(int), help="subscribers of pub_sub (1,8)")
-    parser.add_argument("--api", type=listed(str, ["buffer", "msg", "ref"]),
-                        help="buffer, msg, ref (buffer; with --targets as each goal says)")
+    parser.add_argument("--api", type=listed(str, APIS),
+                        help="msg, buffer, ref, frames (msg; with --targets all but buffer)")
     parser.add_argument("--mechanism", type=listed(str, ["null", "plain", "curve"]),
                         help="null, plain, curve (null; with --targets as each goal says)")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3.0, help="measured time of a run")
-    parser.add_argument("--warmup", type=float, default=0.5)
     parser.add_argument(
         "--io-threads", action="append", default=[], metavar="NAME=N",
         help="I/O threads of a subject (1); 0 lets the caller drive I/O",
@@ -544,10 +492,10 @@ def decode_arguments():
                         help="N processes compute beside it, as where a machine has other work (0)")
     parser.add_argument("--profile", action="store_true",
                         help="also count system calls (strace) and instructions (callgrind)")
+    parser.add_argument("--instructions", action="store_true",
+                        help="instead of rates, count instructions per message (callgrind)")
     parser.add_argument("--no-raw", action="store_true", help="leave out the raw-socket limit")
     parser.add_argument("--binary", help="pattern_bench to run (default: built when needed)")
-    parser.add_argument("--output", default=os.path.join(runner.BUILD_DIR, "results"),
-                        help="folder for results.jsonl and report.html")
     arguments = parser.parse_args()
     threads = {}
     for text in arguments.io_threads:
@@ -556,26 +504,17 @@ def decode_arguments():
             parser.error(f"--io-threads {text}: NAME=N is needed")
         threads[name] = int(number)
     arguments.io_threads = threads
-    if arguments.pairs < 1 or arguments.seconds <= 0:
-        parser.error("--pairs and --seconds must be positive")
     if arguments.busy < 0:
         parser.error("--busy must not be negative")
-    try:
-        subjects = [
-            runner.decode_subject(text) for text in arguments.subjects or ["libzmq", "zlink"]
-        ]
-    except ValueError as problem:
-        parser.error(str(problem))
-    if len({subject.name for subject in subjects}) != len(subjects):
-        parser.error("each subject needs a name of its own")
-    return arguments, subjects
+    return arguments, decode_subjects(parser, arguments)
 
 
 def select_cases(arguments):
     """The cases to run, each with its goal or None."""
-    known = dict(goals())
+    known = dict(instruction_goals() if arguments.instructions else goals())
     if arguments.targets:
-        cases = list(known)
+        # Goals in instructions are few: each by its own call. Of the others msg is the normal case.
+        cases = [case for case in known if arguments.api or arguments.instructions or case.api != "buffer"]
     else:
         cases = [
             Case(pattern, transport, size, peers, api, mechanism)
@@ -583,7 +522,7 @@ def select_cases(arguments):
             for transport in arguments.transports or TRANSPORTS
             for size in arguments.sizes or (SIZES if pattern in THROUGHPUT_PATTERNS else [64, 1024])
             for peers in ((arguments.peers or [1, 8]) if pattern == "pub_sub" else [1])
-            for api in arguments.api or ["buffer"]
+            for api in arguments.api or ["msg"]
             for mechanism in arguments.mechanism or ["null"]
             if transport != "inproc" or mechanism == "null"
         ]
@@ -603,6 +542,27 @@ def select_cases(arguments):
     return [(case, known.get(case)) for case in cases]
 
 
+def compare_all(comparison, context, cases, progress):
+    """Yields, for each case, its result lines and the rows of its table."""
+    for case, bound in cases:
+        values, figures, failures = comparison.compare(case, progress)
+        profiles = {}
+        if comparison.arguments.profile:
+            for subject in comparison.subjects:
+                if subject.name not in failures:
+                    progress.show(f"{case.label()} {subject.name} profile")
+                    profiles[subject.name] = comparison.profile(case, subject)
+        progress.show(f"{case.label()} raw limit")
+        lines = make_lines(context, case, comparison, values, figures, failures, profiles, bound)
+        yield lines, case_rows(case, lines, bound)
+
+
+def count_all(comparison, context, cases, progress):
+    """The same where instructions are counted."""
+    for case, lines in count_instructions(comparison, cases, progress):
+        yield [dict(context, **line) for line in lines], [instruction_row(case, line) for line in lines]
+
+
 def main():
     arguments, subjects = decode_arguments()
     runner.exit_on_signals()
@@ -610,55 +570,42 @@ def main():
     if not cases:
         sys.exit("no case is selected")
     comparison = Comparison(arguments, subjects)
-    context = {
-        "commit": read_commit(),
-        "machine": describe_machine(),
-        "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "libraries": {subject.name: library_digest(subject) for subject in subjects},
-    }
+    context = make_context(subjects)
     os.makedirs(arguments.output, exist_ok=True)
     lines_path = os.path.join(arguments.output, "results.jsonl")
     report_path = os.path.join(arguments.output, "report.html")
-    progress = Progress(len(cases) * len(subjects) * arguments.pairs)
+    run_all = count_all if arguments.instructions else compare_all
+    progress = Progress(len(cases) * len(subjects) * (1 if arguments.instructions else arguments.pairs))
     all_lines = []
     interrupted = False
     runner.start_busy(arguments.busy)
-    print(table_row([title for title, _ in COLUMNS]), flush=True)
+    if not arguments.instructions:
+        print(table_row([title for title, _ in COLUMNS]), flush=True)
     with open(lines_path, "w", encoding="utf-8") as output:
         try:
-            for case, bound in cases:
-                values, figures, failures = comparison.compare(case, progress)
-                profiles = {}
-                if arguments.profile:
-                    for subject in subjects:
-                        if subject.name not in failures:
-                            progress.show(f"{case.label()} {subject.name} profile")
-                            profiles[subject.name] = comparison.profile(case, subject)
-                progress.show(f"{case.label()} raw limit")
-                lines = make_lines(
-                    context, case, comparison, values, figures, failures, profiles, bound
-                )
+            for lines, rows in run_all(comparison, context, cases, progress):
                 for line in lines:
                     output.write(json.dumps(line) + "\n")
                 output.flush()
                 all_lines += lines
                 progress.clear()
-                for row in case_rows(case, lines, bound):
+                for row in rows:
                     print(row, flush=True)
         except KeyboardInterrupt:
             interrupted = True
         finally:
             runner.end_all()
     progress.clear()
-    with open(report_path, "w", encoding="utf-8") as page:
-        page.write(report.make_page(all_lines))
-    judged = [line for line in all_lines if line["kind"] == "ratio" and "goal" in line]
+    if not arguments.instructions:
+        with open(report_path, "w", encoding="utf-8") as page:
+            page.write(report.make_page(all_lines))
+    judged = [line for line in all_lines if "reached" in line]
     if judged:
         reached = sum(line["reached"] for line in judged)
         print(f"{reached} of {len(judged)} goals reached")
     for failure in comparison.failures:
         print(f"failed run: {failure}")
-    print(f"wrote {lines_path} and {report_path}")
+    print(f"wrote {lines_path}" + ("" if arguments.instructions else f" and {report_path}"))
     if interrupted:
         sys.exit(130)
     sys.exit(1 if comparison.failures else 0)

@@ -172,6 +172,9 @@ public:
     header recv() {
         const unsigned char* body = nullptr;
         int octets = 0;
+        if (run_.api == api_kind::frames) {
+            recv_first_frame();
+        }
         if (run_.api == api_kind::buffer) {
             octets = zmq_recv(socket_, incoming_.data(), run_.body_bytes, 0);
             body = incoming_.data();
@@ -207,12 +210,44 @@ public:
             if (zmq_send(socket_, incoming_.data(), run_.body_bytes, 0) < 0) {
                 fail("zmq_send of an answer");
             }
-        } else if (zmq_msg_send(&received_, socket_, 0) < 0) {
+        } else if ((run_.api == api_kind::frames && !try_send_first_frame()) ||
+                   zmq_msg_send(&received_, socket_, 0) < 0) {
             fail("zmq_msg_send of an answer");
         }
     }
 
 private:
+    // Of a message of two frames, which is as long as a small key.
+    static constexpr std::size_t first_frame_bytes = 8;
+
+    bool try_send_first_frame() {
+        zmq_msg_t frame;
+        if (zmq_msg_init_size(&frame, first_frame_bytes) != 0) {
+            fail("zmq_msg_init_size");
+        }
+        std::memset(zmq_msg_data(&frame), 0, first_frame_bytes);
+        return try_send(frame, ZMQ_SNDMORE);
+    }
+
+    void recv_first_frame() {
+        if (zmq_msg_recv(&received_, socket_, 0) < 0) {
+            fail("zmq_msg_recv");
+        }
+        if (zmq_msg_size(&received_) != first_frame_bytes || zmq_msg_more(&received_) == 0) {
+            reject("a message of another form came");
+        }
+    }
+
+    bool try_send(zmq_msg_t& frame, int flags) {
+        if (zmq_msg_send(&frame, socket_, flags) >= 0) {
+            return true;
+        }
+        const int error = errno;
+        zmq_msg_close(&frame);
+        errno = error;
+        return false;
+    }
+
     bool try_send(const header& head) {
         if (run_.api == api_kind::buffer) {
             return zmq_send(socket_, outgoing_.body_with(head), run_.body_bytes, 0) >= 0;
@@ -222,8 +257,11 @@ private:
 
     // Not inlined: what it needs on the stack would be paid for by each zmq_send, too.
     [[gnu::noinline]] bool try_send_message(const header& head) {
+        if (run_.api == api_kind::frames && !try_send_first_frame()) {
+            return false;
+        }
         zmq_msg_t message;
-        if (run_.api == api_kind::msg) {
+        if (run_.api != api_kind::ref) {
             if (zmq_msg_init_size(&message, run_.body_bytes) != 0) {
                 fail("zmq_msg_init_size");
             }
@@ -240,13 +278,7 @@ private:
                 fail("zmq_msg_init_data");
             }
         }
-        if (zmq_msg_send(&message, socket_, 0) >= 0) {
-            return true;
-        }
-        const int error = errno;
-        zmq_msg_close(&message);
-        errno = error;
-        return false;
+        return try_send(message, 0);
     }
 
     const settings run_;

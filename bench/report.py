@@ -81,7 +81,7 @@ def variant(parameters):
         name += f", {parameters['peers']} subscriber" + ("s" if parameters["peers"] > 1 else "")
     if parameters["caller_driven"]:
         name += ", no I/O threads"
-    if parameters["api"] != "buffer":
+    if parameters["api"] != "msg":
         name += f", {parameters['api']} API"
     if parameters["mechanism"] != "null":
         name += f", {parameters['mechanism'].upper()}"

@@ -7,6 +7,7 @@ driver's, and is ended by its id when anything goes wrong.
 
 import atexit
 import dataclasses
+import glob
 import json
 import os
 import queue
@@ -216,7 +217,7 @@ def make_endpoint(transport, folder):
     return "inproc://bench"
 
 
-def _check_library(ready, subject):
+def check_library(ready, subject):
     if os.path.realpath(ready["library"]) != subject.library():
         raise RunFailed(f"{subject.name}: {ready['library']} was loaded, not {subject.library()}")
 
@@ -267,7 +268,7 @@ def _run_one_process(side, subject, seconds_max, rounds):
     outcome = RunOutcome([], [], {})
     for _ in range(rounds):
         deadline = time.monotonic() + seconds_max + LIMIT_MARGIN_SECONDS
-        _check_library(side.wait_for("ready", deadline), subject)
+        check_library(side.wait_for("ready", deadline), subject)
         lines = [side.wait_for("result", deadline) for _ in range(2)]
         outcome.results.append({line["role"]: line for line in lines})
         outcome.closings.append({"both": side.wait_for("closed", deadline)})
@@ -283,7 +284,7 @@ def _run_two_processes(sides, binder, binder_subject, seconds_max, rounds):
     outcome = RunOutcome([], [], {})
     for _ in range(rounds):
         deadline = time.monotonic() + seconds_max + LIMIT_MARGIN_SECONDS
-        _check_library(sides[binder].wait_for("ready", deadline), binder_subject)
+        check_library(sides[binder].wait_for("ready", deadline), binder_subject)
         connector.release()
         # The receiver first: it names a loss, where the sender only notices that a peer is gone.
         lines = {"receiver": receiver.wait_for("result", deadline)}
@@ -325,7 +326,9 @@ def build_binary(
         return target
     os.makedirs(BUILD_DIR, exist_ok=True)
     compiler = os.environ.get("CXX", "c++")
-    command = [compiler, "-std=c++20", "-O2", "-pthread", source, "-o", target]
+    # Others may be building or running it.
+    fresh = f"{target}.{os.getpid()}"
+    command = [compiler, "-std=c++20", "-O2", "-pthread", source, "-o", fresh]
     include_dir = os.path.join(PROJECT_DIR, "include")
     if os.path.exists(os.path.join(include_dir, "zmq.h")):
         command += ["-I", include_dir]
@@ -333,6 +336,7 @@ def build_binary(
     status = subprocess.run(command + list(libraries), check=False)
     if status.returncode != 0:
         sys.exit(f"{name} did not build; {needs} is needed")
+    os.replace(fresh, target)
     return target
 
 
@@ -348,15 +352,40 @@ def default_zlink_dir():
 DEFAULT_LIBZMQ_DIR = "/usr/lib/x86_64-linux-gnu"
 
 
+def make_python(name, *kind):
+    """Makes a Python environment with pyzmq unless it is there, and returns its folder."""
+    folder = os.path.join(BUILD_DIR, "venv", name)
+    command = [os.path.join(PROJECT_DIR, "scripts", "make_venv"), folder, *kind]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise RunFailed(f"no Python environment: {' '.join(made.stderr.split())}")
+    return folder
+
+
+def wheel_dir():
+    """A folder in which the libzmq of pyzmq's wheel, 4.3.5, has the name that programs load."""
+    bundled = glob.glob(os.path.join(make_python("stock", "stock"), "lib", "*", "*", "pyzmq.libs", "*"))
+    folder = os.path.join(BUILD_DIR, "wheel")
+    os.makedirs(folder, exist_ok=True)
+    for path in bundled:
+        # Beside it what it loads itself.
+        name = os.path.basename(path)
+        link = os.path.join(folder, "libzmq.so.5" if name.startswith("libzmq") else name)
+        if not os.path.exists(link):
+            os.symlink(path, link)
+    return folder
+
+
 def decode_subject(text):
-    """Decodes NAME=DIR; the names libzmq, zlink and omq have folders of their own."""
+    """Decodes NAME=DIR; the names libzmq, wheel, zlink and omq have folders of their own."""
     name, separator, folder = text.partition("=")
     if not separator:
         folder = {
-            "libzmq": DEFAULT_LIBZMQ_DIR,
-            "zlink": default_zlink_dir(),
-            "omq": os.path.join(BUILD_DIR, "omq"),
-        }.get(name, "")
+            "libzmq": lambda: DEFAULT_LIBZMQ_DIR,
+            "wheel": wheel_dir,
+            "zlink": default_zlink_dir,
+            "omq": lambda: os.path.join(BUILD_DIR, "omq"),
+        }.get(name, str)()
     subject = Subject(name, os.path.abspath(os.path.expanduser(folder)))
     if not folder or not os.path.exists(subject.library()):
         raise ValueError(f"{name}: no libzmq.so.5 in '{folder}'")

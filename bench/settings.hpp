@@ -25,7 +25,7 @@ inline constexpr unsigned time_limit_slack_seconds = 20;
 inline constexpr int exit_failure = 2;
 inline constexpr int exit_timeout = 3;
 
-enum class api_kind { buffer, msg, ref };
+enum class api_kind { buffer, msg, ref, frames };
 enum class mechanism { null, plain, curve };
 
 struct pattern {
@@ -119,7 +119,8 @@ inline constexpr char usage_text[] =
     "  --io-threads N     ZMQ_IO_THREADS (1); 0 is for libraries whose caller drives I/O\n"
     "  --zlink-io-threads N  the same\n"
     "  --api NAME         buffer: zmq_send, zmq_recv; msg: zmq_msg_init_size; ref: "
-    "zmq_msg_init_data\n"
+    "zmq_msg_init_data;\n"
+    "                     frames: msg, behind a frame of 8 octets\n"
     "  --mechanism NAME   null, plain, curve (null)\n"
     "  --verify           compare every octet\n"
     "  --limit S          end with an error after S seconds per round (run length + 20)\n"
@@ -181,6 +182,8 @@ inline settings decode_arguments(int argument_count, char** arguments) {
             run.api = api_kind::msg;
         } else if (option == "--api" && value == "ref") {
             run.api = api_kind::ref;
+        } else if (option == "--api" && value == "frames") {
+            run.api = api_kind::frames;
         } else if (option == "--mechanism" && value == "null") {
             run.security = mechanism::null;
         } else if (option == "--mechanism" && value == "plain") {

@@ -13,7 +13,8 @@ import sys
 import time
 
 import runner
-from compare import Progress, decode_size, format_size, listed
+from compare import decode_size, format_size
+from turns import Progress, listed
 
 PATTERNS = ["pair", "push_pull", "dealer_dealer", "dealer_router", "pub_sub", "router_router"]
 TRANSPORTS = ["tcp", "ipc", "inproc"]
@@ -76,7 +77,7 @@ def decode_arguments():
     parser.add_argument("--sizes", type=listed(decode_size), default=SIZES)
     parser.add_argument("--counts", type=listed(int), default=COUNTS, help="messages of a round")
     parser.add_argument("--peers", type=int, default=2, help="subscribers of pub_sub")
-    parser.add_argument("--api", choices=["buffer", "msg", "ref"], default="buffer")
+    parser.add_argument("--api", choices=["buffer", "msg", "ref", "frames"], default="buffer")
     parser.add_argument("--io-threads", type=int, default=1)
     parser.add_argument("--limit", type=int, default=60, help="seconds after which a round hangs")
     parser.add_argument("--binary", help="pattern_bench to run (default: built when needed)")

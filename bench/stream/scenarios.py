@@ -25,17 +25,9 @@ from goals import Entrant, Group, groups
 from programs import PROFILE, SERVERS, TRANSPORTS, Load
 
 import runner
-from compare import (
-    Progress,
-    decode_size,
-    describe_machine,
-    format_size,
-    format_value,
-    listed,
-    read_commit,
-    summarise,
-)
 import stream_report
+from compare import decode_size, format_size, format_value
+from turns import Progress, describe_machine, listed, read_commit, summarise
 
 COMMANDS = ("s0", "s1", "s2", "s3", "s4", "goals", "claims")
 SWEEPS = (

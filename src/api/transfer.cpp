@@ -68,14 +68,7 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return failed != 0 ? -1 : size_for_c(size);
 }
 
-/// Sends a frame that others follow.
-[[gnu::noinline]] int begin_message(zlink::socket::socket& target, const std::byte* octets,
-                                    size_t size, int flags) noexcept {
-    return target.choose_at_once({octets, size}) ? static_cast<int>(size)
-                                                 : send_octets(&target, octets, size, flags);
-}
-
-ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
+[[gnu::noinline]] int send_message(void* socket, message& source, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const std::size_t bytes = source.bytes();
     outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
@@ -101,6 +94,24 @@ ZLINK_HOT int send_message(void* socket, message& source, int flags) noexcept {
         return from->recv(target, (flags & ZLINK_DONTWAIT) != 0);
     });
     return failed != 0 ? -1 : size_for_c(target.bytes);
+}
+
+ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
+    auto* const from = zlink::socket::socket::from_handle(socket);
+    if (from == nullptr) [[unlikely]] {
+        errno = static_cast<int>(zlink::api::fault_of_socket(socket));
+        return -1;
+    }
+    try {
+        if (from->recv_message_at_once(into)) [[likely]] {
+            return static_cast<int>(into.bytes());
+        }
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return -1;
+    }
+    incoming target{.into = &into};
+    return recv_into(socket, target, flags);
 }
 
 /// Gives what is sent to the peer of a STREAM that the 4 octets at `routing_id` name.
@@ -228,13 +239,11 @@ extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* mes
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);
     const auto* const octets = static_cast<const std::byte*>(data);
-    if (target == nullptr || (flags & ZLINK_SNDTEXT) != 0) [[unlikely]] {
-        return send_octets(socket, data, size, flags);
+    if (target != nullptr && (flags & ZLINK_SNDTEXT) == 0 &&
+        target->send_at_once(octets, size, (flags & ZLINK_SNDMORE) != 0)) [[likely]] {
+        return static_cast<int>(size);
     }
-    if ((flags & ZLINK_SNDMORE) == 0) {
-        return target->send_at_once(octets, size, flags, send_octets);
-    }
-    return begin_message(*target, octets, size, flags);
+    return send_octets(socket, data, size, flags);
 }
 ZLINK_ALSO_ZMQ(send)
 
@@ -272,6 +281,14 @@ extern "C" int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags) {
         errno = EFAULT;
         return -1;
     }
+    auto* const target = zlink::socket::socket::from_handle(socket);
+    if (target != nullptr && source.is_plain()) [[likely]] {
+        const std::size_t bytes = source.bytes();
+        if (target->send_at_once(source.data(), bytes, (flags & ZLINK_SNDMORE) != 0)) [[likely]] {
+            source.end_sent(false);
+            return static_cast<int>(bytes);
+        }
+    }
     return send_message(socket, source, flags);
 }
 ZLINK_ALSO_ZMQ(msg_send)
@@ -282,8 +299,7 @@ extern "C" int zlink_msg_recv(zlink_msg_t* msg, void* socket, int flags) {
         errno = EFAULT;
         return -1;
     }
-    incoming target{.into = &into};
-    return recv_into(socket, target, flags);
+    return recv_message(socket, into, flags);
 }
 ZLINK_ALSO_ZMQ(msg_recv)
 

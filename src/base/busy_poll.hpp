@@ -3,6 +3,7 @@
 
 #include "base/give_way.hpp"
 #include "base/limits.hpp"
+#include "base/runnable_threads.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -30,22 +31,26 @@ public:
     explicit basic_busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
 
     /// Begins a wait, by looking until `found` says so where that is worth it.
-    /// @param gives_way  Ends the looking when it says no.
+    /// @param gives_way   Ends the looking when it says no.
+    /// @param is_crowded  Ends it when it says yes: other threads of the process need the
+    /// processor.
     /// @return Whether `found` said so: the wait is over.
     template<class Found>
     bool begin(typename clock::time_point wait_end, Found&& found,
-               bool (*gives_way)() noexcept = give_way) {
+               bool (*gives_way)() noexcept = give_way,
+               bool (*is_crowded)() noexcept = runnable_threads::exceed_processors) {
         begun_ = clock::now();
         if (!is_worth_it_) {
             return false;
         }
+        const runnable_threads::spinning counted;
         const typename clock::time_point end = std::min(wait_end, begun_ + longest_);
         do {
             if (found()) {
                 middle_count_ = 0;
                 return true;
             }
-        } while (gives_way() && clock::now() < end);
+        } while (!is_crowded() && gives_way() && clock::now() < end);
         return false;
     }
 

@@ -51,6 +51,16 @@ const auto never = busy_poll::clock::time_point::max();
 
 TEST_SUITE("base") {
 
+    TEST_CASE("busy poll: parks at once where other threads need the processor") {
+        busy_poll how{50us};
+        wait(how, 49us);
+        unsigned looks_taken = 0;
+        const auto look = [&] { return ++looks_taken == 100; };
+        CHECK(!how.begin(never, look, always, always));
+        CHECK(looks_taken == 1);
+        CHECK(how.begin(never, look, always, [] noexcept { return false; }));
+    }
+
     TEST_CASE("busy poll: looks until something is found, if the last wait was short") {
         busy_poll how{50us};
         CHECK(looks(how, never) == 0); // There was none.

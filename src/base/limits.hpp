@@ -207,6 +207,10 @@ constexpr int accepts_per_turn = 64;
 /// each connection is compared with all of them.
 constexpr std::size_t accept_filters_max = 10000;
 
+/// Messages that a pipe carries between two wake-ups of its reader, from which on the heavy fence
+/// once costs less than a full fence for each of them.
+constexpr std::uint32_t stream_messages_min = 512;
+
 /// Messages received while some pipes were marked asleep without a fence yet.
 constexpr unsigned unsettled_recv_max = 128;
 

@@ -53,6 +53,11 @@ struct block {
     /// Whether the application waits to be told when the octets are no longer needed.
     bool is_lent() const noexcept { return kind == origin::caller && release.function != nullptr; }
 
+    /// Whether its only holder may put another payload of `payload_bytes` octets into it.
+    bool may_be_renewed(std::size_t payload_bytes) const noexcept {
+        return kind == origin::cell && payload_bytes <= bytes && !is_shared();
+    }
+
     bool is_shared() const noexcept { return references.load(std::memory_order_acquire) > 1; }
 
 private:

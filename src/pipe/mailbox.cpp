@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/mailbox.hpp"
 
+#include "base/runnable_threads.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -31,11 +33,6 @@ long futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
 
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-void add_one(int event_descriptor) noexcept {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(event_descriptor, &one, sizeof one);
 }
 
 } // namespace
@@ -98,26 +95,42 @@ void waiting_mailbox::on_first_letter() noexcept {
     std::uint32_t expected = waiting;
     if (state_.load(std::memory_order_seq_cst) == waiting &&
         state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
+        runnable_threads::on_woken();
         futex_wake(state_);
     }
-    if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
-        add_one(open);
-    }
+    signal_descriptor();
 }
 
 void waiting_mailbox::nudge() noexcept {
     if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
+        runnable_threads::on_woken();
         futex_wake(state_);
     }
+    signal_descriptor();
+}
+
+void waiting_mailbox::signal() noexcept {
+    is_signalled_from_the_start_ = true;
+    signal_descriptor();
+}
+
+void waiting_mailbox::signal_descriptor() noexcept {
     if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
-        add_one(open);
+        // First: a signal that is seen is counted.
+        unread_signals_.fetch_add(1, std::memory_order_relaxed);
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(open, &one, sizeof one);
     }
 }
 
 void waiting_mailbox::on_collect() noexcept {
-    if (const int open = event_descriptor_.load(std::memory_order_relaxed); open >= 0) {
-        std::uint64_t count;
-        [[maybe_unused]] const ssize_t ignored = ::read(open, &count, sizeof count);
+    is_signalled_from_the_start_ = false;
+    if (!is_signalled()) {
+        return;
+    }
+    std::uint64_t count = 0;
+    if (::read(event_descriptor_.load(std::memory_order_relaxed), &count, sizeof count) > 0) {
+        unread_signals_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
     }
 }
 
@@ -128,7 +141,9 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
     });
     std::uint32_t expected = awake;
     result<void> outcome;
+    bool has_parked = false;
     if (!is_over && state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
+        has_parked = true;
         while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
             if (futex_wait(state_, waiting, end) == 0 || errno == EAGAIN) {
                 continue;
@@ -137,7 +152,13 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
             break;
         }
     }
-    state_.store(awake, std::memory_order_relaxed);
+    if (has_parked) {
+        if (state_.exchange(awake, std::memory_order_relaxed) != waiting) {
+            runnable_threads::on_running();
+        }
+    } else {
+        state_.store(awake, std::memory_order_relaxed);
+    }
     if (!is_over) {
         busy_poll_.end();
     }
@@ -154,8 +175,9 @@ result<int> waiting_mailbox::descriptor() noexcept {
         // As in on_first_letter(): either the next delivery sees the descriptor or we see the
         // delivery.
         event_descriptor_.store(open, std::memory_order_seq_cst);
-        if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged) {
-            add_one(open);
+        if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged ||
+            is_signalled_from_the_start_) {
+            signal_descriptor();
         }
     }
     return open;
@@ -164,9 +186,8 @@ result<int> waiting_mailbox::descriptor() noexcept {
 void waiting_mailbox::calm_descriptor() noexcept {
     state_.store(awake, std::memory_order_relaxed);
     on_collect();
-    const int open = event_descriptor_.load(std::memory_order_relaxed);
-    if (open >= 0 && has_mail_ordered()) {
-        add_one(open);
+    if (has_mail_ordered()) {
+        signal_descriptor();
     }
 }
 

@@ -138,10 +138,19 @@ public:
     /// Makes wait() return, or the next one if nobody waits, and the descriptor readable.
     void nudge() noexcept;
 
-    /// A descriptor that is readable while there is something to collect. Opened at the first call
-    /// and closed with the mailbox.
+    /// Makes the descriptor readable, if there is one, until the next look into the mailbox; and
+    /// from the beginning, if there is none yet.
+    void signal() noexcept;
+
+    /// A descriptor that is readable while there is something to collect, and after signal().
+    /// Opened at the first call and closed with the mailbox.
     /// @error no_descriptors  The process has no descriptor left.
     result<int> descriptor() noexcept;
+
+    /// Whether the descriptor is readable, although there may be nothing to collect.
+    bool is_signalled() const noexcept {
+        return unread_signals_.load(std::memory_order_relaxed) != 0;
+    }
 
     /// Ends what nudge(), or a letter that was taken early, did to the descriptor: from now on it
     /// is readable only if there is something to collect.
@@ -159,9 +168,13 @@ private:
         nudged,
     };
 
+    void signal_descriptor() noexcept;
+
     busy_poll busy_poll_;
     std::atomic<std::uint32_t> state_{awake};
     std::atomic<int> event_descriptor_{-1};
+    std::atomic<std::uint32_t> unread_signals_{0}; ///< Of the descriptor, or about to be.
+    bool is_signalled_from_the_start_ = false;     ///< The descriptor, once there is one.
 };
 
 } // namespace zlink::pipe

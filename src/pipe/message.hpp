@@ -87,11 +87,35 @@ public:
         if (kind_ == kind::shared) {
             shared_.payload->drop();
         }
-        if (peer_ != nullptr) {
-            peer_->drop();
-            peer_ = nullptr;
-        }
+        detach_peer();
         kind_ = kind::closed;
+    }
+
+    /// Makes room for another payload, in the block that it has if nobody else holds that. The peer
+    /// stays.
+    /// @return Room for `bytes` octets, which are to be written.
+    /// @throws std::bad_alloc  Nothing changed.
+    std::byte* renew(std::size_t bytes) {
+        if (bytes <= inline_bytes_max) {
+            if (kind_ == kind::shared) {
+                shared_.payload->drop();
+            }
+            kind_ = kind::inlined;
+            inline_bytes_ = static_cast<std::uint8_t>(bytes);
+        } else {
+            if (kind_ != kind::shared || !shared_.payload->may_be_renewed(bytes)) {
+                block* const fresh = make_block(bytes);
+                if (kind_ == kind::shared) {
+                    shared_.payload->drop();
+                }
+                kind_ = kind::shared;
+                shared_.payload = fresh;
+            }
+            shared_.data = shared_.payload->data;
+            shared_.bytes = bytes;
+        }
+        text_ = false;
+        return data();
     }
 
     /// Becomes another holder of what `source` holds. This object must hold nothing.
@@ -124,6 +148,12 @@ public:
     bool is_text() const noexcept { return text_; }
     void mark_text(bool text = true) noexcept { text_ = text; }
 
+    /// Whether its payload may be copied and let go when it is sent: it is not marked as text, and
+    /// its owner does not wait for it.
+    bool is_plain() const noexcept {
+        return !text_ && (kind_ != kind::shared || !shared_.payload->is_lent());
+    }
+
     bool is_shared() const noexcept {
         return kind_ == kind::constant || (kind_ == kind::shared && shared_.payload->is_shared());
     }
@@ -135,6 +165,12 @@ public:
     const peer_info* peer() const noexcept { return peer_; }
     /// Takes over one reference.
     void attach_peer(peer_info* peer) noexcept { peer_ = peer; }
+    void detach_peer() noexcept {
+        if (peer_ != nullptr) {
+            peer_->drop();
+            peer_ = nullptr;
+        }
+    }
 
 private:
     // Values that neither zeroed nor freshly allocated memory is likely to hold.

@@ -66,10 +66,19 @@ struct queue_limits {
 ///
 /// A side that finds nothing to do marks itself asleep. The mark counts only after a fence: until
 /// the fence and another look, a wake-up may have been missed. The other side, after it published
-/// or returned credit, looks at the mark and takes it; who takes it owes the sleeper a wake-up,
-/// once. Where the other side does so for each message, it passes a light fence and the sleeper the
-/// heavy one. Where it does so for batches, both pass a full fence (fence_publications(),
-/// fence_credit()), which the mark includes.
+/// or returned credit, looks at the mark and takes it; taking it obliges it to wake the sleeper,
+/// once. Credit is returned for batches, so both sides of it pass a full fence, which the mark
+/// includes. A publication passes either kind, and the writer chooses:
+///  - Where the reader sleeps for nearly every message, both pass a full fence. The heavy one would
+///    interrupt every processor that runs a thread of the process, each time.
+///  - In a stream the writer passes a light fence for each message, and the reader the heavy one.
+/// The writer counts the messages between two wake-ups, and changes over (choose_fence()):
+///  1. It says which fence it passes (says_full_) after the first publication that passes a full
+///     one may follow, and before the first that passes a light one, with a full fence between.
+///  2. The reader reads that behind its mark and a full fence. If it finds "full", it knows all
+///     that was published before that was said; and a writer that has said "light" since has seen
+///     the mark, by the fence between. If it finds "light", it passes the heavy fence, which goes
+///     with either.
 ///
 /// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
 /// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
@@ -103,12 +112,12 @@ public:
     }
     bool conflates() const noexcept { return conflates_; }
 
-    /// The writer publishes whole batches, so each publication may cost a full fence. Before the
-    /// other side exists.
-    void fence_publications() noexcept { fences_publications_ = true; }
-
-    /// The same of the reader and the credit that it returns.
-    void fence_credit() noexcept { fences_credit_ = true; }
+    /// The writer publishes whole batches: each publication passes a full fence, for good. Before
+    /// the other side exists.
+    void fence_publications() noexcept {
+        publishes_batches_ = true;
+        say_fence(true);
+    }
 
     /// Adds what the reader allows to what the writer does, as inproc does with both sides'
     /// high-water marks. Only for the reader, or before the other side exists.
@@ -178,23 +187,32 @@ public:
         }
     }
 
-    /// Appends a message that is one short frame and shows it to the reader, if there is credit,
-    /// and room in the newest segment; never if the queue conflates.
-    /// @param wake_reader  Set if it was appended and the caller must wake the reader.
+    /// Where in its message a frame is.
+    struct frame_place {
+        bool is_first = true;
+        bool is_last = true; ///< Then the message is shown to the reader.
+    };
+
+    /// Appends a short frame, if there is credit for the message that it begins, and room in the
+    /// newest segment; never if the queue conflates.
+    /// @param wake_reader  Set if it was appended: whether the caller must wake the reader.
     /// @return Whether it was appended.
-    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes,
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes, frame_place place,
                                 bool& wake_reader) noexcept {
         const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
-        if (body_bytes > wire::zmtp::short_body_bytes_max || pushed_count_ >= pushed_limit_ ||
-            rope_.marked() >= marked_limit_ || rope_.free_bytes() < wire_bytes) [[unlikely]] {
+        const bool may_not = place.is_first
+                                 ? pushed_count_ >= pushed_limit_ || rope_.marked() >= marked_limit_
+                                 : conflates_;
+        if (may_not || body_bytes > wire::zmtp::short_body_bytes_max ||
+            rope_.free_bytes() < wire_bytes) [[unlikely]] {
             return false;
         }
         std::byte* const out = rope_.free_begin();
-        wire::zmtp::write_short_header(out, body_bytes, 0);
+        wire::zmtp::write_short_header(out, body_bytes, place.is_last ? 0 : wire::zmtp::flag_more);
         copy_short(out + wire::zmtp::header_bytes_min, body, body_bytes);
         own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
-        wake_reader = finish_message();
+        wake_reader = place.is_last && finish_message();
         return true;
     }
 
@@ -206,7 +224,7 @@ public:
 
     /// Ends the message whose frames were pushed and shows it to the reader.
     /// @return Whether the caller must wake the reader.
-    [[nodiscard]] bool finish_message() noexcept {
+    [[nodiscard]] ZLINK_HOT bool finish_message() noexcept {
         rope_.mark();
         return publish(1);
     }
@@ -285,10 +303,9 @@ public:
         return {};
     }
 
-    /// @return Whether the mark counts only after the heavy fence.
-    bool mark_writer_asleep() noexcept {
+    void mark_writer_asleep() noexcept {
         writer_asleep_.store(1, std::memory_order_relaxed);
-        return !passes_full_fence(fences_credit_);
+        Platform::fence::full();
     }
 
     /// Takes the mark back after the fence.
@@ -373,33 +390,50 @@ public:
         }
     }
 
-    /// What take_at_once() says if it took nothing.
+    /// What calls that take a short frame at once say if they took nothing, and what they add to
+    /// its octets if another frame of the same message follows.
     static constexpr std::size_t nothing = SIZE_MAX;
+    static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
 
-    /// Takes a message that is one short frame and at most `capacity` octets, if such a one lies at
-    /// the front, and copies it to `to`. return_due_credit() must follow.
-    /// @return Its octets, or `nothing`.
-    ZLINK_HOT std::size_t take_at_once(void* to, std::size_t capacity) noexcept {
+    /// A short frame of ZMTP that was copied into a segment; a view, as `frame` is.
+    struct short_frame {
+        const std::byte* body;
+        std::size_t body_bytes;
+        bool more;
+    };
+
+    /// @return Whether such a one lies at the front.
+    ZLINK_HOT bool front_short(short_frame& found) noexcept {
         if (!has_frame()) [[unlikely]] {
-            return nothing;
+            return false;
         }
         chunk& at = *place_.at;
         const std::uint64_t offset = place_.offset;
         if (at.what != chunk::kind::segment || offset == at.end.load(std::memory_order_relaxed))
             [[unlikely]] {
-            return nothing;
+            return false;
         }
         const std::byte* const begin = at.data() + offset;
-        const auto body_bytes = std::to_integer<std::size_t>(begin[1]);
-        if (!wire::zmtp::is_plain_short_header(begin) || body_bytes > capacity) [[unlikely]] {
-            return nothing;
+        const auto flags = std::to_integer<std::uint8_t>(begin[0]);
+        if (flags > wire::zmtp::flag_more) [[unlikely]] {
+            return false;
         }
         prefetch_to_read(begin + limits::read_prefetch_bytes);
-        copy_short(to, begin + wire::zmtp::header_bytes_min, body_bytes);
-        place_.offset = offset + wire::zmtp::header_bytes_min + body_bytes;
-        place_.position += wire::zmtp::header_bytes_min + body_bytes;
+        found = {begin + wire::zmtp::header_bytes_min, std::to_integer<std::size_t>(begin[1]),
+                 flags != 0};
+        return true;
+    }
+
+    /// Removes what front_short() found.
+    /// @return Whether the caller must wake the writer.
+    [[nodiscard]] ZLINK_HOT bool take_short(const short_frame& taken) noexcept {
+        place_.offset += wire::zmtp::header_bytes_min + taken.body_bytes;
+        place_.position += wire::zmtp::header_bytes_min + taken.body_bytes;
+        if (taken.more) {
+            return false;
+        }
         ++popped_count_;
-        return body_bytes;
+        return return_due_credit();
     }
 
     /// Returns credit if enough messages were removed or there are no more.
@@ -493,7 +527,7 @@ public:
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {
         credit_count_.store(message_count, std::memory_order_release);
-        pass_fence(fences_credit_);
+        Platform::fence::full();
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
     }
 
@@ -555,7 +589,8 @@ public:
     /// @return Whether the mark counts only after the heavy fence.
     bool mark_reader_asleep() noexcept {
         reader_asleep_.store(1, std::memory_order_release);
-        return !passes_full_fence(fences_publications_);
+        Platform::fence::full();
+        return says_full_.load(std::memory_order_acquire) == 0;
     }
 
     /// Takes the mark back after the fence.
@@ -647,8 +682,41 @@ private:
     [[nodiscard]] ZLINK_HOT bool publish(std::uint64_t count) noexcept {
         pushed_count_ += count;
         rope_.publish(pushed_count_);
-        pass_fence(fences_publications_);
-        return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(reader_asleep_);
+        if (passes_full_) {
+            Platform::fence::full();
+        } else {
+            Platform::fence::light();
+        }
+        return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_readers_mark();
+    }
+
+    ZLINK_COLD bool take_readers_mark() noexcept {
+        if (!take_mark(reader_asleep_)) {
+            return false;
+        }
+        choose_fence(messages_since_wake() < Platform::stream_messages_min);
+        woken_count_ = static_cast<std::uint32_t>(pushed_count_);
+        update_credit();
+        return true;
+    }
+
+    std::uint32_t messages_since_wake() const noexcept {
+        return static_cast<std::uint32_t>(pushed_count_) - woken_count_;
+    }
+
+    /// Which fence publications pass from now on.
+    void choose_fence(bool is_full) noexcept {
+        if (is_full != passes_full_ && !publishes_batches_) {
+            say_fence(is_full);
+        }
+    }
+
+    void say_fence(bool is_full) noexcept {
+        passes_full_ = is_full;
+        says_full_.store(is_full ? 1 : 0, std::memory_order_release);
+        if (!is_full) {
+            Platform::fence::full();
+        }
     }
 
     [[nodiscard]] bool return_credit() noexcept {
@@ -657,22 +725,8 @@ private:
             credit_count_.store(popped_count_, std::memory_order_relaxed);
         }
         taken_bytes_.store(place_.position, std::memory_order_release);
-        pass_fence(fences_credit_);
+        Platform::fence::full();
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
-    }
-
-    /// The fence of the side that published or returned credit.
-    ZLINK_HOT static void pass_fence(bool is_full) noexcept {
-        if (!passes_full_fence(is_full)) {
-            Platform::fence::light();
-        }
-    }
-
-    ZLINK_HOT static bool passes_full_fence(bool is_full) noexcept {
-        if (is_full) {
-            Platform::fence::full();
-        }
-        return is_full;
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
@@ -689,10 +743,17 @@ private:
             pushed_limit_ = 0; // For push_at_once().
             return;
         }
+        if (messages_since_wake() >= Platform::stream_messages_min) {
+            choose_fence(false);
+        }
         const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
         pushed_limit_ = credit_count_.load(std::memory_order_relaxed) + messages_max_ +
                         reader_messages_max_.load(std::memory_order_relaxed);
         marked_limit_ = taken_bytes + bytes_max_;
+        if (passes_full_ && !publishes_batches_) { // Has a stream that needs no wake-ups come here.
+            pushed_limit_ = std::min(pushed_limit_, pushed_count_ - messages_since_wake() +
+                                                        Platform::stream_messages_min);
+        }
     }
 
     [[no_unique_address]] rope_type rope_;
@@ -702,14 +763,16 @@ private:
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
     bool conflates_ = false;
-    bool fences_publications_ = false;
+    bool publishes_batches_ = false; ///< Never written once both exist.
+    bool passes_full_ = Platform::stream_messages_min != 0;
+    atomic<std::uint32_t> says_full_{passes_full_ ? 1U : 0U}; ///< `passes_full_`, for the reader.
     std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: no other memory hangs on it.
 
     // The marks, each written by both sides but rarely, and what the writer seldom needs.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
-    bool fences_credit_ = false; ///< Read by both, never written once both exist.
-    bool lends_ = false;         ///< The reader's. (Here it takes no room.)
+    std::uint32_t woken_count_ = 0; ///< Messages pushed when the writer woke the reader last.
+    bool lends_ = false;            ///< The reader's. (Here it takes no room.)
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;

@@ -33,10 +33,12 @@ bool send(message_queue& queue, std::string_view body) {
     return queue.finish_message();
 }
 
-/// Sends one message in one step, if that is possible.
-bool send_at_once(message_queue& queue, std::string_view body) {
+/// Sends one frame in one step, if that is possible.
+bool send_at_once(message_queue& queue, std::string_view body,
+                  message_queue::frame_place place = {}) {
     bool wakes = false;
-    return queue.push_at_once(reinterpret_cast<const std::byte*>(body.data()), body.size(), wakes);
+    return queue.push_at_once(reinterpret_cast<const std::byte*>(body.data()), body.size(), place,
+                              wakes);
 }
 
 /// Takes one frame and says whether the writer must be woken.
@@ -141,7 +143,7 @@ TEST_SUITE("pipe") {
             send(queue, "before");
             push(queue, pattern(before), zmtp::flag_more);
             push(queue, "part", zmtp::flag_more);
-            CHECK(send_at_once(queue, "last"));
+            CHECK(send_at_once(queue, "last", {.is_first = false}));
             CHECK(!queue.has_unfinished());
             push(queue, pattern(before), zmtp::flag_more);
             queue.rollback();
@@ -159,9 +161,9 @@ TEST_SUITE("pipe") {
         queue.mark_reader_asleep();
         bool wakes = false;
         const std::byte octet{};
-        CHECK(queue.push_at_once(&octet, 1, wakes));
+        CHECK(queue.push_at_once(&octet, 1, {}, wakes));
         CHECK(wakes);
-        CHECK(queue.push_at_once(&octet, 1, wakes));
+        CHECK(queue.push_at_once(&octet, 1, {}, wakes));
         CHECK(!wakes);
     }
 
@@ -452,7 +454,7 @@ TEST_SUITE("pipe") {
             for (std::uint64_t count = 0; count < 2 * limits::credit_batch_max; ++count) {
                 send(queue, "message");
             }
-            CHECK(queue.mark_writer_asleep());
+            queue.mark_writer_asleep();
             for (std::uint64_t count = 1; count < limits::credit_batch_max; ++count) {
                 REQUIRE(queue.has_frame());
                 REQUIRE(!queue.pop(queue.front()));

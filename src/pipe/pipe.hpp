@@ -70,13 +70,9 @@ public:
         }
     }
 
-    /// This end is a session's, which publishes and returns credit for whole batches, and lets the
-    /// other end return credit for batches. Before the other end can see this one.
-    void works_in_batches() noexcept {
-        out.fence_publications();
-        out.fence_credit();
-        in.fence_credit();
-    }
+    /// This end is a session's, which publishes whole batches. Before the other end can see this
+    /// one.
+    void works_in_batches() noexcept { out.fence_publications(); }
 
     /// Puts this end into its own mailbox.
     /// @return Whether its owner will learn of it.
@@ -91,9 +87,10 @@ public:
     }
 
     /// message_queue::push_at_once(), to the other end.
-    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes) noexcept {
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes,
+                                message_queue::frame_place place) noexcept {
         bool wakes = false;
-        if (!out.push_at_once(body, body_bytes, wakes)) [[unlikely]] {
+        if (!out.push_at_once(body, body_bytes, place, wakes)) [[unlikely]] {
             return false;
         }
         if (wakes) [[unlikely]] {
@@ -123,7 +120,14 @@ public:
         }
     }
 
-    /// Returns credit for what in.take_at_once() took.
+    /// Removes what in.front_short() found.
+    ZLINK_HOT void take_short(const message_queue::short_frame& taken) noexcept {
+        if (in.take_short(taken)) [[unlikely]] {
+            tell_other(event::writable);
+        }
+    }
+
+    /// Returns credit for what was lent.
     void return_due_credit() noexcept {
         if (in.return_due_credit()) [[unlikely]] {
             tell_other(event::writable);

@@ -119,7 +119,7 @@ private:
         }
         if (!writer_sleeps_ && to_send_ != 0 && !end_->out.has_credit()) {
             writer_sleeps_ = true;
-            needs_fence |= end_->out.mark_writer_asleep();
+            end_->out.mark_writer_asleep();
         }
         if (random_() % 4 == 0) {
             std::this_thread::yield(); // The marks may be taken before they count.

@@ -27,6 +27,9 @@ struct real_platform {
     template<class T>
     using atomic = std::atomic<T>;
     using fence = asymmetric_fence;
+    /// Messages between two wake-ups of a reader from which on they are a stream: as long as the
+    /// heavy fence takes, so many full ones take.
+    static constexpr std::uint32_t stream_messages_min = limits::stream_messages_min;
 };
 
 /// One link of a rope.

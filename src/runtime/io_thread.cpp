@@ -3,6 +3,7 @@
 
 #include "base/fence.hpp"
 #include "base/give_way.hpp"
+#include "base/runnable_threads.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "runtime/readiness.hpp"
@@ -59,6 +60,9 @@ class io_thread::reactor_mailbox final : public pipe::mailbox, public watched {
 public:
     explicit reactor_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
     ~reactor_mailbox() override {
+        if (is_woken_.load(std::memory_order_relaxed)) {
+            runnable_threads::on_running();
+        }
         if (descriptor_ >= 0) {
             ::close(descriptor_);
         }
@@ -85,6 +89,10 @@ public:
     }
 
     void look() noexcept {
+        if (is_woken_.load(std::memory_order_relaxed) &&
+            is_woken_.exchange(false, std::memory_order_relaxed)) {
+            runnable_threads::on_running();
+        }
         collect([](pipe::letter& about, std::uint32_t happened) {
             auto& end = static_cast<pipe::pipe_end&>(about);
             if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
@@ -96,6 +104,9 @@ public:
 private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
+            if (!is_woken_.exchange(true, std::memory_order_relaxed)) {
+                runnable_threads::on_woken();
+            }
             const std::uint64_t one = 1;
             [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
             return;
@@ -110,6 +121,7 @@ private:
     boost::asio::io_context& context_;
     int descriptor_ = -1;
     std::atomic<bool> posts_{true};
+    std::atomic<bool> is_woken_{false}; ///< And has not looked since.
 };
 
 result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds polls_for) {
@@ -213,6 +225,9 @@ void io_thread::drive(pipe::deadline until) {
     if (readiness_.has_rest()) {
         return dispatch_rest();
     }
+    if (!unsettled_.empty()) {
+        return settle_or_look_again();
+    }
     const std::uint64_t moved_before = std::exchange(drive_began_bytes_, moved_bytes_);
     const bool converses = moved_bytes_ - moved_before < limits::batch_bytes_min;
     if (busy_poll_.begin(until.value_or(pipe::clock::time_point::max()),
@@ -232,8 +247,13 @@ void io_thread::drive_ready(int count) {
     if (readiness_.has_rest()) {
         return dispatch_rest();
     }
-    while (count > 0 && context_.poll_one() != 0) {
-        --count;
+    for (; count > 0; --count) {
+        if (context_.poll_one() == 0) {
+            if (unsettled_.empty()) {
+                return;
+            }
+            settle_or_look_again();
+        }
     }
 }
 
@@ -316,8 +336,10 @@ bool io_thread::holds_back() noexcept {
 void io_thread::dispatch_rest() {
     const driver_mark here{driver_};
     reactor_mailbox_->look();
-    if (is_driven()) {
+    if (!unsettled_.empty()) {
         settle();
+    }
+    if (is_driven()) {
         // What was received meanwhile comes first, but not again and again.
         if (!handed_over_.empty() && !std::exchange(rest_has_waited_, true)) {
             return;
@@ -356,26 +378,22 @@ void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexc
 
 void io_thread::settle_later(tenant& who) {
     unsettled_.push_back(&who);
-    post_settling();
+    if (!unsettled_work_) {
+        unsettled_work_.emplace(context_.get_executor());
+    }
 }
 
-void io_thread::post_settling() noexcept {
-    if (!std::exchange(is_settling_posted_, true)) {
-        post([this] {
-            is_settling_posted_ = false;
-            settle();
-        });
+void io_thread::settle_or_look_again() {
+    if (looks_again()) {
+        context_.poll_one();
+    } else {
+        settle();
     }
 }
 
 void io_thread::settle() noexcept {
-    if (unsettled_.empty()) {
-        return;
-    }
-    if (looks_again()) {
-        return post_settling();
-    }
     settling_.swap(unsettled_);
+    unsettled_work_.reset();
     // A callback may forget another tenant, which leaves a null behind.
     bool any_marked = false;
     bool needs_fence = false;
@@ -465,6 +483,9 @@ void io_thread::sweep() noexcept {
 
 void io_thread::forget(tenant& who) noexcept {
     std::erase(unsettled_, &who);
+    if (unsettled_.empty()) {
+        unsettled_work_.reset();
+    }
     std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
     std::erase(warm_, &who);
     if (handed_over* const found = find_handed_over(who); found != nullptr) {

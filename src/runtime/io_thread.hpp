@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -197,6 +198,7 @@ public:
 
 private:
     class reactor_mailbox;
+    using work_guard = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
     struct handed_over {
         tenant* who; ///< Null: forgotten.
@@ -220,7 +222,7 @@ private:
     bool holds_back() noexcept;
     void dispatch_rest();
     void run() noexcept;
-    void post_settling() noexcept;
+    void settle_or_look_again();
     void settle() noexcept;
     bool looks_again() noexcept;
     bool gives_way_or_moves() noexcept;
@@ -228,13 +230,15 @@ private:
 
     boost::asio::io_context context_{1};
     readiness& readiness_; ///< Made with the reactor: the system may refuse it.
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    work_guard work_;
     boost::asio::steady_timer sweep_timer_{context_};
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
     std::vector<tenant*> tenants_;
     std::vector<tenant*> unsettled_;
+    /// Keeps the reactor from coming to its end before those have settled.
+    std::optional<work_guard> unsettled_work_;
     std::vector<tenant*> settling_;
     std::vector<tenant*> warm_;
     std::deque<handed_over> handed_over_; ///< Oldest first.
@@ -250,7 +254,6 @@ private:
     placement placement_;
     bool is_placed_ = false; ///< It may move: nobody said how it is to run, nor refused.
     std::atomic<const void*> driver_{nullptr}; ///< Of the thread that goes on with a rest, its tag.
-    bool is_settling_posted_ = false;
     bool rest_has_waited_ = false; ///< Those that were ready, for something that was received.
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.

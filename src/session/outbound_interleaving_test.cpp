@@ -241,16 +241,13 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     TEST_CASE("interleavings of a sending session: credit is lent while messages are written") {
         check_all({.acts = {message, message, message},
                    .allowed = one_message,
-                   .reader_has_batches = true,
                    .reader_lends_credit = true});
         check_all({.acts = {message, message},
                    .allowed = one_message,
-                   .reader_has_batches = true,
                    .reader_lends_credit = true,
                    .write_bytes_max = 200});
         check_all({.acts = {message, message},
                    .allowed = one_message,
-                   .reader_has_batches = true,
                    .reader_lends_credit = true,
                    .connection_bytes = 5});
     }
@@ -270,14 +267,12 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
             CAPTURE(bytes);
             check_all({.acts = {message, message, message},
                        .allowed = {.messages_max = 2},
-                       .reader_has_batches = true,
                        .reader_lends_credit = true,
                        .write_bytes_max = bytes,
                        .unit_bytes = 308});
         }
         check_all({.acts = {message, message},
                    .allowed = one_message,
-                   .reader_has_batches = true,
                    .reader_lends_credit = true,
                    .unit_bytes = 308,
                    .connection_bytes = 400});
@@ -321,7 +316,6 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_written_past({.acts = {message, message, control}, .write_bytes_max = 200});
         check_written_past({.acts = {message, message, control},
                             .allowed = one_message,
-                            .reader_has_batches = true,
                             .reader_lends_credit = true});
     }
 

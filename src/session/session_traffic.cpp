@@ -570,7 +570,7 @@ session::sleep_mark session::on_turn_over() noexcept {
             if (end_->out.credit() != 0) {
                 resume_inbound();
             } else {
-                needs_fence |= end_->out.mark_writer_asleep();
+                end_->out.mark_writer_asleep();
                 in_rest_ = wakefulness::asleep;
             }
         }

@@ -31,13 +31,14 @@ public:
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }
-    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                     send_call* otherwise) noexcept override {
-        return balancer_.send_at_once(body, bytes) ? static_cast<int>(bytes)
-                                                   : otherwise(socket, body, bytes, flags);
+    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override {
+        return balancer_.send_at_once(body, bytes, more);
     }
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
         return queue_.recv_at_once(to, capacity);
+    }
+    bool recv_message_at_once(pipe::message& into) override {
+        return queue_.recv_message_at_once(into);
     }
     bool can_send() override { return balancer_.can_send(); }
     std::uint64_t undeliverable_count() const noexcept override {

@@ -175,16 +175,23 @@ public:
 
     /// pattern::recv_at_once().
     ZLINK_HOT std::size_t recv_at_once(void* to, std::size_t capacity) noexcept {
-        if (receiving_ != nullptr || !unsettled_.empty() || !peers_.any_active()) [[unlikely]] {
+        peer* const from = next_to_take();
+        pipe::message_queue::short_frame taken;
+        if (from == nullptr || !from->take_at_once(to, capacity, taken)) [[unlikely]] {
             return pipe::message_queue::nothing;
         }
-        keep_distance(peers_.current());
-        const std::size_t bytes = peers_.current().take_at_once(to, capacity);
-        if (bytes != pipe::message_queue::nothing) [[likely]] {
-            peers_.advance();
-            pace_.count();
+        took(*from, taken.more);
+        return taken.body_bytes + (taken.more ? pipe::message_queue::more_follows : 0);
+    }
+
+    /// pattern::recv_message_at_once().
+    ZLINK_HOT bool recv_message_at_once(pipe::message& into) {
+        peer* const from = next_to_take();
+        if (from == nullptr || !from->take_at_once(into)) [[unlikely]] {
+            return false;
         }
-        return bytes;
+        took(*from, into.more());
+        return true;
     }
 
     /// Receives the next frame.
@@ -252,6 +259,16 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    /// The peer whose frame is to be taken, if one of those that are active has the turn.
+    ZLINK_HOT peer* next_to_take() noexcept {
+        if (receiving_ != nullptr || !unsettled_.empty() || !peers_.any_active()) [[unlikely]] {
+            return receiving_;
+        }
+        peer& from = peers_.current();
+        keep_distance(from);
+        return &from;
+    }
+
     /// next() without a pause.
     ZLINK_HOT peer* next_now(pipe::frame& front) {
         if (receiving_ == nullptr && !is_settling_due() && peers_.any_active()) [[likely]] {

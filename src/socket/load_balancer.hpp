@@ -22,19 +22,20 @@ public:
             is_dropping_ = true;
             ++undeliverable_count_;
         }
-        std::erase(unsettled_, &removed);
         peers_.detach(removed);
     }
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
     /// pattern::send_at_once().
-    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes) noexcept {
-        if (is_inside_message() || !peers_.any_active()) [[unlikely]] {
+    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
+        if (more || is_inside_message()) [[unlikely]] {
+            return send_part_at_once(body, bytes, more);
+        }
+        if (!peers_.any_active()) [[unlikely]] {
             return false;
         }
-        peer& target = peers_.current();
-        if (!target.push_at_once(body, bytes)) [[unlikely]] {
+        if (!peers_.current().push_at_once(body, bytes, {})) [[unlikely]] {
             return false;
         }
         peers_.advance();
@@ -58,24 +59,24 @@ public:
     /// The peer that the next message goes to, which stays the same until finish_frame(false); null
     /// if no peer has room.
     peer* choose() {
-        do {
-            while (peers_.any_active()) {
-                peer& candidate = peers_.current();
-                if (candidate.has_credit()) [[likely]] {
-                    return &candidate;
-                }
-                if (peers_.is_only_active()) {
-                    pace_.count(candidate.take_sent_count());
-                    if (pace_.lets_others_run()) {
-                        candidate.note_processor();
-                        continue;
-                    }
-                }
-                peers_.deactivate(candidate);
-                needs_fence_ |= candidate.mark_writer_asleep();
-                unsettled_.push_back(&candidate);
+        while (peers_.any_active()) {
+            peer& candidate = peers_.current();
+            if (candidate.has_credit()) [[likely]] {
+                return &candidate;
             }
-        } while (settle());
+            if (peers_.is_only_active()) {
+                pace_.count(candidate.take_sent_count());
+                if (pace_.lets_others_run()) {
+                    candidate.note_processor();
+                    continue;
+                }
+            }
+            peers_.deactivate(candidate);
+            candidate.mark_writer_asleep();
+            if (candidate.look_again_to_write()) {
+                peers_.activate(candidate);
+            }
+        }
         return nullptr;
     }
 
@@ -102,6 +103,23 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
+    [[gnu::noinline]] bool send_part_at_once(const std::byte* body, std::size_t bytes,
+                                             bool more) noexcept {
+        const bool is_first = sending_ == nullptr;
+        if (is_dropping_ || (is_first && !peers_.any_active())) [[unlikely]] {
+            return false;
+        }
+        peer& target = is_first ? peers_.current() : *sending_;
+        if (!target.push_at_once(body, bytes, {is_first, !more})) [[unlikely]] {
+            return false;
+        }
+        sending_ = more ? &target : nullptr;
+        if (!more) {
+            peers_.advance();
+        }
+        return true;
+    }
+
     ZLINK_COLD result<void> send_frame(outgoing& source) {
         if (is_dropping_) {
             is_dropping_ = source.more();
@@ -118,25 +136,7 @@ private:
         return {};
     }
 
-    bool settle() noexcept {
-        if (unsettled_.empty()) {
-            return false;
-        }
-        if (std::exchange(needs_fence_, false)) {
-            asymmetric_fence::heavy();
-        }
-        for (peer* const each : unsettled_) {
-            if (each->look_again_to_write()) {
-                peers_.activate(*each);
-            }
-        }
-        unsettled_.clear();
-        return peers_.any_active();
-    }
-
     active_peers<&peer::send_index> peers_;
-    std::vector<peer*> unsettled_;
-    bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
     std::uint64_t undeliverable_count_ = 0;

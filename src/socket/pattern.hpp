@@ -55,31 +55,25 @@ public:
     /// @error  As send().
     virtual result<void> recv(incoming& target) = 0;
 
-    /// What an application calls to send a frame.
-    using send_call = int(void* socket, const void* data, std::size_t bytes, int flags) noexcept;
-
     /// The common case of send(), in as few instructions as possible, with nothing to be kept
-    /// until it returns: a message of one short frame for a peer that has credit and room.
-    /// @return The octets if it was sent. If not, what otherwise(socket, body, bytes, flags) gives.
-    virtual int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                             send_call* otherwise) noexcept {
-        return otherwise(socket, body, bytes, flags);
-    }
+    /// until it returns: a short frame for a peer that has credit and room, or one that only says
+    /// which peer the others of its message are for.
+    /// @param more  Others of its message follow.
+    /// @return Whether it was sent. If not, nothing happened.
+    virtual bool send_at_once(const std::byte*, std::size_t, bool) noexcept { return false; }
 
-    /// The same of a frame that others of its message follow: one that only says which peer they
-    /// are for, and that has credit.
-    /// @return As send_at_once().
-    virtual bool choose_at_once(std::span<const std::byte>) noexcept { return false; }
-
-    /// What recv_at_once() adds to its octets if another frame of the same message follows.
-    static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
-
-    /// The common case of recv(): a message of one short frame, of at most `capacity` octets, or a
-    /// frame that a pattern puts before it.
-    /// @return Its octets, copied to `to`. If it is message_queue::nothing, nothing happened.
+    /// The common case of recv(): a short frame of at most `capacity` octets, or one that a pattern
+    /// puts before a message.
+    /// @return Its octets, copied to `to`, and message_queue::more_follows if another frame of the
+    ///         same message follows. If it is message_queue::nothing, nothing happened.
     virtual std::size_t recv_at_once(void*, std::size_t) noexcept {
         return pipe::message_queue::nothing;
     }
+
+    /// The same, where the octets go into a message, which is valid.
+    /// @return Whether it was received. If not, nothing happened.
+    /// @throws std::bad_alloc  Nothing happened.
+    virtual bool recv_message_at_once(pipe::message&) { return false; }
 
     /// Sends a message of one frame to the peer with that routing id; only STREAM.
     /// @error  As send(), and not_supported.

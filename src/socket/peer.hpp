@@ -244,15 +244,36 @@ public:
         end_->pop(front);
     }
 
-    /// Takes the message at the front if it is short and whole in one frame.
-    /// @return Its octets, copied to `to`, or message_queue::nothing.
-    ZLINK_HOT std::size_t take_at_once(void* to, std::size_t capacity) noexcept {
+    /// Takes the frame at the front if it is a short one.
+    /// @param taken  Set to what it was.
+    /// @return Whether it was copied to `to`.
+    ZLINK_HOT bool take_at_once(void* to, std::size_t capacity,
+                                pipe::message_queue::short_frame& taken) noexcept {
         pipe::pipe_end& end = *end_;
-        const std::size_t bytes = end.in.take_at_once(to, capacity);
-        if (bytes != pipe::message_queue::nothing) [[likely]] {
-            end.return_due_credit();
+        if (!end.in.front_short(taken) || taken.body_bytes > capacity) [[unlikely]] {
+            return false;
         }
-        return bytes;
+        copy_short(to, taken.body, taken.body_bytes);
+        end.take_short(taken);
+        return true;
+    }
+
+    /// The same into a message, which keeps the memory that it has if that is its own.
+    /// @throws std::bad_alloc  Nothing changed.
+    ZLINK_HOT bool take_at_once(pipe::message& into) {
+        pipe::pipe_end& end = *end_;
+        pipe::message_queue::short_frame taken;
+        if (!end.in.front_short(taken)) [[unlikely]] {
+            return false;
+        }
+        copy_short(into.renew(taken.body_bytes), taken.body, taken.body_bytes);
+        into.mark_more(taken.more);
+        end.take_short(taken);
+        if (into.peer() != info_) [[unlikely]] {
+            into.detach_peer();
+            attach_info(into);
+        }
+        return true;
     }
 
     void drop(const pipe::frame& front) noexcept {
@@ -309,10 +330,11 @@ public:
         }
     }
 
-    /// Sends a message that is one short frame, if there is credit and room.
+    /// Sends a short frame, if there is credit and room.
     /// @return Whether it was sent.
-    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t bytes) noexcept {
-        return end_->push_at_once(body, bytes);
+    ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t bytes,
+                                pipe::message_queue::frame_place place) noexcept {
+        return end_->push_at_once(body, bytes, place);
     }
 
     /// Sends only the newest message from now on. One that was begun becomes its last frame.
@@ -352,10 +374,9 @@ public:
 
     void rollback() noexcept { end_->out.rollback(); }
 
-    /// @return Whether the mark counts only after the heavy fence.
-    bool mark_writer_asleep() noexcept { return end_->out.mark_writer_asleep(); }
+    void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
 
-    /// After the fence: whether there is credit after all. If so the peer is awake.
+    /// After the mark: whether there is credit after all. If so the peer is awake.
     bool look_again_to_write() noexcept {
         return end_->out.has_credit() && end_->out.unmark_writer();
     }

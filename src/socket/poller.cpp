@@ -82,7 +82,8 @@ result<int> look_at_sockets(std::span<poll_item> items) {
 }
 
 /// Looks at the descriptors among the items, and waits for them and the sockets' mailboxes.
-result<int> look_at_descriptors(std::span<poll_item> items, int timeout) {
+/// @param only_sockets  There are no descriptors but those of sockets.
+result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, int timeout) {
     descriptor_set all;
     for (const poll_item& each : items) {
         if (const result<void> added = all.add(each); !added) {
@@ -93,6 +94,9 @@ result<int> look_at_descriptors(std::span<poll_item> items, int timeout) {
     const result<int> ready_sockets = look_at_sockets(items);
     if (!ready_sockets) {
         return ready_sockets.error();
+    }
+    if (only_sockets && *ready_sockets != 0) {
+        return ready_sockets;
     }
     if (const result<void> waited = all.wait(*ready_sockets != 0 ? 0 : timeout); !waited) {
         return waited.error();
@@ -234,7 +238,8 @@ result<int> poll(std::span<poll_item> items, pipe::deadline until) {
         const result<int> ready =
             only_sockets && waits_elsewhere
                 ? look_at_sockets(items)
-                : look_at_descriptors(items, waits_elsewhere ? 0 : milliseconds_until(until));
+                : look_at_descriptors(items, only_sockets,
+                                      waits_elsewhere ? 0 : milliseconds_until(until));
         if (!ready || *ready != 0 || expired) {
             return ready;
         }

@@ -20,6 +20,9 @@ public:
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
         return queue_.recv_at_once(to, capacity);
     }
+    bool recv_message_at_once(pipe::message& into) override {
+        return queue_.recv_message_at_once(into);
+    }
     bool can_send() override { return false; }
     bool can_recv() override { return queue_.can_recv(); }
 

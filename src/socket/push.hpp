@@ -17,10 +17,8 @@ public:
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming&) override { return errc::not_supported; }
-    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                     send_call* otherwise) noexcept override {
-        return balancer_.send_at_once(body, bytes) ? static_cast<int>(bytes)
-                                                   : otherwise(socket, body, bytes, flags);
+    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override {
+        return balancer_.send_at_once(body, bytes, more);
     }
     bool can_send() override { return balancer_.can_send(); }
     std::uint64_t undeliverable_count() const noexcept override {

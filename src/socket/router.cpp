@@ -145,14 +145,20 @@ result<void> router::send(outgoing& source) {
     return {};
 }
 
-int router::send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                         send_call* otherwise) noexcept {
-    if (sending_ == nullptr || options_.raw || !sending_->push_at_once(body, bytes)) {
-        return otherwise(socket, body, bytes, flags);
+bool router::send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
+    if (!is_sending_) {
+        return more && choose_at_once({body, bytes});
     }
-    is_sending_ = false;
-    sending_ = nullptr;
-    return static_cast<int>(bytes);
+    // There was credit when it was chosen.
+    if (sending_ == nullptr || options_.raw ||
+        !sending_->push_at_once(body, bytes, {.is_first = false, .is_last = !more})) {
+        return false;
+    }
+    if (!more) {
+        is_sending_ = false;
+        sending_ = nullptr;
+    }
+    return true;
 }
 
 bool router::choose_at_once(std::span<const std::byte> routing_id) noexcept {
@@ -206,9 +212,7 @@ result<void> router::choose(const outgoing& routing_id) {
     peer& target = *last_chosen_;
     if (!target.has_credit()) {
         if (options_.router_mandatory) {
-            if (target.mark_writer_asleep()) {
-                asymmetric_fence::heavy();
-            }
+            target.mark_writer_asleep();
             if (!target.look_again_to_write()) {
                 return errc::again;
             }
@@ -255,7 +259,7 @@ std::size_t router::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     copy_octets(to, from->routing_id.data(), from->routing_id.size());
     queue_.took(*from, true);
     receiving_ = from;
-    return from->routing_id.size() + more_follows;
+    return from->routing_id.size() + pipe::message_queue::more_follows;
 }
 
 std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
@@ -265,12 +269,16 @@ std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
     if (receiving_->routing_id.empty()) {
         return pipe::message_queue::nothing;
     }
-    const std::size_t bytes = receiving_->take_at_once(to, capacity);
-    if (bytes != pipe::message_queue::nothing) {
-        queue_.took(*receiving_, false);
-        receiving_ = nullptr;
+    pipe::message_queue::short_frame taken;
+    if (!receiving_->take_at_once(to, capacity, taken)) {
+        return pipe::message_queue::nothing;
     }
-    return bytes;
+    queue_.took(*receiving_, taken.more);
+    if (taken.more) {
+        return taken.body_bytes + pipe::message_queue::more_follows;
+    }
+    receiving_ = nullptr;
+    return taken.body_bytes;
 }
 
 bool router::can_send() {

@@ -30,9 +30,7 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
-    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                     send_call* otherwise) noexcept override;
-    bool choose_at_once(std::span<const std::byte> routing_id) noexcept override;
+    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     bool can_send() override;
     bool can_recv() override;
@@ -45,6 +43,8 @@ public:
     void took(peer& from, bool more) noexcept { queue_.took(from, more); }
 
 private:
+    bool choose_at_once(std::span<const std::byte> routing_id) noexcept;
+
     /// Peers by their routing ids, which do not change while they are here.
     struct id_hash {
         using is_transparent = void;

@@ -72,7 +72,7 @@ std::invoke_result_t<Attempt&> socket::until_done(Attempt&& attempt, int timeout
     }
     if (dont_wait || timeout == 0) {
         context_.poll();
-        if (!mailbox_->has_mail()) {
+        if (!mailbox_->has_mail() && !mailbox_->is_signalled()) {
             return errc::again;
         }
         if (const result<void> processed = process_mail(); !processed) {
@@ -399,18 +399,24 @@ result<void> socket::bind(std::string_view address) {
     if (const result<void> checked = check_transport(*where); !checked) {
         return checked.error();
     }
-    if (where->via != scheme::inproc) {
-        return bind_network(*where, address);
-    }
     const result<void> bound =
-        context_.bind_inproc(where->path, {.binder = this,
-                                           .mailbox = mailbox_,
-                                           .send_hwm = options_.send_hwm,
-                                           .recv_hwm = options_.recv_hwm,
-                                           .routing_id = options_.routing_id,
-                                           .type = options_.type,
-                                           .conflates_sent = options_.conflates_sent(),
-                                           .wants_newest = options_.conflates_received()});
+        where->via == scheme::inproc ? bind_inproc(*where, address) : bind_network(*where, address);
+    if (bound) {
+        mailbox_->signal(); // ZMQ_EVENTS may have changed.
+    }
+    return bound;
+}
+
+result<void> socket::bind_inproc(const endpoint& where, std::string_view address) {
+    const result<void> bound =
+        context_.bind_inproc(where.path, {.binder = this,
+                                          .mailbox = mailbox_,
+                                          .send_hwm = options_.send_hwm,
+                                          .recv_hwm = options_.recv_hwm,
+                                          .routing_id = options_.routing_id,
+                                          .type = options_.type,
+                                          .conflates_sent = options_.conflates_sent(),
+                                          .wants_newest = options_.conflates_received()});
     if (!bound) {
         return bound.error();
     }
@@ -508,8 +514,12 @@ result<void> socket::connect(std::string_view address) {
     if (const result<void> checked = check_transport(*where); !checked) {
         return checked.error();
     }
-    return where->via == scheme::inproc ? connect_inproc(*where, address)
-                                        : connect_network(*where, address);
+    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
+                                                                : connect_network(*where, address);
+    if (connected) {
+        mailbox_->signal(); // ZMQ_EVENTS may have changed.
+    }
+    return connected;
 }
 
 result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {

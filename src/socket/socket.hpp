@@ -72,15 +72,8 @@ public:
     }
 
     /// pattern::send_at_once(), unless there is something else to see to.
-    ZLINK_HOT int send_at_once(const std::byte* body, std::size_t bytes, int flags,
-                               pattern::send_call* otherwise) noexcept {
-        return is_undisturbed() ? pattern_->send_at_once(body, bytes, flags, this, otherwise)
-                                : otherwise(this, body, bytes, flags);
-    }
-
-    /// pattern::choose_at_once(), unless there is something else to see to.
-    ZLINK_HOT bool choose_at_once(std::span<const std::byte> routing_id) noexcept {
-        return is_undisturbed() && pattern_->choose_at_once(routing_id);
+    ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
+        return is_undisturbed() && pattern_->send_at_once(body, bytes, more);
     }
 
     /// pattern::recv_at_once(), unless there is something else to see to.
@@ -89,13 +82,22 @@ public:
             return pipe::message_queue::nothing;
         }
         const std::size_t bytes = pattern_->recv_at_once(to, capacity);
-        if (bytes < pattern::more_follows) [[likely]] {
+        if (bytes < pipe::message_queue::more_follows) [[likely]] {
             receives_more_ = false;
         } else if (bytes != pipe::message_queue::nothing) {
             receives_more_ = true;
-            return bytes - pattern::more_follows;
+            return bytes - pipe::message_queue::more_follows;
         }
         return bytes;
+    }
+
+    /// pattern::recv_message_at_once(), unless there is something else to see to.
+    ZLINK_HOT bool recv_message_at_once(pipe::message& into) {
+        if (!is_undisturbed() || !pattern_->recv_message_at_once(into)) [[unlikely]] {
+            return false;
+        }
+        receives_more_ = into.more();
+        return true;
     }
 
     /// Receives one frame.
@@ -289,6 +291,7 @@ private:
                                                                  endpoint_use use);
     void note_endpoint(std::string_view text);
     result<void> undo(std::string_view address, bool listens);
+    result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
     result<void> connect_inproc(const endpoint& where, std::string_view address);

@@ -297,9 +297,7 @@ bool stream::has_credit(peer& target) {
         target.restart();
         return true;
     }
-    if (target.mark_writer_asleep()) {
-        asymmetric_fence::heavy();
-    }
+    target.mark_writer_asleep();
     return target.look_again_to_write();
 }
 
@@ -465,16 +463,16 @@ result<std::size_t> stream::send_batch(std::span<const stream_message> messages)
     return sent_count;
 }
 
-int stream::send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                         send_call* otherwise) noexcept {
-    if (expected_ != expected::payload || bytes >= limits::external_bytes_min) [[unlikely]] {
-        return otherwise(socket, body, bytes, flags);
+bool stream::send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
+    if (more || expected_ != expected::payload || bytes >= limits::external_bytes_min)
+        [[unlikely]] {
+        return false;
     }
     peer& target = *sending_;
     pipe::message_queue& out = target.end().out;
     if (deflation_.is_for(target, bytes) || !out.has_room(wire_bytes_max(target, bytes)))
         [[unlikely]] {
-        return otherwise(socket, body, bytes, flags);
+        return false;
     }
     switch (target.frames()) {
     case pipe::layout::length:
@@ -491,7 +489,7 @@ int stream::send_at_once(const std::byte* body, std::size_t bytes, int flags, vo
     target.finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
-    return static_cast<int>(bytes);
+    return true;
 }
 
 // Receiving.
@@ -763,7 +761,7 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     store_big_endian(static_cast<std::byte*>(to), from->stream_id);
     receiving_ = from;
     awaited_ = awaited::payload;
-    return id_bytes + more_follows;
+    return id_bytes + pipe::message_queue::more_follows;
 }
 
 std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {

@@ -47,8 +47,7 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
-    int send_at_once(const std::byte* body, std::size_t bytes, int flags, void* socket,
-                     send_call* otherwise) noexcept override;
+    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
     result<void> send_to(std::uint32_t routing_id, outgoing& source) override;
     result<void> recv_from(std::uint32_t& routing_id, incoming& target) override;

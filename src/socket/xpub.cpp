@@ -196,9 +196,7 @@ result<void> xpub::choose(const outgoing& first) {
     }
     for (peer* const each : matched_) {
         if (!each->has_credit()) {
-            if (each->mark_writer_asleep()) {
-                asymmetric_fence::heavy();
-            }
+            each->mark_writer_asleep();
             if (!each->look_again_to_write()) {
                 return errc::again;
             }

@@ -463,6 +463,9 @@ struct exploration::fence {
     }
 
     static void full() {
+        if (current_->running_ == no_thread) {
+            return;
+        }
         current_->step();
         current_->trace(current_->running_, "passes a full fence");
         current_->memory_.fence_full(current_->running_);
@@ -480,6 +483,7 @@ struct explored_platform {
     template<class T>
     using atomic = exploration::atomic<T>;
     using fence = exploration::fence;
+    static inline std::uint32_t stream_messages_min = 0;
 };
 
 } // namespace zlink::testing

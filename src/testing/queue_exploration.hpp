@@ -44,12 +44,12 @@ struct script {
     std::vector<act> acts;
     pipe::queue_limits allowed{};
     bool writer_has_batches = false; ///< message_queue::fence_publications()
-    bool reader_has_batches = false; ///< message_queue::fence_credit()
+    /// Messages between two wake-ups from which on the writer passes light fences; 0: always.
+    std::uint32_t stream_messages_min = 0;
 
     bool reader_fences = true;
     bool reader_looks_again = true;
     bool reader_takes_its_mark = true;
-    bool writer_fences = true;
     bool writer_looks_again = true;
     bool publisher_wakes = true;
     bool trimmer_wakes = true;
@@ -80,12 +80,9 @@ public:
     static constexpr std::size_t body_bytes = 300;
     static constexpr std::size_t block_bytes = 10;
 
-    explicit queue_scenario(const script& play) : play_(play), queue_(*make_queue(play.allowed)) {
+    explicit queue_scenario(const script& play) : play_(play), queue_(*make_queue(play)) {
         if (play.writer_has_batches) {
             queue_.fence_publications();
-        }
-        if (play.reader_has_batches) {
-            queue_.fence_credit();
         }
         for (const act each : play.acts) {
             switch (each) {
@@ -224,10 +221,11 @@ private:
     /// Where queues are made; what pads them must not differ between executions.
     alignas(explored_queue) static inline std::byte queue_memory[sizeof(explored_queue)];
 
-    static explored_queue* make_queue(const pipe::queue_limits& allowed) {
+    static explored_queue* make_queue(const script& play) {
+        explored_platform::stream_messages_min = play.stream_messages_min;
         std::fill(std::begin(queue_memory), std::end(queue_memory), std::byte{0});
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        return new (queue_memory) explored_queue{allowed};
+        return new (queue_memory) explored_queue{play.allowed};
     }
 
     static bool lies_in(std::uintptr_t address, const void* object, std::size_t bytes) {
@@ -327,9 +325,7 @@ private:
     void wait_for_credit() {
         while (!queue_.has_credit()) {
             exploration::forget(1000 + pushed_count_);
-            if (queue_.mark_writer_asleep() && play_.writer_fences) {
-                explored_platform::fence::heavy();
-            }
+            queue_.mark_writer_asleep();
             if (play_.writer_looks_again && queue_.has_credit() && queue_.unmark_writer()) {
                 return;
             }

@@ -52,11 +52,6 @@ inline std::size_t write_header(std::byte* out, std::uint64_t body_bytes, unsign
     return header_bytes_max;
 }
 
-/// Whether a whole header has a short size, which is its second octet, and no flag.
-inline bool is_plain_short_header(const std::byte* in) noexcept {
-    return in[0] == std::byte{0};
-}
-
 /// What a header says.
 struct frame_head {
     std::uint64_t body_bytes = 0;
