@@ -121,19 +121,36 @@ once() { # STAMP COMMAND...
     echo "$*" >"$stamp"
 }
 
-# Unpacks a Debian source package, of another release than this system's if that is named, without a change
-# to the system's own lists.
+# Unpacks a Debian source package, of another release than this system's if that is named.
 debian_source() { # PACKAGE FOLDER [RELEASE]
-    local lists options
+    local archives status=0
+    archives=$(mktemp -d)
+    rm -rf "$2"
+    { fetch_source "$archives" "$1" "${3:-}" && dpkg-source --no-check -x "$archives"/*.dsc "$2"; } || status=$?
+    rm -rf "$archives"
+    return $status
+}
+
+# Unpacks a Debian source package's original alone, without what Debian adds to it.
+debian_original() { # PACKAGE FOLDER [RELEASE]
+    local archives status=0
+    archives=$(mktemp -d)
+    rm -rf "$2" && mkdir -p "$2"
+    { fetch_source "$archives" "$1" "${3:-}" --tar-only && tar -xf "$archives"/*.orig.tar.* -C "$2"; } || status=$?
+    rm -rf "$archives"
+    return $status
+}
+
+# Fetches the archives of a Debian source package without a change to the system's own lists.
+fetch_source() { # FOLDER PACKAGE RELEASE [OPTION-OF-APT]
+    local lists options status=0
     lists=$(mktemp -d)
     mkdir -p "$lists"/{parts,state/partial,cache/archives/partial}
-    deb_src "${3:-}" >"$lists/parts/source.sources"
+    deb_src "$3" >"$lists/parts/source.sources"
     options=(-q -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$lists/parts"
         -o "Dir::State::Lists=$lists/state" -o "Dir::Cache=$lists/cache" -o APT::Sandbox::User=root)
-    rm -rf "$2"
-    (cd "$lists" && apt-get "${options[@]}" update && apt-get "${options[@]}" --download-only source "$1") &&
-        dpkg-source --no-check -x "$lists/$1"_*.dsc "$2"
-    local status=$?
+    (cd "$1" && apt-get "${options[@]}" update &&
+        apt-get "${options[@]}" --download-only ${4:+"$4"} source "$2") || status=$?
     rm -rf "$lists"
     return $status
 }

@@ -1,0 +1,351 @@
+"""What the programs of the suite applications share: processes on the library under test, and what is said of them.
+
+A program is a module of this folder with `install (place)`, which may use the network and does nothing the second
+time, and `run (place)`, which has a loopback interface alone, where the system allows that. The results are lines on
+standard output, 'PASS NAME', 'FAIL NAME  REASON', 'SKIP NAME  REASON'; a line 'LOADED PROGRAM  FILE' shows which
+library a process had mapped, and those lines are no results.
+"""
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import xml.etree.ElementTree
+from pathlib import Path
+
+SUITES = Path(__file__).resolve().parents[1]
+LIBRARY_NAME = re.compile(r"lib(zmq|zlink)\b.*\.so")
+SET_CHILD_SUBREAPER = 36  # prctl(2)
+WATCH_SECONDS = 0.02
+REASON_MAX = 120
+
+
+class Failure(Exception):
+    """What did not become true in time, or a command that failed."""
+
+
+class Place:
+    """Where one program is installed, writes its files, and finds the library of a PREFIX."""
+
+    def __init__(self, name, prefix, cache, logs):
+        self.name = name
+        self.prefix = prefix
+        self.library = (prefix / "lib" / "libzmq.so.5").resolve()
+        self.cache = cache / name
+        self.logs = logs / name
+        self.cache.mkdir(parents=True, exist_ok=True)
+        self._started = []
+        self._folders = []
+
+    # Installing.
+
+    def once(self, step, stamp, work):
+        """Calls `work ()` unless that was done before with the same `stamp`."""
+        done = self.cache / f"{step}.done"
+        if not done.exists() or done.read_text() != stamp:
+            work()
+            done.write_text(stamp)
+
+    def venv(self, *packages):
+        """A Python environment with `packages`, among them pyzmq, on the library under test. Returns its python."""
+        folder = self.cache / "venv"
+        self.once("venv", " ".join(packages), lambda: self._make_venv(folder, packages))
+        return folder / "bin" / "python"
+
+    def _make_venv(self, folder, packages):
+        shutil.rmtree(folder, ignore_errors=True)
+        self.command("/usr/bin/python3", "-m", "venv", str(folder))
+        self.command(
+            str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check", "install", *packages
+        )
+
+    def use_library(self):
+        """Puts the library under test in place of the one that pyzmq's wheel carries."""
+        bundled = list((self.cache / "venv").glob("lib/python3*/site-packages/pyzmq.libs/libzmq-*.so*"))
+        if len(bundled) != 1:
+            raise Failure(f"pyzmq carries {len(bundled)} libraries named libzmq-*.so*")
+        bundled[0].unlink()
+        bundled[0].symlink_to(self.library)
+
+    def sdist(self, requirement):
+        """The unpacked source distribution of a package of PyPI."""
+        folder = self.cache / "source"
+        self.once("source", requirement, lambda: self._fetch_sdist(folder, requirement))
+        (top,) = (entry for entry in folder.iterdir() if entry.is_dir())
+        return top
+
+    def _fetch_sdist(self, folder, requirement):
+        shutil.rmtree(folder, ignore_errors=True)
+        python = str(self.cache / "venv" / "bin" / "python")
+        download = ["-m", "pip", "-q", "download", "--no-deps", "--no-binary", ":all:", "-d", str(folder), requirement]
+        self.command(python, *download)
+        (archive,) = folder.glob("*.tar.gz")
+        self.command("tar", "-xzf", str(archive), "-C", str(folder))
+
+    def debian_original(self, package, folder, release):
+        """Unpacks the original of a Debian source package of `release`, without Debian's changes."""
+        script = f'. {SUITES}/common.sh; debian_original "$2" "$3" "$4"'
+        suite = str(SUITES / "applications")
+        self.command("bash", "-c", script, suite, str(self.prefix), package, str(folder), release)
+
+    def command(self, *command, seconds=900, **options):
+        """Runs a command to its end. Returns what it printed. @error Failure  Its status is not 0."""
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=seconds,
+                check=False,
+                **options,
+            )
+        except FileNotFoundError as error:
+            raise Failure(f"{command[0]} is not there; scripts/install_dependencies suites installs it") from error
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(command[:4])}: {last_line(done.stdout)}")
+        return done.stdout
+
+    # Running.
+
+    def environment(self, **more):
+        """This process's environment with the library under test first in the dynamic linker's path."""
+        return {**os.environ, "LD_LIBRARY_PATH": str(self.prefix / "lib"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+    def short_folder(self):
+        """A folder that is removed at the end, with a path short enough for sockets of the ipc transport."""
+        self._folders.append(Path(tempfile.mkdtemp()))
+        return self._folders[-1]
+
+    def start(self, title, *command, **options):
+        """Starts a process of its own group, which ends with the program. What it says is in the logs."""
+        options.setdefault("env", self.environment())
+        with (self.logs / f"{title}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **options,
+            )
+        self._started.append(process)
+        return process
+
+    def said(self, title):
+        """What a process that was started under `title` has printed up to now."""
+        return (self.logs / f"{title}.log").read_text(errors="replace")
+
+    def finish(self, process, seconds):
+        """Waits for the end of a process. Returns its status, or None if it did not end in time and was killed."""
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            kill_group(process)
+            return None
+
+    def run(self, title, *command, seconds=60, **options):
+        """Runs a command on the library under test to its end. Returns its status, None if that took too long."""
+        return self.finish(self.start(title, *command, **options), seconds)
+
+    def stop_all(self):
+        """Ends every process that was started, in the opposite order, and what those have left behind."""
+        for process in reversed(self._started):
+            kill_group(process)
+        self._started.clear()
+        for pid in descendants():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    # Results.
+
+    def passed(self, test):
+        print(f"PASS {self.name}/{test}", flush=True)
+
+    def failed(self, test, reason=""):
+        reason = " ".join(str(reason).split())[:REASON_MAX]
+        print(f"FAIL {self.name}/{test}  {reason}".rstrip(), flush=True)
+
+    def skipped(self, test, reason=""):
+        print(f"SKIP {self.name}/{test}  {' '.join(str(reason).split())[:REASON_MAX]}".rstrip(), flush=True)
+
+    def check(self, test, holds, reason=""):
+        if holds:
+            self.passed(test)
+        else:
+            self.failed(test, reason)
+        return holds
+
+    def last_word(self, title):
+        """The last line of what a process that was started under `title` has printed."""
+        return last_line(self.said(title))
+
+    def lines(self, title, *command, **options):
+        """Runs a program of ours that tells its results itself, a line each, without this program's name."""
+        status = self.run(title, *command, **options)
+        results = re.findall(r"^(PASS|FAIL|SKIP) (.*)$", self.said(title), re.M)
+        for word, rest in results:
+            print(f"{word} {self.name}/{rest}", flush=True)
+        if status != 0 or not results:
+            self.failed(f"{title}_end", f"status {status}: {self.last_word(title)}")
+
+    def junit(self, file, unfit=()):
+        """Tells the results that a JUnit file holds. Those that are `unfit` fail whatever the library."""
+        results = {}
+        for case in xml.etree.ElementTree.parse(file).iter("testcase"):
+            name = ".".join((case.get("classname", "").split(".")[-2:]) + [case.get("name")]).replace(" ", "_")
+            bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+            if name in unfit:
+                results[name] = self.skipped, "fails with the library of pyzmq's wheel as well"
+            elif bad is not None:  # An error in the teardown fails a test that has passed.
+                results[name] = self.failed, bad.get("message") or "failed"
+            elif case.find("skipped") is not None:
+                results.setdefault(name, (self.skipped, case.find("skipped").get("message") or ""))
+            else:
+                results.setdefault(name, (self.passed,))
+        for name, (tell, *reason) in sorted(results.items()):
+            tell(name, *reason)
+        if not results:
+            self.failed("tests", f"{file} holds no result")
+
+    def pytest(self, folder, *arguments, unfit=(), seconds=900, **options):
+        """Runs pytest of the environment in `folder`; a test that hangs or crashes fails alone. See junit()."""
+        result = self.logs / "result.xml"
+        python = self.cache / "venv" / "bin" / "python"
+        fixed = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=native", "-n", "1", "--max-worker-restart=100"]
+        limits = ["--timeout", "20", "--timeout-method", "thread", "--junitxml", result]
+        status = self.run("pytest", python, *fixed, *limits, *arguments, cwd=folder, seconds=seconds, **options)
+        if not result.exists():
+            raise Failure(f"pytest wrote no result, status {status}: {last_line(self.said('pytest'))}")
+        self.junit(result, unfit)
+
+
+class Watch:
+    """Notes which libraries the descendants of this process map, as long as it runs."""
+
+    def __init__(self):
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._seen = {}
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        while not self._is_over.wait(WATCH_SECONDS):
+            for pid in descendants():
+                for file in mapped_libraries(pid):
+                    self._seen.setdefault(file, set()).add(command_name(pid))
+
+    def stop(self):
+        """Returns each library that was mapped, with the names of the programs that had it."""
+        self._is_over.set()
+        self._thread.join()
+        return self._seen
+
+
+def report_loaded(place, seen):
+    """Shows the libraries that were mapped, and checks that there is the one under test and no other."""
+    for file, programs in sorted(seen.items()):
+        for program in sorted(programs):
+            print(f"LOADED {place.name}/{program}  {file}", flush=True)
+    others = sorted(set(seen) - {str(place.library)})
+    place.check("library", str(place.library) in seen and not others, f"mapped: {', '.join(sorted(seen)) or 'none'}")
+
+
+def descendants():
+    """The processes that descend from this one."""
+    children = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = []
+    waiting = [os.getpid()]
+    while waiting:
+        further = children.get(waiting.pop(), [])
+        found += further
+        waiting += further
+    return found
+
+
+def mapped_libraries(pid):
+    """The files named like libzmq or zlink that a process has mapped; none of a process that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return set()
+    files = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    return {file for file in files if LIBRARY_NAME.match(os.path.basename(file))}
+
+
+def command_name(pid):
+    """The program that a process runs, without the digest that Cargo puts behind a test's name."""
+    try:
+        return re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(os.readlink(f"/proc/{pid}/exe")))
+    except OSError:
+        return "ended"
+
+
+def kill_group(process):
+    """Ends a process and its group, by SIGTERM first."""
+    for deadly, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, deadly)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+            return
+
+
+def wait_until(fact, seconds, what):
+    """Calls `fact` until it gives something true, and returns that. @error Failure  It did not in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if found := fact():
+                return found
+        time.sleep(0.05)
+    raise Failure(f"{what}: not within {seconds} s")
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no word"
+
+
+def main_of(place, module, action):
+    """Installs or runs a program. Returns the exit status."""
+    if action == "install":
+        try:
+            module.install(place)
+        except (Failure, subprocess.TimeoutExpired, OSError) as error:
+            print(error)
+            return 1
+        return 0
+    shutil.rmtree(place.logs, ignore_errors=True)
+    place.logs.mkdir(parents=True)
+    watch = Watch()
+    try:
+        module.run(place)
+    except Failure as error:
+        place.failed("end", error)
+    finally:
+        seen = watch.stop()
+        place.stop_all()
+    report_loaded(place, seen)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit("harness.py is a module; tests/suites/applications runs the programs")
