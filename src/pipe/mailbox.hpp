@@ -64,6 +64,13 @@ protected:
 private:
     friend class mailbox;
     std::atomic<std::uint32_t> events_{0};
+
+public:
+    /// The place of its connection among all of the context: the later it was made, the greater,
+    /// modulo 2^32. Set before it is delivered first. (Here it takes no room.)
+    std::uint32_t arrival = 0;
+
+private:
     letter* next_ = nullptr;
 };
 

@@ -79,7 +79,8 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
 
 session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                  pipe::end_ptr end)
-    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
+    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
+      arrival_(origin_->host->next_arrival()) {
     if (end_) {
         make_inbound();
         make_outbound();

@@ -82,6 +82,9 @@ public:
     /// A session ended. @threads any
     virtual void on_session_gone() noexcept = 0;
 
+    /// pipe::letter::arrival of the next connection. @threads any
+    virtual std::uint32_t next_arrival() noexcept = 0;
+
     /// `who` goes on without its socket, until on_lingered().
     /// @throws std::bad_alloc
     /// @threads any
@@ -395,6 +398,7 @@ private:
     };
     wakefulness out_rest_ = wakefulness::awake;
     wakefulness in_rest_ = wakefulness::awake;
+    const std::uint32_t arrival_; ///< Of a pipe that is made.
 };
 
 /// Runs `action`; memory that the system refuses costs this one connection.

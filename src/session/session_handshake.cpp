@@ -378,6 +378,7 @@ bool session::make_pipe() {
     end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
+    made->first.arrival = arrival_;
     made->first.frames = frames();
     made->first.deflation = own_deflation();
     made->first.succeeds = dialing_ && is_framed();

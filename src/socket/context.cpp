@@ -343,6 +343,7 @@ pipe::end_ptr context::reach_zap_handler(pipe::mailbox_ptr home) {
     joined->is_inproc = true;
     joined->first.in.add_reader_limit(1);
     joined->first.set_home(std::move(home), nullptr);
+    joined->second.arrival = next_arrival();
     pipe::end_ptr askers_end{joined->first};
     askers_end->push_control(pipe::make_peer_info({}));
     join(found->second, joined->second);

@@ -151,6 +151,9 @@ public:
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
+    std::uint32_t next_arrival() noexcept override {
+        return arrival_count_.fetch_add(1, std::memory_order_relaxed);
+    }
     void on_lingering(const session::session& who, session::lingering what) override;
     void on_lingered(const session::session& who) noexcept override;
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override;
@@ -174,6 +177,7 @@ private:
     std::atomic<std::size_t> socket_count_{0};
     std::atomic<std::size_t> dependants_{0};
     std::atomic<std::uint64_t> origin_count_{0};
+    std::atomic<std::uint32_t> arrival_count_{0};
     boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
 
     mutable std::mutex lingering_mutex_;

@@ -596,6 +596,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.conflate(options_.conflates_sent(), false);
     joined->first.wants_newest = options_.conflates_received();
     joined->first.origin_id = context_.next_origin_id();
+    joined->first.arrival = joined->second.arrival = context_.next_arrival();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     note_endpoint(address);
@@ -628,6 +629,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
         sessions_end = pipe::end_ptr(whole->second);
         whole->first.origin_id = origin->id;
+        whole->first.arrival = context_.next_arrival();
         whole->first.set_home(mailbox_, nullptr);
         whole->second.set_home(thread.mailbox(), nullptr);
         whole->second.works_in_batches();

@@ -292,6 +292,7 @@ private:
     virtual_time time_; ///< First: whatever runs by it goes before it.
 
     void on_session_gone() noexcept override { ++gone_count_; }
+    std::uint32_t next_arrival() noexcept override { return 0; }
     void on_lingering(const session::session&, session::lingering) override {}
     void on_lingered(const session::session&) noexcept override {}
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
