@@ -78,6 +78,13 @@ constexpr std::size_t returned_buffer_bytes_min = std::size_t{16} * 1024;
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
 
+/// Peers of a PAIR: the one that it talks to, and those that wait until that one has gone.
+constexpr std::size_t pairs_in_line_max = 64;
+
+/// Pipes of sockets that connected to an inproc name, sent and were closed before anybody was bound
+/// there, which a context keeps with what was sent: as many as sockets, by default.
+constexpr std::size_t left_waiting_pipes_max = 1024;
+
 /// Octets that a caller that drives receives and sends, of one peer after another, before it has
 /// its turn with them: so many that the cost of that does not matter, so few that they are still in
 /// the caches near by.

@@ -168,20 +168,24 @@ public:
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
 
-    /// The same, but what has come can still be received, and events are not ignored. Until
+    /// The same for the other end, but this one goes on to receive, and to be told of events, until
     /// close().
     void end_sending() noexcept;
     /// Whether close() or end_sending() was called.
-    bool has_ended() const noexcept { return closed_.load(std::memory_order_relaxed); }
+    bool has_ended() const noexcept { return use_.load(std::memory_order_relaxed) != use::both; }
 
     /// Asks the other end, a session's, to close once it has written what was sent.
     void dismiss_other() noexcept;
     /// Whether the other end asked this one. @threads any
     bool is_dismissed() const noexcept { return dismissed_.load(std::memory_order_acquire); }
 
-    /// Whether the other end was closed. @threads any
+    /// Whether the other end was closed, or has ended sending. @threads any
     bool peer_is_closed() const noexcept {
-        return other_const().closed_.load(std::memory_order_acquire);
+        return other_const().use_.load(std::memory_order_acquire) != use::both;
+    }
+    /// Whether what is sent can still be received. @threads any
+    bool peer_receives() const noexcept {
+        return other_const().use_.load(std::memory_order_acquire) != use::none;
     }
 
     pipe_end& other() noexcept;
@@ -201,6 +205,7 @@ private:
         }
     }
     bool write_directly() noexcept;
+    void tell_end() noexcept;
     ZLINK_COLD void tell_other(std::uint32_t happened) noexcept { other().deliver(happened); }
 
     const pipe_end& other_const() const noexcept { return const_cast<pipe_end*>(this)->other(); }
@@ -208,7 +213,8 @@ private:
     pipe& whole_;
     mailbox_ptr home_;
     std::atomic<event_sink*> owner_{nullptr}; ///< Whoever could not start a session closes, too.
-    std::atomic<bool> closed_{false};
+    enum class use : std::uint8_t { both, receiving, none };
+    std::atomic<use> use_{use::both};
     std::atomic<bool> dismissed_{false};
 
 public:
@@ -298,13 +304,19 @@ inline void pipe_end::dismiss_other() noexcept {
 
 inline void pipe_end::close() noexcept {
     set_owner(nullptr);
-    end_sending();
+    if (use_.exchange(use::none, std::memory_order_acq_rel) == use::both) {
+        tell_end();
+    }
 }
 
 inline void pipe_end::end_sending() noexcept {
-    if (closed_.exchange(true, std::memory_order_acq_rel)) {
-        return;
+    use before = use::both;
+    if (use_.compare_exchange_strong(before, use::receiving, std::memory_order_acq_rel)) {
+        tell_end();
     }
+}
+
+inline void pipe_end::tell_end() noexcept {
     out.rollback();
     if (other().home_ != nullptr) {
         other().deliver(event::closed);

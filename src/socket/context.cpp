@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/context.hpp"
 
+#include "base/limits.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "socket/socket.hpp"
@@ -286,7 +287,8 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
         end.other().deliver(pipe::event::conflated); // It may be sending.
     }
     end.push_control(pipe::make_peer_info(bound.routing_id));
-    end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0));
+    end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
+                (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
 }
 
 result<void> context::bind_inproc(const std::string& name, inproc_binding bound) {
@@ -297,6 +299,7 @@ result<void> context::bind_inproc(const std::string& name, inproc_binding bound)
     }
     const auto [first, last] = inproc_waiting_.equal_range(name);
     for (auto each = first; each != last; ++each) {
+        left_waiting_count_ -= each->second->second.peer_is_closed();
         join(place->second, each->second->second);
     }
     inproc_waiting_.erase(first, last);
@@ -321,12 +324,20 @@ void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {
     }
 }
 
-void context::disconnect_inproc(const std::string& name, const pipe::pipe& joined) noexcept {
+void context::disconnect_inproc(const std::string& name, pipe::pipe& joined,
+                                bool keeps_sent) noexcept {
     const std::lock_guard lock{inproc_mutex_};
     const auto [first, last] = inproc_waiting_.equal_range(name);
     const auto found = std::find_if(
         first, last, [&](const auto& waiting) { return waiting.second.get() == &joined; });
-    if (found != last) {
+    if (found == last) {
+        return;
+    }
+    joined.first.close();
+    if (keeps_sent && joined.first.out.untaken().message_count != 0 &&
+        left_waiting_count_ < limits::left_waiting_pipes_max) {
+        ++left_waiting_count_;
+    } else {
         inproc_waiting_.erase(found);
     }
 }

@@ -151,10 +151,6 @@ public:
         return errc::again;
     }
 
-    /// Whether what was received of peers can still be taken when the endpoint is unbound, or
-    /// disconnected, that they came through.
-    virtual bool keeps_received() const noexcept { return false; }
-
     /// Has a peer leave behind all that was sent to it, because the socket is drained.
     /// @return Whether it will; if not, the pattern has no way of its own.
     /// @throws std::bad_alloc

@@ -38,10 +38,7 @@ void router::on_detached(peer& removed) {
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
-    if (sending_ == &removed) {
-        sending_ = nullptr;
-        ++undeliverable_count_;
-    }
+    stop_sending(removed);
     if (last_chosen_ == &removed) {
         last_chosen_ = nullptr;
     }
@@ -105,9 +102,16 @@ void router::silence(peer& before) {
         queue_.detach(before);
     }
     if (sending_ == &before) {
+        before.rollback();
+    }
+    stop_sending(before);
+}
+
+/// What remains of a message for `to` is dropped, with what was.
+void router::stop_sending(const peer& to) noexcept {
+    if (sending_ == &to) {
         sending_ = nullptr;
         ++undeliverable_count_;
-        before.rollback();
     }
 }
 

@@ -27,6 +27,7 @@ public:
     void on_peer_info(peer& about) override;
     void on_readable(peer& woken) override;
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer& gone) const noexcept override { return queue_.holds(gone); }
 
     result<void> send(outgoing& source) override;
@@ -66,6 +67,7 @@ private:
 
     void identify(peer& added);
     void silence(peer& before);
+    void stop_sending(const peer& to) noexcept;
     void dismiss(peer& target);
     void send_raw(outgoing& source);
     std::string make_routing_id();

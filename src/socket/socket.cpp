@@ -22,17 +22,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
-    owner.for_each_thread([&](runtime::io_thread& each) {
-        each.post([&each, origin_id, told] {
-            each.tell_origin_gone(origin_id, told != nullptr);
-            if (told) {
-                told->arrive();
-            }
-        });
-    });
-}
-
 std::uint64_t queue_max(int high_water_mark) noexcept {
     return static_cast<std::uint64_t>(high_water_mark);
 }
@@ -289,7 +278,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         if (about.is_held) {
-            return; // Its pattern says so again.
+            return pattern_->on_closed(about); // Its pattern says so again.
         }
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek_any(front)) {
@@ -329,9 +318,8 @@ void socket::destroy_departed() noexcept {
 void socket::destroy(peer& departed) noexcept {
     pattern_->on_detached(departed);
     departed_dropped_count_ += departed.dropped_count();
-    const bool only_subscribes =
-        options_.type == socket_type::sub || options_.type == socket_type::xsub;
-    if (departed.is_closed_by_peer() && !departed.end().has_ended() && !only_subscribes) {
+    const bool is_lost = !departed.end().has_ended() && !departed.end().peer_receives();
+    if (departed.is_closed_by_peer() && is_lost && !only_subscribes()) {
         departed_dropped_count_ += departed.end().out.untaken().message_count;
     }
     const std::size_t index = departed.owner_index;
@@ -484,7 +472,7 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     }
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
+        {last_endpoint_, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
     // Those that waited for the name are here by now.
     return process_mail();
 }
@@ -554,7 +542,10 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         throw;
     }
     binding added{
-        opened->endpoint_text, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+        opened->endpoint_text, {}, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+    if (!chooses_place(where)) {
+        added.spelling = address;
+    }
     const auto start = [listener, accept] { listener->start(accept); };
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
@@ -578,8 +569,9 @@ result<void> socket::connect(std::string_view address) {
     if (const result<void> checked = check_transport(*where); !checked) {
         return checked.error();
     }
-    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
-                                                                : connect_network(*where, address);
+    const result<void> connected = where->via == scheme::inproc     ? connect_inproc(*where, address)
+                                   : is_connected_already(address) ? result<void>{}
+                                                                   : connect_network(*where, address);
     if (connected) {
         mailbox_->signal(); // ZMQ_EVENTS may have changed.
     }
@@ -601,7 +593,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
+        {last_endpoint_, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
     attach(joined->first, opener::us);
     context_.connect_inproc(where.path, joined);
     return {};
@@ -637,7 +629,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     }
     note_endpoint(address);
     tell_expiry(origin->tls, origin->target);
-    bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}, {}});
+    bindings_.push_back({last_endpoint_, {}, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
         session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
@@ -678,100 +670,9 @@ result<void> socket::reload_certificates() {
     return {};
 }
 
-result<void> socket::unbind(std::string_view address) {
-    return undo(address, true);
-}
-
-result<void> socket::disconnect(std::string_view address) {
-    return undo(address, false);
-}
-
-result<void> socket::undo(std::string_view address, bool listens) {
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const endpoint_use use = listens ? endpoint_use::listen : endpoint_use::dial;
-    if (const result<endpoint> where = decode_endpoint(address, use); !where) {
-        return where.error();
-    }
-    const auto found = std::find_if(bindings_.begin(), bindings_.end(),
-                                    [&](const binding& each) { return each.address == address; });
-    if (found == bindings_.end()) {
-        return errc::no_such_endpoint;
-    }
-    release_binding(*found, received::kept);
-    bindings_.erase(found);
-    return {};
-}
-
-/// Tells the session how long it may take after we let go.
-void socket::set_linger(pipe::pipe_end& end) const noexcept {
-    if (end.has_ended()) {
-        return; // It knows already.
-    }
-    if (!end.whole().is_inproc && options_.linger >= 0) {
-        end.whole().linger = milliseconds(options_.linger);
-    }
-}
-
-/// Ends what a bind or connect call began, with all its connections.
-/// @param what  Of peers that go, where the pattern tells the one from the other.
-void socket::release_binding(binding& undone, received what) noexcept {
-    stop_binding(undone, {});
-    for (const auto& each : peers_) {
-        if (each->end().origin_id == undone.origin_id && !each->departing) {
-            set_linger(each->end());
-            if (what == received::kept && pattern_->keeps_received()) {
-                each->end().end_sending();
-                patiently([&] { on_peer_events(*each, pipe::event::closed); });
-            } else {
-                on_peer_drained(*each);
-            }
-        }
-    }
-    destroy_departed();
-    if (!undone.listener) {
-        tell_sessions(undone, {});
-    }
-}
-
-/// Lets nobody in any more. Connections stay, but those that have no pipe yet.
-/// @param told  Notes that each I/O thread knows, of a drain. Null: the connections end, too.
-void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
-    if (undone.via == scheme::inproc) {
-        const std::string name =
-            patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
-        if (undone.listens) {
-            context_.unbind_inproc(name, this);
-        } else {
-            context_.disconnect_inproc(name, *undone.joined);
-        }
-    }
-    if (!undone.listener) {
-        return;
-    }
-    undone.listener->remove_file();
-    monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
-                                    undone.address);
-    undone.thread->post(
-        [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
-            listener->stop();
-            tell_all_sessions(owner, id, told); // Now that no more of them come.
-            owner.on_session_gone();
-        });
-}
-
-/// Has sessions that have no pipe yet learn on their own threads that a connect call was undone.
-/// @param told  As stop_binding().
-void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
-    if (undone.via != scheme::inproc) {
-        tell_all_sessions(context_, undone.origin_id, told);
-    }
-}
-
 void socket::close() noexcept {
     for (binding& each : bindings_) {
-        release_binding(each, received::dropped);
+        stop_binding(each, {});
     }
     mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
         if (&about != this && (happened & pipe::event::attached) != 0) {
@@ -783,6 +684,11 @@ void socket::close() noexcept {
         pattern_->on_detached(*each);
     }
     peers_.clear();
+    for (const binding& each : bindings_) {
+        if (!each.listener) {
+            tell_sessions(each, {});
+        }
+    }
     monitored_->stop();
     context_.forget_socket(*this);
 }

@@ -274,7 +274,8 @@ public:
 private:
     /// One successful bind or connect call.
     struct binding {
-        std::string address; ///< As it must be given to unbind or disconnect.
+        std::string address;  ///< As ZMQ_LAST_ENDPOINT says it.
+        std::string spelling; ///< As bind was given it; empty if that left a choice.
         std::uint64_t origin_id;
         scheme via;
         bool listens;
@@ -295,8 +296,12 @@ private:
     void destroy(peer& departed) noexcept;
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
-    enum class received : std::uint8_t { kept, dropped };
-    void release_binding(binding& undone, received what) noexcept;
+    void release_binding(binding& undone) noexcept;
+    void let_go(peer& left) noexcept;
+    bool is_connected_already(std::string_view address) const noexcept;
+    bool is_spelled(const binding& each, const endpoint& where, std::string_view resolved) const;
+    std::vector<std::uint64_t> origins_meant(std::string_view address, const endpoint& where) const;
+    static bool chooses_place(const endpoint& where) noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
     void ask_to_go(peer& asked);
@@ -306,7 +311,7 @@ private:
                                                                  endpoint_use use);
     void note_endpoint(std::string_view text);
     void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
-    result<void> undo(std::string_view address, bool listens);
+    result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
@@ -325,6 +330,9 @@ private:
     ZLINK_COLD result<std::size_t> recv_batch_waiting(std::span<stream_message> messages,
                                                       bool dont_wait);
     ZLINK_COLD void stay_close(std::size_t payload_bytes) noexcept;
+    bool only_subscribes() const noexcept {
+        return options_.type == socket_type::sub || options_.type == socket_type::xsub;
+    }
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;

@@ -66,7 +66,6 @@ public:
                               std::string_view reason) override;
     peer* find_peer(std::span<const std::byte> routing_id) noexcept override;
     errc on_no_room(std::span<const std::byte> routing_id, bool was_chosen) override;
-    bool keeps_received() const noexcept override { return true; }
     bool part_from(peer& leaving) override;
     result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
                                   int* outcomes) override;

@@ -22,9 +22,7 @@ void xpub::on_attached(peer& added) {
 
 void xpub::on_detached(peer& removed) {
     std::erase(peers_, &removed);
-    if (std::erase(matched_, &removed) != 0 && is_sending_) {
-        ++undeliverable_count_;
-    }
+    stop_sending(removed);
     if (removed.recv_index != peer::nowhere) {
         std::erase(unread_, &removed);
     }
@@ -63,6 +61,13 @@ void xpub::take_topics_from(peer& leaving) {
             notify(false, topic, nullptr);
         }
     });
+}
+
+/// What remains of a message is not for `to`.
+void xpub::stop_sending(const peer& to) noexcept {
+    if (std::erase(matched_, &to) != 0 && is_sending_) {
+        ++undeliverable_count_;
+    }
 }
 
 void xpub::forget_sender(const peer& gone) noexcept {

@@ -38,6 +38,7 @@ public:
     void on_readable(peer& woken) override;
     bool lets_go(peer& leaving) noexcept override;
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer&) const noexcept override { return !is_pub(); }
 
     result<void> send(outgoing& source) override;
@@ -70,6 +71,7 @@ private:
     void change(peer& from, bool subscribe, topic_view topic);
     void notify(bool subscribe, topic_view topic, peer* from);
     void forget_sender(const peer& gone) noexcept;
+    void stop_sending(const peer& to) noexcept;
     result<void> choose(const outgoing& first);
 
     const socket_options& options_;

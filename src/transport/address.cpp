@@ -196,6 +196,14 @@ void set_port(socket_address& of, std::uint16_t port) noexcept {
     reinterpret_cast<sockaddr_in&>(of.storage).sin_port = htons(port);
 }
 
+std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver) {
+    std::optional<socket_address> found = local_address(where.address, ipv6);
+    if (!found && asks_resolver) {
+        found = named_address(where.address, ipv6);
+    }
+    return found ? std::optional{endpoint_text(*found, where)} : std::nullopt;
+}
+
 result<socket_address> unix_address(const std::string& path) {
     socket_address made;
     auto& local = reinterpret_cast<sockaddr_un&>(made.storage);

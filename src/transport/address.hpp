@@ -40,6 +40,12 @@ result<std::vector<socket_address>> addresses_of(const std::string& host, bool i
 /// @param of  An address of the internet.
 void set_port(socket_address& of, std::uint16_t port) noexcept;
 
+/// `where`, of a scheme that has hosts, as ZMQ_LAST_ENDPOINT of a socket spells it that listens
+/// there; nothing if there is no such address.
+/// @param asks_resolver  Whether it may be a name.
+/// @blocks  As long as the resolver does, if it is a name.
+std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver);
+
 /// @error path_too_long  It does not fit.
 result<socket_address> unix_address(const std::string& path);
 
@@ -56,7 +62,7 @@ socket_address peer_address(int descriptor) noexcept;
 /// @param host  In the order of the wire: 4 octets, or 16.
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept;
 
-/// The host of a peer, as ZMTP's Peer-Address has it; empty for ipc.
+/// The host of a peer; empty for ipc.
 std::string peer_host(const socket_address& peer);
 /// Its tcp port; 0 for ipc.
 std::uint16_t peer_port(const socket_address& peer) noexcept;

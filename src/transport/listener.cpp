@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -190,6 +191,9 @@ void listener::start(accept_handler handler) noexcept {
 }
 
 void listener::watch() noexcept {
+    if (address_is_free_.load(std::memory_order_relaxed)) {
+        return;
+    }
     boost::system::error_code refused;
     patiently([&] { socket_.assign(opened_.descriptor, refused); });
     if (refused) {
@@ -216,6 +220,19 @@ void listener::stop() noexcept {
     }
     pause_timer_.cancel();
     handler_ = nullptr;
+}
+
+void listener::free_address() noexcept {
+    remove_file();
+    // Before the descriptor is another one: whoever still takes connections sees why that fails.
+    address_is_free_.store(true, std::memory_order_seq_cst);
+    const int quiet = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (quiet < 0) {
+        ::shutdown(opened_.descriptor, SHUT_RDWR); // Another one that shares the port can listen.
+        return;
+    }
+    ::dup3(quiet, opened_.descriptor, O_CLOEXEC);
+    ::close(quiet);
 }
 
 void listener::remove_file() const noexcept {
@@ -276,6 +293,9 @@ void listener::accept_some() noexcept {
             continue;
         }
         const int error = errno;
+        if (address_is_free_.load(std::memory_order_seq_cst)) {
+            return;
+        }
         if (error == EAGAIN || error == EWOULDBLOCK) {
             break;
         }
