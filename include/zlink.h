@@ -822,6 +822,9 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
     0x8000 ///< Value: seconds until one of the certificates that we show does, if that is less than
            ///< 14 days; negative: it has expired. Told when files are read and with connections
            ///< that come later, at most once a day for each endpoint.
+#define ZLINK_EVENT_MESSAGE_DROPPED                                                                \
+    0x8200 ///< Comes with DISCONNECTED. Value: octets of a message during which two connections in
+           ///< a row ended.
 
 #define ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED 0x10000000
 #define ZLINK_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND 0x10000001

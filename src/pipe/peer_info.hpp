@@ -115,9 +115,11 @@ private:
 
 using peer_info_ptr = boost::intrusive_ptr<peer_info>;
 
-/// How many connections of a socket went without its application having heard of it.
+/// How many connections of a socket went without its application having heard of it, and how many
+/// messages were dropped because two went while they were sent.
 struct departures final : ref_counted<departures> {
     std::atomic<std::uint32_t> untold_count{0};
+    std::atomic<std::uint64_t> dropped_message_count{0};
 };
 using departures_ptr = boost::intrusive_ptr<departures>;
 

@@ -389,7 +389,7 @@ void session::lost(errc reason) noexcept {
     }
     zap_.reset();
     upgrade_.reset();
-    abandon_shortcut();
+    bool is_cut_off = abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
@@ -402,13 +402,7 @@ void session::lost(errc reason) noexcept {
         take_leave_of_socket(reason);
     }
     farewell_.reset();
-    if (translation_) {
-        if (const std::uint64_t done = translation_->abandon();
-            done != 0 && outbound_->advance(done)) {
-            wake_writer();
-        }
-        translation_.reset();
-    }
+    is_cut_off = abandon_translation() || is_cut_off;
     input_.reset();
     raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
@@ -436,8 +430,8 @@ void session::lost(errc reason) noexcept {
     }
     if (end_) {
         inbound_->reset();
-        outbound_->rewind();
         awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
+        resend_or_drop(is_cut_off);
     }
     advance(session_state::connecting);
     try {
@@ -451,6 +445,46 @@ void session::lost(errc reason) noexcept {
     } catch (const std::bad_alloc&) {
         finish();
     }
+}
+
+/// @return Whether a frame was sent in part.
+bool session::abandon_translation() noexcept {
+    if (!translation_) {
+        return false;
+    }
+    const translation::remains left = translation_->abandon();
+    if (left.done_bytes != 0 && outbound_->advance(left.done_bytes)) {
+        wake_writer();
+    }
+    translation_.reset();
+    return left.is_cut_off;
+}
+
+/// The message that was cut off is sent again from its start, once: it may be what the peer ends
+/// its connections for, and others wait behind it.
+/// @param is_cut_off  Whether one was, besides what outbound_ knows.
+void session::resend_or_drop(bool is_cut_off) noexcept {
+    if (out_rest_ != wakefulness::asleep) {
+        is_cut_off = outbound_->is_inside_message() || is_cut_off;
+    }
+    outbound_->rewind();
+    if (!is_cut_off || awaits_subscriptions_) { // Subscriptions are not sent again as they were.
+        return;
+    }
+    const std::uint64_t begin = outbound_->position();
+    if (std::exchange(dialing_->cut_off_at, begin) != begin) {
+        return;
+    }
+    bool wake = false;
+    const std::uint64_t bytes = outbound_->drop_message(wake);
+    if (wake) {
+        wake_writer();
+    }
+    if (origin_->departures) {
+        origin_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
+    }
+    tell(connection_event::message_dropped,
+         static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)));
 }
 
 void session::finish() noexcept {

@@ -191,6 +191,8 @@ private:
     void finish_once_drained();
     void finish_if_drained();
     void lost(errc reason) noexcept;
+    bool abandon_translation() noexcept;
+    void resend_or_drop(bool is_cut_off) noexcept;
     void tell_failed_handshake(errc reason) const noexcept;
     void tell(connection_event what, std::int32_t value,
               std::string_view remark = {}) const noexcept;
@@ -257,7 +259,7 @@ private:
     void wake_outbound() noexcept;
     void open_shortcut() noexcept;
     void close_shortcut() noexcept;
-    void abandon_shortcut() noexcept;
+    bool abandon_shortcut() noexcept;
     pipe::direct_writer* shortcut() const noexcept {
         return end_ ? end_->whole().shortcut.get() : nullptr;
     }
@@ -346,8 +348,9 @@ private:
     struct dialing {
         transport::dialer_ptr dialer;
         runtime::backoff pauses;
-        pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
-        std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+        pipe::peer_info_ptr announced;           ///< Whom end_ was told of last.
+        std::uint64_t announced_position = 0;    ///< Up to where that fills the queue.
+        std::optional<std::uint64_t> cut_off_at; ///< Where the message is that was cut off last.
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     /// Handshake, connect timeout or next attempt. What follows a timer takes room that it leaves.

@@ -523,11 +523,14 @@ void session::open_shortcut() noexcept {
 }
 
 /// Before the stream is closed. What was begun is sent from its start to whom comes next.
-void session::abandon_shortcut() noexcept {
+/// @return Whether there was one.
+bool session::abandon_shortcut() noexcept {
     close_shortcut();
-    if (shortcut() != nullptr) {
-        shortcut()->take_begun();
+    if (shortcut() == nullptr || shortcut()->take_begun() == 0) {
+        return false;
     }
+    wake_outbound(); // As the letter will that is on its way.
+    return true;
 }
 
 void session::close_shortcut() noexcept {

@@ -405,7 +405,8 @@ result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, ou
 }
 
 std::uint64_t socket::dropped_count() const noexcept {
-    std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count();
+    std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count() +
+                          departures_->dropped_message_count.load(std::memory_order_relaxed);
     for (const auto& each : peers_) {
         count += each->dropped_count();
     }

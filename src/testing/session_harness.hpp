@@ -228,11 +228,13 @@ public:
             end_->finish_message();
         }
     }
-    void send_block(std::string_view body) {
+    void send_block(std::string_view body, std::uint8_t flags = 0) {
         pipe::block* const made = pipe::make_block(body.size());
         std::copy(body.begin(), body.end(), reinterpret_cast<char*>(made->data));
-        end_->out.push_reference(made, body.size(), 0);
-        end_->finish_message();
+        end_->out.push_reference(made, body.size(), flags);
+        if ((flags & wire::zmtp::flag_more) == 0) {
+            end_->finish_message();
+        }
     }
 
     /// @param linger  Nothing: as long as it takes.
