@@ -366,9 +366,8 @@ void session::tell_failed_handshake(errc reason) const noexcept {
     if (!handshake_) {
         return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
-    if (const auto failure = handshake_->failure(reason)) {
-        tell(failure->what, failure->value);
-    }
+    const handshake_failure failure = handshake_->failure(reason);
+    tell(failure.what, failure.value);
 }
 
 void session::lost(errc reason) noexcept {

@@ -98,6 +98,10 @@ public:
     /// @threads any
     virtual pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) = 0;
 
+    /// Whether a socket was bound there at any time. From then on nobody is let in unasked where
+    /// someone may ask: the one that answered may only have gone for a while. @threads any
+    virtual bool has_had_zap_handler() const noexcept = 0;
+
 protected:
     ~session_host() = default;
 };

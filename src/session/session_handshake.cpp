@@ -228,6 +228,9 @@ void session::after_step(const result<void>& taken, std::span<const std::byte> r
 void session::ask_zap(wire::zap_request& request) {
     pipe::end_ptr to_handler = origin_->host->reach_zap_handler(thread_.mailbox());
     if (!to_handler) {
+        if (origin_->host->has_had_zap_handler()) {
+            return lost(errc::bad_address); // Not let in because the handler has gone.
+        }
         return after_step(
             step_handshake([&](auto& out) { return handshake_->on_no_zap_handler(out); }), {});
     }
@@ -235,7 +238,7 @@ void session::ask_zap(wire::zap_request& request) {
     if (state_ != session_state::handshake) {
         return;
     }
-    const std::string address = transport::peer_host(stream_->peer());
+    const std::string address = transport::peer_name(stream_->peer(), stream_->descriptor());
     request.address = address;
     zap_.reset(new zap_client(std::move(to_handler), *this));
     zap_->ask(request);
@@ -425,8 +428,9 @@ void session::make_outbound() {
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     const transport::socket_address address = stream_->peer();
-    if (const std::string host = transport::peer_host(address); !host.empty()) {
-        peer->properties.add(pipe::peer_address_property, host);
+    const std::string name = transport::peer_name(address, stream_->descriptor());
+    if (!name.empty()) {
+        peer->properties.add(pipe::peer_address_property, name);
         peer->port = transport::peer_port(address);
     }
     pipe::property_list agreed; // Before what the peer says: what we know for certain counts.

@@ -297,6 +297,9 @@ result<void> context::bind_inproc(const std::string& name, inproc_binding bound)
     if (!is_new) {
         return errc::address_in_use;
     }
+    if (name == wire::zap_endpoint_name) {
+        has_had_zap_handler_.store(true, std::memory_order_release);
+    }
     const auto [first, last] = inproc_waiting_.equal_range(name);
     for (auto each = first; each != last; ++each) {
         left_waiting_count_ -= each->second->second.peer_is_closed();

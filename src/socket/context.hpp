@@ -159,6 +159,9 @@ public:
     void on_lingering(const session::session& who, session::lingering what) override;
     void on_lingered(const session::session& who) noexcept override;
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override;
+    bool has_had_zap_handler() const noexcept override {
+        return has_had_zap_handler_.load(std::memory_order_acquire);
+    }
 
 private:
     result<void> start_threads();

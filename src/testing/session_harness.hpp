@@ -89,6 +89,11 @@ public:
 
     /// Says who lets peers in; nobody until then.
     void ask_of(scripted_zap_handler& handler) { zap_ = &handler; }
+    /// From now on nobody answers, but somebody has.
+    void lose_zap_handler() {
+        zap_ = nullptr;
+        had_zap_handler_ = true;
+    }
 
     /// Why handshakes failed, oldest first.
     std::vector<session::handshake_failure> failures() const {
@@ -297,6 +302,7 @@ private:
     std::uint32_t next_arrival() noexcept override { return 0; }
     void on_lingering(const session::session&, session::lingering) override {}
     void on_lingered(const session::session&) noexcept override {}
+    bool has_had_zap_handler() const noexcept override { return had_zap_handler_; }
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
         return zap_ != nullptr ? zap_->reach(std::move(home)) : pipe::end_ptr{};
     }
@@ -332,6 +338,7 @@ private:
 
     int gone_count_ = 0;
     scripted_zap_handler* zap_ = nullptr;
+    bool had_zap_handler_ = false;
     std::uint32_t told_ = 0;
     std::vector<std::string> arrived_;
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};

@@ -249,6 +249,19 @@ std::string peer_host(const socket_address& peer) {
     return is_internet(peer) ? host_text(peer.storage) : std::string();
 }
 
+std::string peer_name(const socket_address& peer, int descriptor) {
+    if (peer.family() != AF_UNIX) {
+        return peer_host(peer);
+    }
+    ucred who{};
+    socklen_t bytes = sizeof who;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) {
+        return "localhost";
+    }
+    return "localhost:" + std::to_string(who.uid) + ":" + std::to_string(who.gid) + ":" +
+           std::to_string(who.pid);
+}
+
 std::uint16_t peer_port(const socket_address& peer) noexcept {
     return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
 }

@@ -64,6 +64,10 @@ socket_address internet_address(std::span<const std::byte> host, std::uint16_t p
 
 /// The host of a peer; empty for ipc.
 std::string peer_host(const socket_address& peer);
+/// Who a peer is, as ZMTP's Peer-Address and ZAP have it: its host, or for ipc, as in libzmq, the
+/// user, group and process that connected or listens, "localhost:UID:GID:PID".
+/// @param descriptor  Of the connection.
+std::string peer_name(const socket_address& peer, int descriptor);
 /// Its tcp port; 0 for ipc.
 std::uint16_t peer_port(const socket_address& peer) noexcept;
 
