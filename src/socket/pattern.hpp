@@ -40,6 +40,9 @@ public:
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 
+    /// From now on somebody may wait for the socket's descriptor (ZMQ_FD), rather than ask.
+    virtual void on_watched() noexcept {}
+
     /// Whether what `gone` sent before it went is still of interest.
     virtual bool reads_after_close(const peer& gone) const noexcept = 0;
 

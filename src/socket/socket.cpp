@@ -166,6 +166,7 @@ result<socket::readiness> socket::ready() {
 }
 
 result<int> socket::descriptor() {
+    pattern_->on_watched();
     return mailbox_->descriptor();
 }
 
