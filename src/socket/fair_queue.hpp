@@ -268,6 +268,17 @@ public:
         }
     }
 
+    /// As drop_received(), and has us told of what comes next. `about` is not closed.
+    void drop_received_and_rest(peer& about) {
+        do {
+            drop_received(about);
+            if (peers_.is_active(about)) {
+                put_to_rest(about);
+            }
+            settle();
+        } while (peers_.is_active(about));
+    }
+
     /// The peer in the middle of whose message we are, or null.
     peer* receiving() const noexcept { return receiving_; }
 

@@ -48,6 +48,9 @@ public:
     ///         soon, the peer's letter lies in the mailbox.
     virtual bool lets_go(peer&) noexcept { return true; }
 
+    /// From now on somebody may wait for the socket's descriptor (ZMQ_FD), rather than ask.
+    virtual void on_watched() noexcept {}
+
     /// Whether what `gone` sent before it went is still of interest.
     virtual bool reads_after_close(const peer& gone) const noexcept = 0;
 

@@ -47,7 +47,11 @@ result<void> req::send(outgoing& source) {
         }
         // What it sent before it was asked is no answer.
         skips_rest_ = skips_rest_ && queue_.receiving() != target;
-        queue_.drop_received(*target);
+        if (is_watched_) {
+            queue_.drop_received_and_rest(*target);
+        } else {
+            queue_.drop_received(*target);
+        }
         if (options_.req_correlate) {
             ++request_id_;
             target->push_octets(reinterpret_cast<const std::byte*>(&request_id_),

@@ -20,6 +20,7 @@ public:
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer& woken) override { balancer_.activate(woken); }
     void on_closed(peer& gone) override { balancer_.detach(gone); }
+    void on_watched() noexcept override { is_watched_ = true; }
     bool reads_after_close(const peer&) const noexcept override { return true; }
 
     result<void> send(outgoing& source) override;
@@ -44,6 +45,7 @@ private:
     std::uint32_t request_id_;
     bool has_reply_ = false;  ///< The envelope of the reply was taken off.
     bool skips_rest_ = false; ///< What remains of the message at the front is to be dropped.
+    bool is_watched_ = false; ///< Replies have to be told of, though nobody looks for them.
 };
 
 } // namespace zlink::socket

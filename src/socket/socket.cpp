@@ -178,6 +178,7 @@ result<socket::readiness> socket::ready() {
 }
 
 result<int> socket::descriptor() {
+    pattern_->on_watched();
     return mailbox_->descriptor();
 }
 

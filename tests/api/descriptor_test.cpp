@@ -140,6 +140,31 @@ TEST_SUITE("api") {
         }
     }
 
+    TEST_CASE(
+        "ZMQ_FD: tells a REQ of its reply, though ZMQ_EVENTS was read before the request only") {
+        const context owner;
+        for (const transport via : every_transport) {
+            CAPTURE(via);
+            socket replier(owner, ZLINK_REP);
+            socket asker(owner, ZLINK_REQ);
+            asker.connect(replier.bind(via));
+            const int descriptor = asker.get(ZLINK_FD);
+            CHECK(loop_until(asker, descriptor, ZLINK_POLLOUT));
+            for (const message& request : {message{"one"}, message{"two", "frames"}}) {
+                CHECK(asker.events() == ZLINK_POLLOUT);
+                CHECK(!is_readable(descriptor, 0ms));
+
+                asker.send(request);
+                CHECK(!is_readable(descriptor, 0ms));
+                CHECK(replier.recv() == request);
+                replier.send("reply");
+
+                CHECK(is_readable(descriptor, patience));
+                CHECK(asker.recv() == message{"reply"});
+            }
+        }
+    }
+
     TEST_CASE("ZMQ_FD: is quiet again once ZMQ_EVENTS was read") {
         const context owner;
         socket one(owner, ZLINK_PAIR);
