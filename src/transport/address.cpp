@@ -199,7 +199,10 @@ void set_port(socket_address& of, std::uint16_t port) noexcept {
 std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver) {
     std::optional<socket_address> found = local_address(where.address, ipv6);
     if (!found && asks_resolver) {
-        found = named_address(where.address, ipv6);
+        if (const auto named = addresses_of(where.address.host, ipv6)) {
+            found = named->front();
+            set_port(*found, where.address.port);
+        }
     }
     return found ? std::optional{endpoint_text(*found, where)} : std::nullopt;
 }
