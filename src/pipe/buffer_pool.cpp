@@ -246,6 +246,13 @@ bool decay_buffers() noexcept {
     return pooled_bytes() != 0;
 }
 
+void join_small_memory() noexcept {
+    constexpr std::size_t joined_bytes_min = std::size_t{64} * 1024; // glibc does it behind these.
+    void* memory = std::malloc(joined_bytes_min);
+    asm volatile("" : "+r"(memory)); // Nobody leaves both out.
+    std::free(memory);
+}
+
 std::size_t pooled_bytes() noexcept {
     return shared.pooled_bytes.load(std::memory_order_relaxed);
 }

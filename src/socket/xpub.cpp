@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xpub.hpp"
 
+#include "pipe/buffer_pool.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -9,6 +10,13 @@
 namespace zlink::socket {
 
 namespace zmtp = wire::zmtp;
+
+void xpub::begin_turn() noexcept {
+    if (work_left_ == 0) [[unlikely]] {
+        pipe::join_small_memory(); // Thousands of topics may have gone.
+    }
+    work_left_ = limits::subscription_work_max;
+}
 
 void xpub::on_attached(peer& added) {
     peers_.push_back(&added);

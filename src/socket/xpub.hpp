@@ -32,7 +32,7 @@ class xpub final : public pattern {
 public:
     explicit xpub(const socket_options& options) : options_(options) {}
 
-    void begin_turn() noexcept override { work_left_ = limits::subscription_work_max; }
+    void begin_turn() noexcept override;
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override;
