@@ -29,6 +29,7 @@ struct event {
     static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
     static constexpr std::uint32_t arrived = 512; ///< The letter is no pipe end's, but a countdown.
     static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
+    static constexpr std::uint32_t limited = 2048; ///< The other end changed how much it takes.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.
