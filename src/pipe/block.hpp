@@ -53,6 +53,11 @@ struct block {
     /// Whether the application waits to be told when the octets are no longer needed.
     bool is_lent() const noexcept { return kind == origin::caller && release.function != nullptr; }
 
+    /// Whether the octets are the application's and stay for ever.
+    bool is_constant() const noexcept {
+        return kind == origin::caller && release.function == nullptr;
+    }
+
     bool is_shared() const noexcept { return references.load(std::memory_order_acquire) > 1; }
 
 private:
