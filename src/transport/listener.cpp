@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/listener.hpp"
 
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/patience.hpp"
 #include "transport/accept_filter.hpp"
@@ -92,9 +93,12 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     int listens = 0;
     socklen_t listens_bytes = sizeof listens;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0) {
-        return last_error();
+        const errc error = last_error();
+        set_error_text("ZLINK_USE_FD is no socket of the system's");
+        return error;
     }
     if (listens == 0) {
+        set_error_text("ZLINK_USE_FD does not listen");
         return errc::invalid_argument; // It would never be quiet, and nobody could connect.
     }
     const int flags = ::fcntl(descriptor, F_GETFL);
@@ -146,6 +150,7 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
         address = named_address(where.address, options.ipv6);
     }
     if (!address) {
+        set_error_text("there is no interface or host \"" + where.address.host + "\"");
         return static_cast<errc>(ENODEV);
     }
     result<listening> opened = listen_at(*address, where, options, observer);

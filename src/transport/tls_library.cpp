@@ -41,16 +41,6 @@ void start_tls_library() noexcept {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
 
-std::string take_tls_error() {
-    const unsigned long code = ERR_peek_error(); // The oldest: the rest follows from it.
-    std::string text;
-    if (const char* const reason = ERR_reason_error_string(code); reason != nullptr) {
-        text = reason;
-    }
-    ERR_clear_error();
-    return text;
-}
-
 std::string subject_of(const X509* certificate) {
     BIO* const memory = BIO_new(BIO_s_mem());
     if (memory == nullptr) {

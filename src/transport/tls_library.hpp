@@ -25,10 +25,6 @@ using tls_ptr = std::unique_ptr<Kind, tls_deleter>;
 /// @threads any
 void start_tls_library() noexcept;
 
-/// What OpenSSL says of the last call of this thread that failed, in words, without our call's
-/// name; empty if it says nothing. Its queue of errors is empty then.
-std::string take_tls_error();
-
 /// The subject of a certificate as RFC 2253 writes names, "CN=example.org,O=Example".
 /// @throws std::bad_alloc
 std::string subject_of(const X509* certificate);
