@@ -245,6 +245,9 @@ public:
     /// @error terminated
     result<void> process_mail();
 
+    /// options() have other high-water marks, which count for the peers of now from now on.
+    void on_high_water_marks_changed();
+
     socket_options& options() noexcept { return options_; }
     const std::string& last_endpoint() const noexcept { return last_endpoint_; }
     /// @threads any

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/address.hpp"
 
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/own_descriptors.hpp"
 
 #include <arpa/inet.h>
+#include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/sockios.h>
@@ -309,6 +312,10 @@ result<int> open_socket(int family, const socket_options& options) noexcept {
                      static_cast<socklen_t>(options.device.size())) != 0) {
         const int error = errno;
         close_descriptor(descriptor);
+        std::array<char, 128> why{};
+        std::snprintf(why.data(), why.size(), "ZLINK_BINDTODEVICE \"%s\": %s",
+                      options.device.c_str(), std::strerror(error));
+        set_error_text(why.data());
         return static_cast<errc>(error);
     }
     return descriptor;
