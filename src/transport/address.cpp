@@ -196,12 +196,18 @@ void set_port(socket_address& of, std::uint16_t port) noexcept {
     reinterpret_cast<sockaddr_in&>(of.storage).sin_port = htons(port);
 }
 
-std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver) {
-    std::optional<socket_address> found = local_address(where.address, ipv6);
-    if (!found && asks_resolver) {
-        found = named_address(where.address, ipv6);
+std::vector<std::string> listening_texts(const endpoint& where, bool ipv6, bool asks_resolver) {
+    std::vector<std::string> texts;
+    if (const auto address = local_address(where.address, ipv6)) {
+        texts.push_back(endpoint_text(*address, where));
+    } else if (asks_resolver) {
+        const auto found = addresses_of(where.address.host, ipv6);
+        for (socket_address each : found ? *found : std::vector<socket_address>{}) {
+            set_port(each, where.address.port);
+            texts.push_back(endpoint_text(each, where));
+        }
     }
-    return found ? std::optional{endpoint_text(*found, where)} : std::nullopt;
+    return texts;
 }
 
 result<socket_address> unix_address(const std::string& path) {
