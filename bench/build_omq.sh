@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MPL-2.0
 #
-# Builds the C library of the crate omq-libzmq with cargo and lays it down as DEST/libzmq.so.5.
+# Builds the C library of the crate omq-libzmq with cargo and lays it down as DEST/libzmq.so.5. A file of that name,
+# or DEST/VERSION, that this script has not made is left alone, with status 1.
 set -euo pipefail
 
 readonly version="0.8.0"
@@ -21,6 +22,13 @@ dest="$(cd "$dest" && pwd)"
 if [ -e "$dest/libzmq.so.5" ] && [ "$(cat "$dest/VERSION" 2>/dev/null)" = "$version" ]; then
     echo "$dest/libzmq.so.5 is there"
     exit 0
+fi
+
+if [ -e "$dest/libzmq.so.5" ] || [ -e "$dest/VERSION" ]; then
+    if [ ! -e "$dest/libzmq.so.5" ] || ! grep -qxE '[0-9]+\.[0-9]+\.[0-9]+' "$dest/VERSION" 2>/dev/null; then
+        echo "build_omq.sh: $dest holds a libzmq.so.5 or VERSION that this script has not made; name another" >&2
+        exit 1
+    fi
 fi
 
 work="$(mktemp -d)"

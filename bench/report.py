@@ -5,6 +5,7 @@
 import html
 import json
 import math
+import os
 import sys
 
 CHART_WIDTH = 460
@@ -443,6 +444,10 @@ def write_page(make, usage):
     for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as source:
             lines += [json.loads(line) for line in source if line.strip()]
+    if os.path.exists(sys.argv[1]):
+        with open(sys.argv[1], encoding="utf-8", errors="replace") as there:
+            if not there.read(64).lstrip().lower().startswith("<!doctype html"):
+                sys.exit(f"{sys.argv[1]} is there and no page; it is left as it is")
     with open(sys.argv[1], "w", encoding="utf-8") as page:
         page.write(make(lines))
 

@@ -1,7 +1,9 @@
 # Links libzlink.so and libzmq.so.5 from zlink_objects, and says what installing puts where. The two
 # hold the same code and differ in the names they export, which src/api/functions.def lists.
 
-set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -32,6 +34,9 @@ function(add_exporting_library target prefix)
         LINK_DEPENDS ${script})
     target_link_libraries(${target} PRIVATE zlink_objects)
     target_link_options(${target} PRIVATE LINKER:--version-script=${script})
+    # dlclose(3) leaves it where it is: what was handed to others (handlers at fork, exit and the end
+    # of a thread, OpenSSL's) would call into memory that is gone.
+    target_link_options(${target} PRIVATE LINKER:-z,nodelete)
     # A sanitizer's run-time library is linked to the program only.
     if(NOT ZLINK_SANITIZE)
         target_link_options(${target} PRIVATE LINKER:-z,defs)
@@ -47,6 +52,10 @@ add_library(zlink::zlink ALIAS zlink)
 
 add_exporting_library(libzmq zmq_)
 set_target_properties(libzmq PROPERTIES OUTPUT_NAME zmq SOVERSION 5)
+
+if(NOT ZLINK_INSTALL)
+    return()
+endif()
 
 install(FILES
     ${PROJECT_SOURCE_DIR}/include/zlink.h

@@ -51,6 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const proxied_peer& peer = at_once.peer();
     require((peer.what == proxied_peer::kind::unix_socket) || peer.path.empty());
     require(peer.path.size() <= 108);
+    for (const unsigned char octet : peer.path.substr(peer.path.starts_with('\0') ? 1 : 0)) {
+        require(octet >= 0x20 && octet != 0x7f);
+    }
+    require(!peer.path.starts_with('@'));
     require(peer.what != proxied_peer::kind::unknown || peer.port == 0);
     const proxied_peer& other = in_pieces.peer();
     require(peer.what == other.what && peer.host == other.host && peer.port == other.port &&

@@ -62,7 +62,8 @@ extern "C" {
 #define ENOCOMPATPROTO (ZLINK_HAUSNUMERO + 52)
 /// The context was shut down.
 #define ETERM (ZLINK_HAUSNUMERO + 53)
-/// The context has no I/O thread for the work. Never set here: without one the callers do it.
+/// The context has no I/O thread for the work. Without one the callers do it, so this is said only
+/// where none of them can: of ZLINK_FD of a ZLINK_STREAM.
 #define EMTHREAD (ZLINK_HAUSNUMERO + 54)
 #endif
 
@@ -78,7 +79,8 @@ ZLINK_EXPORT int zlink_errno(void);
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
 /// Describes why the last call of this thread failed, where an errno number does not say enough: of
-/// zlink_bind, zlink_connect and ZLINK_TLS_RELOAD, which file, key or option of TLS was wrong.
+/// zlink_bind, zlink_connect and ZLINK_TLS_RELOAD, which file, key or option of TLS was wrong; of
+/// zlink_setsockopt and zlink_getsockopt, what a ZLINK_STREAM does not do.
 ///
 /// @return A text in English, never NULL; empty if there is no more to say. Until the thread's next
 ///         call of one of these.
@@ -344,6 +346,12 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// or 1; "text" and "octets" are unset by default and at most 255 octets long unless the line says
 /// any length, and a text is read back with a zero octet. Options that concern connections apply to
 /// those made after they are set. docs/options.md has the ranges.
+///
+/// A ZLINK_STREAM refuses to be told what it would not do: the options of CURVE, PLAIN and ZAP,
+/// ZLINK_CONFLATE, and what else docs/options.md has as "any but STREAM" give EINVAL there. After
+/// one of CURVE, PLAIN or ZAP was refused, such a socket lets nobody in, of which a monitor is told
+/// (ZLINK_EVENT_ACCEPT_FAILED with EACCES), and connects to nobody (EACCES): an application that
+/// missed the error would take strangers for peers that had been asked for a key.
 
 #define ZLINK_AFFINITY 4     ///< uint64_t: bit n allows I/O thread n. 0: all.
 #define ZLINK_ROUTING_ID 5   ///< Octets: the name that a ROUTER peer knows us by.
@@ -356,7 +364,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RCVMORE 13     ///< Read, flag: the frame received last was not its message's last.
 #define ZLINK_FD                                                                                   \
     14 ///< Read, int: descriptor that becomes readable when ZLINK_EVENTS may have changed;
-       ///< edge-triggered. Without I/O threads only while another caller drives.
+       ///< edge-triggered. Without I/O threads only while another caller drives; of a STREAM
+       ///< EMTHREAD then.
 #define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
 #define ZLINK_TYPE 16   ///< Read, int: the socket's type.
 #define ZLINK_LINGER                                                                               \
@@ -365,19 +374,21 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RECONNECT_IVL 18     ///< int, ms: wait before connecting again. -1: never. 100.
 #define ZLINK_BACKLOG 19           ///< int, connections: most that wait to be accepted. 100.
 #define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
-#define ZLINK_MAXMSGSIZE 22        ///< int64_t, octets: largest frame accepted. -1: no limit.
-#define ZLINK_SNDHWM 23            ///< int, messages: most that wait for a peer. 0: no limit. 1000.
+#define ZLINK_MAXMSGSIZE                                                                           \
+    22 ///< int64_t, octets: largest frame accepted. Of a STREAM 16777216 at first. -1: no limit.
+#define ZLINK_SNDHWM 23 ///< int, messages: most that wait for a peer. 0: no limit. 1000.
 #define ZLINK_RCVHWM 24 ///< int, messages: most of a peer that wait for us. 0: no limit. 1000.
 #define ZLINK_MULTICAST_HOPS 25 ///< int, hops: multicast. 1.
 #define ZLINK_RCVTIMEO 27       ///< int, ms: longest that receiving waits. -1: no limit.
 #define ZLINK_SNDTIMEO 28       ///< int, ms: longest that sending waits. -1: no limit.
 #define ZLINK_LAST_ENDPOINT                                                                        \
-    32                              ///< Read, text: the endpoint bound or connected last, wildcards
-                                    ///< resolved.
-#define ZLINK_ROUTER_MANDATORY 33   ///< Write, ROUTER, flag: an unknown peer is EHOSTUNREACH. 0.
-#define ZLINK_TCP_KEEPALIVE 34      ///< int: SO_KEEPALIVE. -1: the system's.
-#define ZLINK_TCP_KEEPALIVE_CNT 35  ///< int, probes: TCP_KEEPCNT. -1: the system's.
-#define ZLINK_TCP_KEEPALIVE_IDLE 36 ///< int, s: TCP_KEEPIDLE. -1: the system's.
+    32                             ///< Read, text: the endpoint bound or connected last, wildcards
+                                   ///< resolved.
+#define ZLINK_ROUTER_MANDATORY 33  ///< Write, ROUTER, flag: an unknown peer is EHOSTUNREACH. 0.
+#define ZLINK_TCP_KEEPALIVE 34     ///< int: SO_KEEPALIVE. Of a STREAM 1 at first. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_CNT 35 ///< int, probes: TCP_KEEPCNT. -1: the system's.
+#define ZLINK_TCP_KEEPALIVE_IDLE                                                                   \
+    36 ///< int, s: TCP_KEEPIDLE. Of a STREAM 60 at first. -1: the system's.
 #define ZLINK_TCP_KEEPALIVE_INTVL 37 ///< int, s: TCP_KEEPINTVL. -1: the system's.
 #define ZLINK_IMMEDIATE 39           ///< Flag: 1 queues only for connections that stand. 0.
 #define ZLINK_XPUB_VERBOSE 40 ///< Write, XPUB and PUB, flag: pass on repeated subscriptions. 0.
@@ -469,6 +480,12 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 #define ZLINK_STREAM_EVENTS                                                                        \
     1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
+#define ZLINK_STREAM_FULL_CLOSE                                                                    \
+    1013 ///< STREAM, int: code of a close frame, 1000 or above, as zlink_stream_close takes it. A
+         ///< call that would fail with EAGAIN, because the peer has ZLINK_SNDHWM messages waiting,
+         ///< disconnects that peer at once, as zlink_stream_abort does with this code, and fails
+         ///< with EHOSTUNREACH. zlink_stream_send_many, which never waits, does so with each peer
+         ///< that is full. 0: such peers stay. 0.
 
 /// Of endpoints with WebSocket, ws:// and wss://.
 #define ZLINK_WS_ORIGINS                                                                           \
@@ -520,7 +537,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< trust. With 0 anybody may be at the other end. 1.
 #define ZLINK_TLS_HOSTNAME                                                                         \
     1025 ///< Text: the name, or address, that the certificate of whom we connect to must be for,
-         ///< and that it is asked for (SNI). Unset: the endpoint's host.
+         ///< among its alternative names; a common name does not count. A name is also what it is
+         ///< asked for (SNI), an address is not. A dot at the end is left out. A name with letters
+         ///< beyond ASCII is given in its other form, "xn--...". Unset: the endpoint's host.
 #define ZLINK_TLS_CLIENT_CERTIFICATES                                                              \
     1026 ///< int: of who connects to us. 1: a certificate is asked for, 2: required; it has to come
          ///< from ZLINK_TLS_CA. 0: none is asked for.
@@ -581,8 +600,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_DONTWAIT 1 ///< Fail with EAGAIN instead of waiting.
 #define ZLINK_SNDMORE 2  ///< More frames of the same message follow.
 #define ZLINK_SNDTEXT                                                                              \
-    256 ///< With zlink_send, STREAM: over ws and wss the payload goes out as text, so it must be
-        ///< UTF-8. (A zlink_msg_t has the property ZLINK_TEXT.)
+    256 ///< With zlink_send, STREAM: over ws and wss the payload goes out as text. It must be
+        ///< UTF-8, whatever the transport; else EINVAL. (A zlink_msg_t has the property
+        ///< ZLINK_TEXT.)
 
 /// Security mechanisms, as ZLINK_MECHANISM reports them.
 #define ZLINK_NULL 0
@@ -791,10 +811,20 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 #define ZLINK_EVENT_DISCONNECTED 0x0200    ///< Value: the descriptor.
 #define ZLINK_EVENT_MONITOR_STOPPED 0x0400 ///< No more events will come.
 #define ZLINK_EVENT_ALL 0xFFFF
-#define ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL 0x0800 ///< Value: errno.
-#define ZLINK_EVENT_HANDSHAKE_SUCCEEDED 0x1000        ///< Messages may pass.
-#define ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL 0x2000  ///< Value: ZLINK_PROTOCOL_ERROR_*.
-#define ZLINK_EVENT_HANDSHAKE_FAILED_AUTH 0x4000      ///< Value: the status, 300, 400 or 500.
+#define ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL                                                     \
+    0x0800 ///< Value: errno; or from 200 up the status of HTTP with which a server over ws or wss
+           ///< answers who connects. Then the text is the endpoint, a space and that answer,
+           ///< `404 Not Found`; of a redirect also where it leads. It is not followed.
+#define ZLINK_EVENT_HANDSHAKE_SUCCEEDED 0x1000       ///< Messages may pass.
+#define ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL 0x2000 ///< Value: ZLINK_PROTOCOL_ERROR_*.
+#define ZLINK_EVENT_HANDSHAKE_FAILED_AUTH 0x4000     ///< Value: the status, 300, 400 or 500.
+#define ZLINK_EVENT_CERTIFICATE_EXPIRES                                                            \
+    0x8000 ///< Value: seconds until one of the certificates that we show does, if that is less than
+           ///< 14 days; negative: it has expired. Told when files are read and with connections
+           ///< that come later, at most once a day for each endpoint.
+#define ZLINK_EVENT_MESSAGE_DROPPED                                                                \
+    0x8200 ///< Comes with DISCONNECTED. Value: octets of a message during which two connections in
+           ///< a row ended.
 
 #define ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED 0x10000000
 #define ZLINK_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND 0x10000001
@@ -941,7 +971,12 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// of the one before.
 ///
 /// Over ws and wss a peer has gone when it has sent a close frame, for it reads nothing behind
-/// that: what waits for it is dropped.
+/// that: what waits for it is dropped. Who ends only its own direction, as shutdown(2) does, may
+/// read on: what waits goes out first, as long as the peer takes some of it every 5 s. Then it has
+/// gone.
+///
+/// When an endpoint is unbound or disconnected, what has been received of its peers can still be
+/// taken, before the news that they have gone: `1001 unbound`.
 ///
 /// When the socket is closed, and what was sent is written, its peers have 5 s to read it and to
 /// go; over ws and wss they are told 1001, and have as long for their answer. ZLINK_LINGER bounds
@@ -951,10 +986,14 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
 /// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of
 /// a message; if the payload is sent all the same, it is dropped. It waits, or fails with EAGAIN,
-/// while ZLINK_SNDHWM messages wait for this peer.
+/// while ZLINK_SNDHWM messages wait for this peer; zlink_stream_peer tells how many do.
+/// ZLINK_STREAM_FULL_CLOSE has such a peer disconnected instead. Payloads that are marked as text
+/// and are no UTF-8 are EINVAL, whatever the transport, and another one may be sent in their place.
 ///
 /// While ZLINK_RCVHWM messages of a peer wait to be received, nothing is read from it.
-/// ZLINK_MAXMSGSIZE bounds the messages of peers; who sends a larger one is disconnected.
+/// ZLINK_MAXMSGSIZE, 16 MiB unless it is set, bounds the messages of peers; who sends a larger one
+/// is disconnected. A peer that is gone without a word is found out by the system: it asks after
+/// 60 s of silence (ZLINK_TCP_KEEPALIVE, ZLINK_TCP_KEEPALIVE_IDLE).
 ///
 /// Over ws and wss a message that was received as text has the property ZLINK_TEXT, and keeps it
 /// when it is sent on; ZLINK_SNDTEXT sends text with zlink_send. A server that is bound to a path
@@ -978,7 +1017,8 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// @error EHOSTUNREACH  There is no such peer, or no longer.
 /// @error EAGAIN        ZLINK_SNDHWM messages wait for this peer, and ZLINK_DONTWAIT was given or
 ///                      ZLINK_SNDTIMEO has passed.
-/// @error EINVAL        `routing_id` is NULL, or there is another flag.
+/// @error EINVAL        `routing_id` is NULL, there is another flag, or the payload is marked as
+///                      text and no UTF-8.
 /// @error EMSGSIZE      The peer's transport has no room for the length.
 /// @error EFSM          A routing id was sent by itself, its payload was not.
 /// @error ENOTSUP       `socket` is no ZLINK_STREAM.
@@ -1087,7 +1127,8 @@ ZLINK_EXPORT int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* m
 /// @error EAGAIN        ZLINK_SNDHWM messages wait for the first one's peer, and ZLINK_DONTWAIT was
 ///                      given or ZLINK_SNDTIMEO has passed.
 /// @error EINVAL        `messages` is NULL, `count` is 0 or above INT_MAX, there is another flag,
-///                      or the first message has one that is not ZLINK_SNDTEXT.
+///                      the first message has one that is not ZLINK_SNDTEXT, or it is marked as
+///                      text so and no UTF-8.
 /// @error EMSGSIZE      The transport of the first one's peer has no room for its length.
 /// @error EFSM          A routing id was sent by itself, its payload was not.
 /// @error ENOTSUP       `socket` is no ZLINK_STREAM.
@@ -1101,6 +1142,9 @@ ZLINK_EXPORT int zlink_stream_send_batch(void* socket, const zlink_stream_messag
 /// Ends the connection to a peer of a STREAM. What was sent to it before goes out first; from now
 /// on it cannot be sent to. What it has sent can still be received, and then the event that it has
 /// gone.
+///
+/// That takes 10 s at most, or ZLINK_LINGER if that is positive and less: then a peer that does not
+/// read what waits for it, or does not go, is disconnected.
 ///
 /// @param routing_id  4 octets.
 /// @param code        Why: 1000 (normal), 1001 (going away), 1008 (policy), 1011 (internal error),
@@ -1116,6 +1160,28 @@ ZLINK_EXPORT int zlink_stream_send_batch(void* socket, const zlink_stream_messag
 ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int code,
                                     const char* reason);
 
+/// Ends the connection to a peer of a STREAM at once: what waits for it is dropped. A peer that has
+/// taken all that was sent reads the code over ws and wss; one that has not, or stalls, has its
+/// connection reset. For a peer that zlink_stream_close was called for, too, whose code and reason
+/// count then. What it has sent can still be received, and then the event that it has gone.
+///
+/// Takes what zlink_stream_close takes, and fails as that does.
+ZLINK_EXPORT int zlink_stream_abort(void* socket, const void* routing_id, int code,
+                                    const char* reason);
+
+/// Describes one peer of a STREAM, as zlink_socket_peers does all: how much waits for it, where it
+/// is, and how much for it was dropped. Also one that is being closed, until it has gone.
+///
+/// @param routing_id  4 octets.
+/// @param peer        Filled in.
+/// @error EHOSTUNREACH  There is no such peer, or no longer.
+/// @error EINVAL        `routing_id` or `peer` is NULL.
+/// @error ENOTSUP       `socket` is no ZLINK_STREAM.
+/// @error ENOMEM        There is no memory to describe it.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_peer(void* socket, const void* routing_id, zlink_peer_t* peer);
+
 /// Sends one payload to many peers of a STREAM, which share it: from 1 KiB on it is not copied for
 /// each of them. Never waits: who has no room for another message, is unknown or has gone gets
 /// nothing, which zlink_socket_peers and ZLINK_DROPPED count.
@@ -1125,7 +1191,8 @@ ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int co
 ///                     counts.
 /// @param flags        0, or ZLINK_SNDTEXT. ZLINK_DONTWAIT changes nothing.
 /// @return How many got it.
-/// @error EINVAL    A flag is unknown, or `routing_ids` is NULL.
+/// @error EINVAL    A flag is unknown, `routing_ids` is NULL, or the payload is marked as text and
+///                  no UTF-8.
 /// @error EFAULT    `msg` is not initialised.
 /// @error EFSM      A routing id was sent, and its payload was not.
 /// @error EMSGSIZE  The payload is larger than any transport takes.
@@ -1135,6 +1202,17 @@ ZLINK_EXPORT int zlink_stream_close(void* socket, const void* routing_id, int co
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
                                         zlink_msg_t* msg, int flags);
+
+/// zlink_stream_send_many that says who was skipped, and why. Fails as that does, too.
+///
+/// @param outcomes  Room for `count` numbers, one for each routing id: 0 if it got the payload,
+///                  EHOSTUNREACH if there is no such peer, or no longer, EAGAIN if it has no room
+///                  for another message. With ENOMEM, of the call, this number for those that were
+///                  not reached. NULL: nobody asks.
+/// @return How many got it.
+/// @error ENOMEM    There is no memory for all of them; `outcomes` says who has got it.
+ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, size_t count,
+                                        zlink_msg_t* msg, int flags, int* outcomes);
 
 /// @name Polling
 /// @threads The one whose turn it is to use the sockets that are polled. Others may poll others.

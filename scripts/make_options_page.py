@@ -150,6 +150,13 @@ def read_table():
     return entries
 
 
+def unused_by_streams():
+    """Options that are for any type of socket but STREAM."""
+    text = TABLE.read_text()
+    listed = re.search(r"std::array unused_by_streams\{(.*?)\};", text, re.S)[1]
+    return set(re.findall(r"ZLINK_\w+", listed))
+
+
 def read_defaults():
     """Types and initial values of the fields of socket_options."""
     found = {}
@@ -212,7 +219,7 @@ def range_of(option, entry):
     return (f"{entry.least} to {entry.most}" if entry.most < INT_MAX else f"{entry.least} or more") + step
 
 
-def row_of(option, entry, defaults):
+def row_of(option, entry, defaults, unused):
     access, sockets, default = option.access, option.sockets, option.default
     if entry:
         access = {"read_write": "read and write", "write_only": "write"}[entry.access]
@@ -231,6 +238,8 @@ def row_of(option, entry, defaults):
             raise Disagreement(f"{option.name}: text and octets are mixed up")
         if default != option.default:
             raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
+    if option.name in unused and sockets == "any":
+        sockets = "any but STREAM"
     unit = f", {option.unit}" if option.unit not in ("", ANY_LENGTH) else ""
     cells = [
         f"`{option.name}`",
@@ -257,6 +266,7 @@ def context_rows(members):
 def make_page():
     groups = {each.name: each for each in api_header.read()[1]}
     table, elsewhere, defaults = read_table(), served_elsewhere(), read_defaults()
+    unused = unused_by_streams()
     macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
     values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
@@ -270,7 +280,7 @@ def make_page():
     absent = ABSENT_INTRODUCTION
     for option in sorted(options, key=lambda each: each.name):
         if option.name in table or option.name in elsewhere:
-            page += row_of(option, table.get(option.name), defaults)
+            page += row_of(option, table.get(option.name), defaults, unused)
         else:
             absent += f"- `{option.name}` ({option.number}): {option.meaning}\n"
     context = [each for each in groups["Context"].members if not each.name.endswith("_DFLT")]

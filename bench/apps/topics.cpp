@@ -33,12 +33,17 @@ struct workload {
 constexpr std::size_t topic_stride =
     7919; // A prime, so all topics have their turn in a scattered order.
 constexpr std::size_t topic_name_base = 10'000'000;
-constexpr char sync_topic[] = "sync";   // Sent until all subscriptions are known to be in force.
 constexpr char end_topic[] = "the end"; // Its body has the number of messages sent as its origin.
 
 // Of one length, so that none is the beginning of another.
 std::string topic_name(std::size_t topic) {
     return "topic/" + std::to_string(topic_name_base + topic);
+}
+
+// Sent until it arrives. A subscriber subscribes to it last, and nobody else does: a proxy passes a
+// subscription on only if it is new, so with a name that all share it would prove nothing.
+std::string sync_name(std::size_t subscriber) {
+    return "sync/" + std::to_string(topic_name_base + subscriber);
 }
 
 // Two of the subscribers want a topic, but for those where the two are the same.
@@ -62,7 +67,9 @@ void publish_all(const stage& here, const workload& load, std::size_t publisher)
         load.shared.arrive();
     }
     while (load.shared.now() == phase::starting) {
-        publish(out, sync_topic, load.bodies.make(0, publisher));
+        for (std::size_t i = 0; i < load.run.subscriber_count; ++i) {
+            publish(out, sync_name(i), load.bodies.make(0, publisher));
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
     std::vector<std::string> names;
@@ -146,6 +153,7 @@ void subscribe_all(const stage& here, const workload& load, std::size_t subscrib
         }
     }
     in.set(zmq::sockopt::subscribe, end_topic);
+    const std::string sync_topic = sync_name(subscriber);
     in.set(zmq::sockopt::subscribe, sync_topic);
     lane& mine = load.shared.at(subscriber);
     std::size_t ended_count = 0;

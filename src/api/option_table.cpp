@@ -4,9 +4,12 @@
 #include "api/security_options.hpp"
 #include "api/socket_types.hpp"
 #include "base/endpoint.hpp"
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/network.hpp"
 #include "base/socket_options.hpp"
+#include "socket/context.hpp"
+#include "wire/websocket/close.hpp"
 #include "zlink.h"
 
 #include <algorithm>
@@ -169,6 +172,25 @@ constexpr std::array table{
     entry{multicast_loop, &options::multicast_loop},
 };
 
+/// What a STREAM does not act on: its peers speak no ZMTP, do not shake hands by a mechanism, and
+/// each has a pipe of its own, of which nothing is replaced. Whoever sets one expects what would
+/// not happen, such as that strangers are kept out.
+constexpr std::array unused_by_streams{ZLINK_ROUTING_ID,         ZLINK_RATE,
+                                       ZLINK_RECOVERY_IVL,       ZLINK_MULTICAST_HOPS,
+                                       ZLINK_MULTICAST_MAXTPDU,  ZLINK_IMMEDIATE,
+                                       ZLINK_CONFLATE,           ZLINK_INVERT_MATCHING,
+                                       ZLINK_HEARTBEAT_TTL,      ZLINK_ZAP_DOMAIN,
+                                       ZLINK_ZAP_ENFORCE_DOMAIN, ZLINK_PLAIN_SERVER,
+                                       ZLINK_PLAIN_USERNAME,     ZLINK_PLAIN_PASSWORD,
+                                       ZLINK_CURVE_SERVER,       ZLINK_CURVE_PUBLICKEY,
+                                       ZLINK_CURVE_SECRETKEY,    ZLINK_CURVE_SERVERKEY,
+                                       loopback_fast_path,       multicast_loop};
+
+bool is_unused_by_streams(int option) noexcept {
+    return std::find(unused_by_streams.begin(), unused_by_streams.end(), option) !=
+           unused_by_streams.end();
+}
+
 const entry* find(int option) noexcept {
     const auto found = std::find_if(table.begin(), table.end(),
                                     [&](const entry& each) { return each.option == option; });
@@ -272,15 +294,24 @@ result<int> events(socket::socket& asked) {
     return (now->can_recv ? ZLINK_POLLIN : 0) | (now->can_send ? ZLINK_POLLOUT : 0);
 }
 
+/// @error no_thread  Nobody does the I/O of a STREAM while its caller waits on the descriptor.
+result<int> descriptor(socket::socket& source) {
+    if (source.type() == socket_type::stream && source.owner().is_caller_driven()) {
+        set_error_text("ZLINK_FD: with ZLINK_IO_THREADS 0 the peers of a ZLINK_STREAM are read by "
+                       "calls that wait, so the descriptor would never become readable");
+        return errc::no_thread;
+    }
+    return source.descriptor();
+}
+
 /// What is no field of socket_options, or a second view of one.
 result<void> read_other(socket::socket& source, int option, void* value, std::size_t* size) {
     switch (option) {
     case ZLINK_RCVMORE:
         return give_number(int{source.receives_more()}, value, size);
     case ZLINK_FD: {
-        const result<int> descriptor = source.descriptor();
-        return descriptor ? give_number(*descriptor, value, size)
-                          : result<void>{descriptor.error()};
+        const result<int> opened = descriptor(source);
+        return opened ? give_number(*opened, value, size) : result<void>{opened.error()};
     }
     case ZLINK_EVENTS: {
         const result<int> now = events(source);
@@ -297,6 +328,8 @@ result<void> read_other(socket::socket& source, int option, void* value, std::si
         return give_number(source.dropped_count(), value, size);
     case ZLINK_WS_DEFLATED:
         return give_number(source.rules().deflated_count(), value, size);
+    case ZLINK_STREAM_FULL_CLOSE:
+        return give_number(source.options().full_close_code, value, size);
     case ZLINK_THREAD_SAFE:
         return give_number(0, value, size);
     case ZLINK_IPV4ONLY:
@@ -356,12 +389,26 @@ result<void> set_secret(secret_text& target, const void* value, std::size_t size
     return {};
 }
 
+result<void> set_full_close(socket_options& target, const void* value, std::size_t size) {
+    const result<int> given = number<int>(value, size);
+    const bool is_code =
+        given && *given > 0 && *given <= 4999 &&
+        wire::websocket::may_be_sent(static_cast<wire::websocket::close_code>(*given));
+    if (target.type != socket_type::stream || !given || (*given != 0 && !is_code)) {
+        return errc::invalid_argument;
+    }
+    target.full_close_code = *given;
+    return {};
+}
+
 result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
     switch (option) {
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return target.rules().change_subscription({static_cast<const std::byte*>(value), size},
                                                   option == ZLINK_SUBSCRIBE);
+    case ZLINK_STREAM_FULL_CLOSE:
+        return set_full_close(target.options(), value, size);
     case ZLINK_TLS_KEY_PASSWORD:
         return set_secret(target.options().tls_key_password, value, size);
     case ZLINK_TLS_RELOAD:
@@ -394,6 +441,13 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
 result<void> set_option(socket::socket& target, int option, const void* value, std::size_t size) {
     if (target.is_terminated()) {
         return errc::terminated;
+    }
+    if (target.type() == socket_type::stream && is_unused_by_streams(option)) {
+        const bool is_security = is_security_option(option) || option == ZLINK_ZAP_DOMAIN;
+        target.options().lacks_security |= is_security;
+        set_error_text(is_security ? lacks_security_text
+                                   : "a ZLINK_STREAM does not act on this option");
+        return errc::invalid_argument;
     }
     const entry* const at = find(option);
     if (at == nullptr) {

@@ -58,7 +58,7 @@ result<int> poll_items(std::span<zlink_pollitem_t> items, long timeout) {
     }
     zlink::pipe::deadline until;
     if (timeout >= 0) {
-        until = zlink::pipe::clock::now() + std::chrono::milliseconds(timeout);
+        until = zlink::pipe::deadline_after(std::chrono::milliseconds(timeout));
     }
     const result<int> ready = zlink::socket::poll(asked, until);
     for (std::size_t index = 0; index < items.size(); ++index) {
@@ -74,13 +74,7 @@ extern "C" int zlink_poll(zlink_pollitem_t* items, int count, long timeout) {
         if (count < 0) {
             return errc::invalid_argument;
         }
-        if (count == 0) {
-            if (timeout != 0 && ::poll(nullptr, 0, static_cast<int>(timeout)) < 0) {
-                return static_cast<errc>(errno);
-            }
-            return 0;
-        }
-        if (items == nullptr) {
+        if (items == nullptr && count != 0) {
             return errc::bad_address;
         }
         return poll_items({items, static_cast<std::size_t>(count)}, timeout);

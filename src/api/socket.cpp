@@ -175,3 +175,26 @@ extern "C" int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capa
         return static_cast<int>(found->size());
     });
 }
+
+extern "C" int zlink_stream_peer(void* socket, const void* routing_id, zlink_peer_t* peer) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if ((*target)->type() != zlink::socket_type::stream) {
+            return errc::not_supported;
+        }
+        if (routing_id == nullptr || peer == nullptr) {
+            return errc::invalid_argument;
+        }
+        constexpr std::size_t id_bytes = 4;
+        const auto found =
+            (*target)->peer_of({static_cast<const std::byte*>(routing_id), id_bytes});
+        if (!found) {
+            return found.error();
+        }
+        *peer = describe(*found);
+        return {};
+    });
+}

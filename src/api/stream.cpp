@@ -19,10 +19,9 @@ namespace websocket = zlink::wire::websocket;
 
 constexpr std::size_t id_bytes = 4;
 
-} // namespace
-
-extern "C" int zlink_stream_close(void* socket, const void* routing_id, int code,
-                                  const char* reason) {
+/// Ends the connection to a peer: `how` is what of a socket does so.
+template<class How>
+int end_connection(void* socket, const void* routing_id, int code, const char* reason, How how) {
     return at_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
@@ -34,13 +33,14 @@ extern "C" int zlink_stream_close(void* socket, const void* routing_id, int code
             text.size() > websocket::close_reason_bytes_max || !websocket::is_utf8(text)) {
             return errc::invalid_argument;
         }
-        return (*target)->close_peer({static_cast<const std::byte*>(routing_id), id_bytes},
-                                     static_cast<std::uint16_t>(code), text);
+        return ((*target)->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
+                                 static_cast<std::uint16_t>(code), text);
     });
 }
 
-extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
-                                      zlink_msg_t* msg, int flags) {
+/// @param outcomes  As pattern::send_many() has it.
+int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_t* msg, int flags,
+                 int* outcomes) {
     return at_boundary([&]() -> result<int> {
         zlink::pipe::message& source = zlink::api::message_from(msg);
         if (!source.is_valid()) {
@@ -59,7 +59,7 @@ extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, siz
             frame.mark_text();
         }
         const auto sent = (*target)->send_many(
-            {static_cast<const std::byte*>(routing_ids), count * id_bytes}, frame);
+            {static_cast<const std::byte*>(routing_ids), count * id_bytes}, frame, outcomes);
         if (!sent) {
             return sent.error();
         }
@@ -67,4 +67,26 @@ extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, siz
         source.init_empty();
         return static_cast<int>(*sent);
     });
+}
+
+} // namespace
+
+extern "C" int zlink_stream_close(void* socket, const void* routing_id, int code,
+                                  const char* reason) {
+    return end_connection(socket, routing_id, code, reason, &zlink::socket::socket::close_peer);
+}
+
+extern "C" int zlink_stream_abort(void* socket, const void* routing_id, int code,
+                                  const char* reason) {
+    return end_connection(socket, routing_id, code, reason, &zlink::socket::socket::cut_off_peer);
+}
+
+extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
+                                      zlink_msg_t* msg, int flags) {
+    return send_to_many(socket, routing_ids, count, msg, flags, nullptr);
+}
+
+extern "C" int zlink_stream_send_each(void* socket, const void* routing_ids, size_t count,
+                                      zlink_msg_t* msg, int flags, int* outcomes) {
+    return send_to_many(socket, routing_ids, count, msg, flags, outcomes);
 }

@@ -4,11 +4,11 @@
 // thread by an exception that carries no errno of its own.
 #include "api/boundary.hpp"
 #include "api/symbols.hpp"
+#include "base/blocked_signals.hpp"
 
 #include <memory>
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 namespace {
@@ -25,27 +25,6 @@ extern "C" void* run_thread(void* started) {
     return nullptr;
 }
 
-/// Blocks signals on the calling thread, and so on those that it starts, for as long as it lives.
-/// Signals that a fault of the thread itself raises stay open: blocked, they could not be handled.
-class blocked_signals {
-public:
-    blocked_signals() noexcept {
-        sigset_t blocked;
-        sigfillset(&blocked);
-        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) {
-            sigdelset(&blocked, fault);
-        }
-        pthread_sigmask(SIG_SETMASK, &blocked, &former_);
-    }
-    ~blocked_signals() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-
-    blocked_signals(const blocked_signals&) = delete;
-    blocked_signals& operator=(const blocked_signals&) = delete;
-
-private:
-    sigset_t former_;
-};
-
 } // namespace
 
 extern "C" void zlink_sleep(int seconds) {
@@ -58,7 +37,7 @@ ZLINK_ALSO_ZMQ(sleep)
 extern "C" void* zlink_threadstart(zlink_thread_fn* body, void* argument) {
     return zlink::api::at_boundary([&]() -> zlink::result<void*> {
         auto started = std::make_unique<thread>(thread{body, argument});
-        const blocked_signals inherited;
+        const zlink::blocked_signals inherited;
         const int error = pthread_create(&started->id, nullptr, run_thread, started.get());
         if (error != 0) {
             return static_cast<zlink::errc>(error);

@@ -20,11 +20,21 @@ enum class connection_event : std::uint16_t {
     close_failed = 0x0100,               ///< errno. Never happens here.
     disconnected = 0x0200,               ///< The descriptor.
     monitor_stopped = 0x0400,            ///< 0.
-    handshake_failed_no_detail = 0x0800, ///< errno: the connection was lost.
+    handshake_failed_no_detail = 0x0800, ///< errno: the connection was lost. From 200 up the status
+                                         ///< of HTTP with which a server refused, and behind the
+                                         ///< endpoint a space and what it said.
     handshake_succeeded = 0x1000,        ///< 0.
     handshake_failed_protocol = 0x2000,  ///< A protocol_fault.
     handshake_failed_auth = 0x4000,      ///< The status that ZAP refused with: 300, 400 or 500.
+    certificate_expires = 0x8000,        ///< Seconds until one of ours does; negative: since then.
+    message_dropped = 0x8200, ///< Octets: two connections ended while the message was sent.
 };
+
+/// By which bit who watches says that it wants to know of `what`.
+constexpr unsigned watched_bit(connection_event what) noexcept {
+    return static_cast<unsigned>(
+        what == connection_event::message_dropped ? connection_event::disconnected : what);
+}
 
 /// How a peer, or a ZAP handler, broke its protocol. The numbers are those of ZMQ_PROTOCOL_ERROR_*.
 enum class protocol_fault : std::int32_t {

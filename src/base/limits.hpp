@@ -66,11 +66,24 @@ constexpr std::uint32_t head_start_skips_max = 1023;
 /// Memory that freed segments and blocks may occupy before it goes back to the system.
 constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
+/// Beyond that it goes to the allocator, which often cannot give it back, since there is something
+/// behind it that is in use. So once as much as this was freed in a row, and nothing taken, the
+/// pages of each buffer of at least so many octets go back by themselves.
+constexpr std::size_t freed_in_row_bytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t returned_buffer_bytes_min = std::size_t{16} * 1024;
+
 /// Free cells (cell_pool.hpp) that pass between threads together, and how many such batches are
 /// kept of each size besides those of the threads: 1 and 3 MiB, what four inproc pipes use that are
 /// full of referenced messages at the default high-water marks.
 constexpr std::uint32_t cells_per_batch = 32;
 constexpr std::size_t cell_batches_max = 512;
+
+/// Peers of a PAIR: the one that it talks to, and those that wait until that one has gone.
+constexpr std::size_t pairs_in_line_max = 64;
+
+/// Pipes of sockets that connected to an inproc name, sent and were closed before anybody was bound
+/// there, which a context keeps with what was sent: as many as sockets, by default.
+constexpr std::size_t left_waiting_pipes_max = 1024;
 
 /// Octets that a caller that drives receives and sends, of one peer after another, before it has
 /// its turn with them: so many that the cost of that does not matter, so few that they are still in
@@ -103,8 +116,9 @@ constexpr std::size_t lookahead_bytes = 1024;
 constexpr std::size_t read_ahead_bytes_max = std::size_t{128} * 1024;
 
 /// A block for a payload that has not arrived yet is at most this large, or this many times what
-/// has arrived, or as large as the largest payload that the peer has completed before.
-constexpr std::size_t unproven_bytes_max = std::size_t{64} * 1024;
+/// has arrived, or as large as the largest payload that the peer has completed before: ten thousand
+/// peers that only say how much they are going to send cost about what their connections do.
+constexpr std::size_t unproven_bytes_max = std::size_t{2} * 1024;
 constexpr std::size_t unproven_growth = 8;
 
 /// What one session may move before it lets the others of its I/O thread have their turn.
@@ -112,6 +126,13 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 
 /// The same of what a peer of a STREAM sent: about what the system takes of the answers at once.
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
+
+/// The same of a peer whose frames are translated, most of all decrypted: a small one is as much
+/// work as many octets.
+constexpr std::size_t translated_turn_bytes_max = std::size_t{128} * 1024;
+
+/// What a command or a ping counts for besides its octets.
+constexpr std::size_t control_frame_bytes = 64;
 
 /// Turns of driven_bytes_max that such a peer has in a row where a caller drives, answers in each,
 /// and the system takes that.
@@ -154,6 +175,13 @@ constexpr std::uint32_t untold_departures_max = 1000;
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
+/// How long a peer of a STREAM that the application closes may take, with what waits for it, before
+/// it is cut off. A positive ZLINK_LINGER that is less counts instead.
+constexpr std::chrono::milliseconds closing_max{10000};
+
+/// How long who has ended its own direction may take nothing of what waits for it.
+constexpr std::chrono::milliseconds half_closed_pause_max{5000};
+
 /// What one connection's compressor and decompressor take at most, each if there is one (RFC 7692).
 /// With Debian's zlib it is 268 KiB and 40 KiB where the window has 2^15 octets.
 constexpr std::size_t deflater_bytes_max = std::size_t{384} * 1024;
@@ -163,6 +191,16 @@ constexpr std::size_t inflater_bytes_max = std::size_t{96} * 1024;
 /// octet might become a thousand without end. Larger ones are not sent compressed, either.
 constexpr std::size_t inflated_message_bytes_max = std::size_t{64} * 1024 * 1024;
 
+/// What messages of a socket's peers may take together that were inflated to more than so many
+/// times what came, and to more than so much, until the application has received them: a peer whose
+/// message would need more is ended. Others cost no more than what peers send without compression.
+constexpr std::size_t inflated_bytes_max = std::size_t{256} * 1024 * 1024;
+constexpr std::size_t inflated_growth = 8;
+constexpr std::size_t inflated_free_bytes = std::size_t{4} * 1024;
+
+/// What each frame counts for, besides what it is inflated to, where messages may be compressed.
+constexpr std::size_t inflated_frame_bytes = 512;
+
 /// What is inflated at a time: the limit on messages is looked at after each.
 constexpr std::size_t inflated_piece_bytes_max = std::size_t{1} * 1024 * 1024;
 
@@ -171,6 +209,9 @@ constexpr std::size_t inflated_at_once_max = 4096;
 
 /// The header of an HTTP request that upgrades a connection to WebSocket, or of its answer.
 constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
+
+/// Answers that only say that another one follows (RFC 9110, 15.2), before that one.
+constexpr unsigned interim_answers_max = 16;
 
 /// What a proxy may say of a connection before it begins (PROXY protocol, version 2): the
 /// addresses, and fields that are skipped.
@@ -188,10 +229,24 @@ constexpr std::size_t tls_unsent_bytes_max = 8 * tls_record_bytes_max;
 /// What is read of a TLS peer at a time, once its handshake is done.
 constexpr std::size_t tls_read_bytes = std::size_t{64} * 1024;
 
+/// Records of a TLS peer that OpenSSL gets at once. It goes on as long as there are some that bring
+/// nothing to say, such as new keys, of which each costs some 10 us; so after so many of those, or
+/// their messages, others have their turn. A peer that sends more than so many within such a time,
+/// or within its handshake, is ended: each new key counts twice, as a record and as a message.
+constexpr unsigned tls_records_at_once = 16;
+constexpr unsigned tls_control_per_turn = 32;
+constexpr unsigned tls_control_max = 128;
+constexpr unsigned tls_handshake_control_max = 1024;
+constexpr std::chrono::milliseconds tls_control_period{1000};
+
 /// How long a TLS session may be resumed, and how long the keys are in use that its ticket is
 /// encrypted with; they open tickets for as long again.
 constexpr std::chrono::seconds tls_session_life{2 * 3600};
 constexpr std::chrono::seconds tls_ticket_key_life{3 * 3600};
+
+/// How long before one of our own certificates expires that is told, and how often.
+constexpr std::chrono::hours expiry_notice{14 * 24};
+constexpr std::chrono::hours expiry_pause{24};
 
 /// How long at least to wait before another attempt at what failed for want of descriptors or
 /// memory.
@@ -199,6 +254,26 @@ constexpr std::chrono::milliseconds shortage_pause{100};
 
 /// How long a thread waits for a little memory that it cannot go on without.
 constexpr std::chrono::milliseconds memory_pause{1};
+
+/// Names that are asked of the system's resolver at a time by the process: so many that do not
+/// resolve hold up no other. And how long a thread that asked waits for the next name.
+constexpr std::size_t lookup_threads_max = 16;
+constexpr std::chrono::seconds lookup_thread_idle_max{5};
+
+/// Addresses of a name that are tried, and how long until the next one is tried while the system
+/// has not heard of one (RFC 8305, 5, "Connection Attempt Delay").
+constexpr std::size_t addresses_per_name_max = 32;
+constexpr std::chrono::milliseconds next_address_after{250};
+
+/// How long fork(2), and OpenSSL's clean-up at exit, wait for threads that are inside OpenSSL or
+/// open descriptors, which takes microseconds unless a file does not come; and how long between two
+/// looks.
+constexpr std::chrono::milliseconds fork_wait_max{1000};
+constexpr std::chrono::microseconds fork_wait_step{50};
+
+/// Descriptors that a child process closes (own_descriptors.hpp): as many as a process may have
+/// where nobody changed fs.nr_open.
+constexpr std::size_t noted_descriptors_max = std::size_t{1} << 20;
 
 /// Connections taken from a listening descriptor before others have their turn.
 constexpr int accepts_per_turn = 64;
@@ -214,9 +289,10 @@ constexpr std::uint32_t stream_messages_min = 512;
 /// Messages received while some pipes were marked asleep without a fence yet.
 constexpr unsigned unsettled_recv_max = 128;
 
-/// Subscriptions and other upstream messages that a publisher takes from one peer before it turns
-/// to what else its application asked for.
-constexpr std::size_t subscriptions_per_turn = 10000;
+/// Subscriptions that a publisher adds or removes in one look into its mailbox, so in one call of
+/// its application, for all peers together, also where a peer leaves that has a million: a few
+/// milliseconds. Other upstream messages count as much, and so does each KiB.
+constexpr std::size_t subscription_work_max = 4000;
 
 /// What a publisher keeps for an application that does not receive, in frames and in their octets:
 /// as many as the subscriptions that one peer may have, as much as a pipe may hold. Peers that send
@@ -280,6 +356,10 @@ constexpr std::uint16_t segment_holders_max = UINT16_MAX;
 
 /// Peers of a STREAM of whose messages some are lent to the application at a time.
 constexpr std::size_t batch_peers_max = 256;
+
+/// Peers of a STREAM that one who comes moves in the table of their numbers, before those are
+/// scattered over it (peer_table.hpp). Where numbers are scattered it is hardly ever as much.
+constexpr std::size_t peer_moves_max = 64;
 
 /// Sessions of an I/O thread at rest, or peers of a socket, up to which it gives way and looks at
 /// them again; with more there is nearly always one that has something.

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/random_octets.hpp"
 
+#include <bit>
 #include <cstring>
+#include <pthread.h>
 #include <sodium.h>
 
 namespace zlink {
 
+namespace {
+
+constinit thread_local std::array<std::byte, 1024> supply{};
+constinit thread_local std::size_t left_bytes = 0;
+
+// A child process has the one thread that forked: it would give out what its parent gives out.
+[[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { left_bytes = 0; });
+
+} // namespace
+
 std::array<std::byte, 4> random_octets() noexcept {
-    static thread_local std::array<std::byte, 1024> supply;
-    static thread_local std::size_t left_bytes = 0;
     std::array<std::byte, 4> taken;
     if (left_bytes < taken.size()) {
         randombytes_buf(supply.data(), supply.size());
@@ -17,6 +27,10 @@ std::array<std::byte, 4> random_octets() noexcept {
     left_bytes -= taken.size();
     std::memcpy(taken.data(), supply.data() + left_bytes, taken.size());
     return taken;
+}
+
+std::uint32_t random_number() noexcept {
+    return std::bit_cast<std::uint32_t>(random_octets());
 }
 
 } // namespace zlink

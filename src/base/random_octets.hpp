@@ -3,12 +3,16 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace zlink {
 
 /// Four octets that nobody can foresee, as WebSocket's masks have to be (RFC 6455, 5.3). Asks the
-/// system once for many.
+/// system once for many, and again in a child process.
 /// @threads Any.
 std::array<std::byte, 4> random_octets() noexcept;
+
+/// The same as a number.
+std::uint32_t random_number() noexcept;
 
 } // namespace zlink

@@ -28,6 +28,7 @@ enum class errc : int {
     message_too_large = EMSGSIZE,             ///< A size is above its limit.
     wrong_state = 156384763,                  ///< EFSM: not possible in the socket's current state.
     terminated = 156384765,                   ///< ETERM: the context was shut down.
+    no_thread = 156384766,                    ///< EMTHREAD: no I/O thread does what is asked for.
 };
 
 /// Whether the system has nothing left of something that may come back.

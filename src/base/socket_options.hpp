@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -30,6 +31,19 @@ struct tls_client_certificates {
     static constexpr int asked = 1; ///< A peer without one may come in.
     static constexpr int required = 2;
 };
+
+/// What a STREAM has unless it is told otherwise, for its peers are strangers who may go without a
+/// word.
+struct stream_default {
+    static constexpr std::int64_t message_bytes_max = std::int64_t{16} * 1024 * 1024;
+    static constexpr int keepalive = 1;
+    static constexpr int keepalive_idle = 60;
+};
+
+/// What is said of a STREAM that was told to authenticate its peers by a mechanism of ZMTP.
+constexpr std::string_view lacks_security_text =
+    "a ZLINK_STREAM knows neither CURVE nor PLAIN nor ZAP, and connects to nobody and lets nobody "
+    "in after that was asked for; ZLINK_TLS_CLIENT_CERTIFICATES says who a peer is";
 
 /// What an application may set on a socket. There is no other source of settings. A connection
 /// keeps the options that its socket had when it was bound or connected; what acts on the socket
@@ -111,6 +125,7 @@ struct socket_options {
     bool raw = false; ///< Peers send octets, not frames: RAW_STREAM, and ROUTER if it wants to.
     bool stream_notify = true;
     bool stream_events = true;
+    int full_close_code = 0; ///< Of a WebSocket close frame, for peers that are full; 0: they stay.
 
     // ws and wss: lists with commas.
     std::string web_origins;      ///< Pages that may connect; empty: all.
@@ -152,6 +167,10 @@ struct socket_options {
     std::string tls_ciphersuites;    ///< Of TLS 1.3.
     std::string tls_alpn;            ///< Names, separated by commas, the preferred one first.
     bool tls_session_resumption = true;
+
+    /// A mechanism, or ZAP, was asked for where there is none: whoever did so may take it that
+    /// nobody comes in without.
+    bool lacks_security = false;
 
     std::string zap_domain;
     bool zap_enforce_domain = false; ///< A domain without a ZAP handler lets nobody in.

@@ -2,49 +2,45 @@
 #include "pipe/block.hpp"
 
 #include "base/limits.hpp"
-#include "base/poison.hpp"
 #include "pipe/buffer_pool.hpp"
-#include "pipe/cell_pool.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
 namespace zlink::pipe {
 
-namespace {
-
-constexpr std::size_t header_bytes = (sizeof(block) + 15) / 16 * 16;
-constexpr std::size_t short_bytes_max = short_block_bytes - header_bytes;
-
 static_assert(sizeof(block) <= cell_bytes);
 
-/// A block at the beginning of `memory`, and behind it `bytes` octets.
-block* place(void* memory, block::origin kind, std::size_t bytes) noexcept {
-    auto* const made = new (memory) block;
-    made->kind = kind;
-    made->data = static_cast<std::byte*>(memory) + header_bytes;
-    made->bytes = bytes;
-    return made;
-}
-
-} // namespace
-
-block* make_block(std::size_t bytes_min) {
-    if (bytes_min <= short_bytes_max) {
-        block* const made = place(take_cell<short_block_bytes>(), block::origin::cell, bytes_min);
-        poison(made->data + bytes_min, short_bytes_max - bytes_min);
-        return made;
-    }
-    if (bytes_min > SIZE_MAX - header_bytes) {
+block* make_long_block(std::size_t bytes_min) {
+    if (bytes_min > SIZE_MAX - block_header_bytes) {
         throw std::bad_alloc{};
     }
-    const std::size_t whole_bytes = header_bytes + bytes_min;
+    const std::size_t whole_bytes = block_header_bytes + bytes_min;
     if (whole_bytes < limits::external_bytes_min) {
         // One thread makes it and another one frees it, as a rule: in the pool they would meet.
-        return place(::operator new(whole_bytes), block::origin::allocated, bytes_min);
+        return place_block(::operator new(whole_bytes), block::origin::allocated, bytes_min);
     }
     const pooled_buffer buffer = take_buffer(whole_bytes);
-    return place(buffer.memory, block::origin::pooled, buffer.bytes - header_bytes);
+    return place_block(buffer.memory, block::origin::pooled, buffer.bytes - block_header_bytes);
+}
+
+block* make_counted_block(std::size_t bytes_min, memory_account& account) {
+    bytes_min = std::max(bytes_min, limits::external_bytes_min); // Then it comes from the pool.
+    if (!account.take(bytes_min)) {
+        return nullptr;
+    }
+    try {
+        block* const made = make_block(bytes_min);
+        account.add(made->bytes - bytes_min); // It may be a little larger.
+        made->kind = block::origin::counted;
+        made->counted_by = &account;
+        intrusive_ptr_add_ref(&account);
+        return made;
+    } catch (...) {
+        account.give_back(bytes_min);
+        throw;
+    }
 }
 
 block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint) {
@@ -58,12 +54,15 @@ block* wrap_block(void* data, std::size_t bytes, free_function* function, void* 
 
 void block::free_now() noexcept {
     switch (kind) {
+    case origin::counted:
+        counted_by->give_back(bytes);
+        intrusive_ptr_release(counted_by);
+        [[fallthrough]];
     case origin::pooled:
-        give_buffer({this, bytes + header_bytes});
+        give_buffer({this, bytes + block_header_bytes});
         break;
     case origin::cell:
-        give_cell<short_block_bytes>(this);
-        break;
+        break; // Given back by drop().
     case origin::allocated:
         ::operator delete(this);
         break;

@@ -1,14 +1,53 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/poison.hpp"
+#include "base/ref_counted.hpp"
+#include "pipe/cell_pool.hpp"
+
 #include <atomic>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace zlink::pipe {
 
 /// Called with the octets and the hint that a block was made with, on the thread that lets go last.
 using free_function = void(void* data, void* hint);
+
+/// What blocks of one kind may take together.
+///
+/// @threads Any.
+class memory_account final : public ref_counted<memory_account> {
+public:
+    explicit memory_account(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+
+    /// @return Whether there is still so much. If so give_back() is to follow.
+    bool take(std::size_t bytes) noexcept {
+        if (add(bytes) <= bytes_max_) {
+            return true;
+        }
+        give_back(bytes);
+        return false;
+    }
+    /// The same in any case. @return  What is taken now.
+    std::size_t add(std::size_t bytes) noexcept {
+        return taken_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    }
+    void give_back(std::size_t bytes) noexcept {
+        taken_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    std::size_t taken_bytes() const noexcept {
+        return taken_bytes_.load(std::memory_order_relaxed);
+    }
+
+private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> taken_bytes_{0};
+};
+
+using memory_account_ptr = boost::intrusive_ptr<memory_account>;
 
 /// Octets that several holders share without copying, or any other object that travels through a
 /// rope by reference. Freed by the last holder.
@@ -19,6 +58,7 @@ struct block {
         pooled,    ///< The octets follow this header, in memory of the buffer pool.
         cell,      ///< The octets follow this header, in a cell.
         allocated, ///< The octets follow this header, in memory of the allocator.
+        counted,   ///< As pooled, and an account knows of it.
         caller,    ///< The octets belong to the application, which has its own free function.
         object,    ///< No octets: the head of a derived object, destroyed through `destroy`.
     };
@@ -26,13 +66,14 @@ struct block {
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
     std::byte* data = nullptr;
-    std::size_t bytes = 0; ///< pooled, cell, allocated: what fits; caller: what there is.
+    std::size_t bytes = 0; ///< caller: what there is; object: 0; otherwise: what fits.
     union {
         struct {
             free_function* function; ///< May be null.
             void* hint;
         } release;
         void (*destroy)(block*);
+        memory_account* counted_by; ///< Holds a reference.
     };
 
     block() noexcept : release{nullptr, nullptr} {}
@@ -46,7 +87,11 @@ struct block {
         // A sole holder cannot race with anybody, so it needs no atomic read-modify-write.
         if (references.load(std::memory_order_acquire) == count ||
             references.fetch_sub(count, std::memory_order_acq_rel) == count) {
-            free_now();
+            if (kind == origin::cell) [[likely]] {
+                give_cell<short_block_bytes>(this);
+            } else {
+                free_now();
+            }
         }
     }
 
@@ -64,9 +109,37 @@ private:
     void free_now() noexcept;
 };
 
+/// Octets of memory that hold a block, those of its payload behind it.
+constexpr std::size_t block_header_bytes = (sizeof(block) + 15) / 16 * 16;
+constexpr std::size_t short_payload_bytes_max = short_block_bytes - block_header_bytes;
+
+/// A block at the beginning of `memory`, and behind it `bytes` octets.
+inline block* place_block(void* memory, block::origin kind, std::size_t bytes) noexcept {
+    auto* const made = new (memory) block;
+    made->kind = kind;
+    made->data = static_cast<std::byte*>(memory) + block_header_bytes;
+    made->bytes = bytes;
+    return made;
+}
+
+/// As make_block(), of a payload that is not short.
+[[nodiscard]] block* make_long_block(std::size_t bytes_min);
+
 /// A block with room for `bytes_min` octets and one reference.
 /// @throws std::bad_alloc
-[[nodiscard]] block* make_block(std::size_t bytes_min);
+[[nodiscard]] inline block* make_block(std::size_t bytes_min) {
+    if (bytes_min > short_payload_bytes_max) [[unlikely]] {
+        return make_long_block(bytes_min);
+    }
+    block* const made = place_block(take_cell<short_block_bytes>(), block::origin::cell, bytes_min);
+    poison(made->data + bytes_min, short_payload_bytes_max - bytes_min);
+    return made;
+}
+
+/// The same of at least 8 KiB, if `account` has room for it, until it is freed.
+/// @return Null if not.
+/// @throws std::bad_alloc
+[[nodiscard]] block* make_counted_block(std::size_t bytes_min, memory_account& account);
 
 /// A block around the application's octets, with one reference.
 /// @throws std::bad_alloc  `function` was not called.

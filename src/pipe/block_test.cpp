@@ -13,6 +13,9 @@
 
 using zlink::pipe::block;
 using zlink::pipe::make_block;
+using zlink::pipe::make_counted_block;
+using zlink::pipe::memory_account;
+using zlink::pipe::memory_account_ptr;
 using zlink::pipe::wrap_block;
 using zlink::testing::counted_block;
 
@@ -41,6 +44,24 @@ TEST_SUITE("pipe") {
     TEST_CASE("block: cannot be larger than memory") {
         CHECK_THROWS_AS((void)make_block(SIZE_MAX), std::bad_alloc);
         CHECK_THROWS_AS((void)make_block(SIZE_MAX - 10), std::bad_alloc);
+    }
+
+    TEST_CASE("block: an account knows of it until it is freed, and refuses what is too much") {
+        const memory_account_ptr account{new memory_account{100'000}};
+        block* const first = make_counted_block(60'000, *account);
+        REQUIRE(first != nullptr);
+        CHECK(account->taken_bytes() == first->bytes);
+        CHECK(make_counted_block(60'000, *account) == nullptr);
+        CHECK(account->taken_bytes() == first->bytes);
+        block* const small = make_counted_block(1, *account);
+        REQUIRE(small != nullptr);
+        first->add_reference();
+        first->drop();
+        CHECK(account->taken_bytes() == first->bytes + small->bytes);
+        first->drop();
+        CHECK(account->taken_bytes() == small->bytes);
+        small->drop();
+        CHECK(account->taken_bytes() == 0);
     }
 
     TEST_CASE("block: calls the application's free function once, when the last holder lets go") {

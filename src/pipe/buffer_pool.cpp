@@ -103,7 +103,24 @@ std::size_t class_bytes(std::size_t index) noexcept {
 /// into it, the system is interrupted for each of them otherwise. Not of more, which a peer may
 /// have announced and never send.
 constexpr std::size_t populated_bytes_min = std::size_t{32} * 1024;
-constexpr std::size_t populated_bytes_max = limits::unproven_bytes_max + header_bytes;
+constexpr std::size_t populated_bytes_max = std::size_t{64} * 1024 + header_bytes;
+
+/// What was freed past the pool since memory was allocated last.
+constinit std::atomic<std::size_t> freed_in_row{0};
+
+/// Frees what is not pooled.
+void free_past_pool(void* memory, std::size_t bytes) noexcept {
+    const std::size_t before = freed_in_row.fetch_add(bytes, std::memory_order_relaxed);
+    if (before >= limits::freed_in_row_bytes && bytes >= limits::returned_buffer_bytes_min) {
+        static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+        const auto first = reinterpret_cast<std::uintptr_t>(memory);
+        const std::uintptr_t begin = (first + page_bytes - 1) / page_bytes * page_bytes;
+        const std::uintptr_t end = (first + bytes) / page_bytes * page_bytes;
+        // Whole pages within the buffer, whose content nobody needs any more.
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
+    std::free(memory);
+}
 
 void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
@@ -116,6 +133,9 @@ void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes)
 }
 
 void* allocate(std::size_t bytes) {
+    if (freed_in_row.load(std::memory_order_relaxed) != 0) {
+        freed_in_row.store(0, std::memory_order_relaxed);
+    }
     void* const memory = std::malloc(bytes);
     if (memory == nullptr) {
         throw std::bad_alloc{};
@@ -129,7 +149,7 @@ void* allocate(std::size_t bytes) {
 void free_all(free_node* list, std::size_t buffer_bytes) noexcept {
     std::size_t freed_bytes = 0;
     while (list != nullptr) {
-        std::free(std::exchange(list, list->next));
+        free_past_pool(std::exchange(list, list->next), buffer_bytes);
         freed_bytes += buffer_bytes;
     }
     shared.pooled_bytes.fetch_sub(freed_bytes, std::memory_order_relaxed);
@@ -192,14 +212,14 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
 
 void give_buffer(pooled_buffer buffer) noexcept {
     if (buffer.bytes < pooled_bytes_min || buffer.bytes > largest_class_bytes) {
-        std::free(buffer.memory);
+        free_past_pool(buffer.memory, buffer.bytes);
         return;
     }
     const std::size_t before =
         shared.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
     if (before + buffer.bytes > limits::pooled_bytes_max) {
         shared.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
-        std::free(buffer.memory);
+        free_past_pool(buffer.memory, buffer.bytes);
         return;
     }
     size_class& free_list = shared.classes[class_of(buffer.bytes)];
@@ -224,6 +244,13 @@ bool decay_buffers() noexcept {
         keep_at_most(each, std::exchange(each.taken_count, 0));
     }
     return pooled_bytes() != 0;
+}
+
+void join_small_memory() noexcept {
+    constexpr std::size_t joined_bytes_min = std::size_t{64} * 1024; // glibc does it behind these.
+    void* memory = std::malloc(joined_bytes_min);
+    asm volatile("" : "+r"(memory)); // Nobody leaves both out.
+    std::free(memory);
 }
 
 std::size_t pooled_bytes() noexcept {

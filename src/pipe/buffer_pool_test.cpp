@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <memory>
 #include <random>
 #include <set>
 #include <sys/mman.h>
@@ -46,10 +48,21 @@ void give_all(const std::vector<pooled_buffer>& taken) {
     }
 }
 
-#ifdef MADV_POPULATE_WRITE
 std::size_t page_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
+
+/// What the process has of the machine's memory.
+std::size_t resident_bytes() {
+    std::ifstream figures{"/proc/self/statm"};
+    std::size_t all_pages = 0;
+    std::size_t resident_pages = 0;
+    figures >> all_pages >> resident_pages;
+    REQUIRE(resident_pages != 0);
+    return resident_pages * page_bytes();
+}
+
+#ifdef MADV_POPULATE_WRITE
 
 /// Whether the system knows how.
 bool can_populate() {
@@ -206,6 +219,25 @@ TEST_SUITE("pipe") {
         }
         CHECK(kept_count == count);
         give_all(taken);
+        trim_buffers();
+    }
+
+    TEST_CASE("buffer pool: what is freed beyond that goes back, whatever lies behind it") {
+        trim_buffers();
+        constexpr std::size_t buffer_bytes = 64 * kibibyte;
+        constexpr std::size_t count = 2048; // 128 MiB.
+        std::vector<pooled_buffer> taken;
+        std::vector<std::unique_ptr<char[]>> behind;
+        for (std::size_t index = 0; index < count; ++index) {
+            taken.push_back(take_buffer(buffer_bytes));
+            std::memset(taken.back().memory, 'x', taken.back().bytes);
+            behind.push_back(std::make_unique<char[]>(100));
+        }
+        const std::size_t before = resident_bytes();
+        give_all(taken);
+        const std::size_t kept_bytes =
+            limits::pooled_bytes_max + limits::freed_in_row_bytes + 8 * mebibyte;
+        CHECK(before - resident_bytes() > count * buffer_bytes - kept_bytes);
         trim_buffers();
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/cell_pool.hpp"
 
-#include "base/poison.hpp"
+#include "base/thread_end.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,11 +14,6 @@
 namespace zlink::pipe {
 
 namespace {
-
-struct free_cell {
-    free_cell* next;       ///< In the batch.
-    free_cell* next_batch; ///< Of the first cell of a batch in the depot.
-};
 
 constexpr std::align_val_t alignment{limits::cache_line_bytes};
 
@@ -115,123 +110,72 @@ void unlock_all() noexcept {
 // So that a child process finds the lists whole.
 [[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
 
-/// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
-/// none, so that taking and giving in turn at the edge of a batch leaves the depot alone.
-///
-/// Is neither constructed nor destroyed, so that it can be used as long as the thread runs.
-template<std::size_t Bytes>
-struct magazine {
-    enum class state : std::uint8_t {
-        fresh,
-        open,
-        ended, ///< The thread ends: what it still gives back goes to the system.
-    };
+} // namespace
 
-    free_cell* cells;
-    free_cell* whole_batch;
-    std::uint32_t cell_count; ///< In `cells`.
-    state is;
-
-    void* take() {
-        if (cells == nullptr && !refill()) [[unlikely]] {
-            return ::operator new(Bytes, alignment);
-        }
-        free_cell* const taken = cells;
-        cells = taken->next;
-        --cell_count;
-        unpoison(taken + 1, poisoned_bytes<Bytes>);
-        return taken;
-    }
-
-    void give(void* cell) noexcept {
-        if (is != state::open || cell_count == limits::cells_per_batch) [[unlikely]] {
-            if (!make_room()) {
-                free_memory<Bytes>(cell);
-                return;
-            }
-        }
-        auto* const freed = new (cell) free_cell{cells, nullptr};
-        poison(freed + 1, poisoned_bytes<Bytes>);
-        cells = freed;
-        ++cell_count;
-    }
-
-    void trim() noexcept {
-        free_all<Bytes>(std::exchange(cells, nullptr));
-        free_all<Bytes>(std::exchange(whole_batch, nullptr));
-        cell_count = 0;
-    }
-
-private:
-    bool refill() noexcept {
-        if (!open()) {
-            return false;
-        }
-        cells = whole_batch != nullptr ? std::exchange(whole_batch, nullptr) : common<Bytes>.take();
-        cell_count = cells != nullptr ? limits::cells_per_batch : 0;
-        return cells != nullptr;
-    }
-
-    bool make_room() noexcept {
-        if (!open()) {
-            return false;
-        }
-        if (cell_count == limits::cells_per_batch) {
-            if (whole_batch != nullptr) {
-                common<Bytes>.give(whole_batch);
-            }
-            whole_batch = std::exchange(cells, nullptr);
-            cell_count = 0;
-        }
-        return true;
-    }
-
-    /// @return Whether the thread does not end yet.
-    bool open() noexcept;
-};
-
-template<std::size_t Bytes>
-constinit thread_local magazine<Bytes> own{};
+constinit thread_local magazine<cell_bytes> own_cells{};
+constinit thread_local magazine<short_block_bytes> own_short_blocks{};
 
 /// Empties the thread's magazine when the thread ends.
 template<std::size_t Bytes>
-struct magazine_closer {
-    ~magazine_closer() {
-        magazine<Bytes>& closed = own<Bytes>;
-        closed.is = magazine<Bytes>::state::ended;
-        if (closed.whole_batch != nullptr) {
-            common<Bytes>.give(std::exchange(closed.whole_batch, nullptr));
+struct magazine<Bytes>::closer {
+    static void close(void* ended) noexcept {
+        auto& closed = *static_cast<magazine*>(ended);
+        closed.is_ = state::ended;
+        if (closed.whole_batch_ != nullptr) {
+            common<Bytes>.give(std::exchange(closed.whole_batch_, nullptr));
         }
         closed.trim();
     }
-    void touch() noexcept { own<Bytes>.is = magazine<Bytes>::state::open; }
+    static inline thread_end at_end{close};
 };
 
+/// @return Whether the thread does not end yet.
 template<std::size_t Bytes>
 bool magazine<Bytes>::open() noexcept {
-    if (is == state::fresh) {
-        static thread_local magazine_closer<Bytes> closer;
-        closer.touch();
+    if (is_ == state::fresh && closer::at_end.arm(this)) {
+        is_ = state::open;
     }
-    return is == state::open;
-}
-
-} // namespace
-
-template<std::size_t Bytes>
-void* take_cell() {
-    return own<Bytes>.take();
+    return is_ == state::open;
 }
 
 template<std::size_t Bytes>
-void give_cell(void* cell) noexcept {
-    own<Bytes>.give(cell);
+void* magazine<Bytes>::take_elsewhere() {
+    if (open()) {
+        cells_ =
+            whole_batch_ != nullptr ? std::exchange(whole_batch_, nullptr) : common<Bytes>.take();
+    }
+    if (cells_ == nullptr) {
+        return ::operator new(Bytes, alignment);
+    }
+    cell_count_ = limits::cells_per_batch;
+    return take();
 }
 
-template void* take_cell<cell_bytes>();
-template void* take_cell<short_block_bytes>();
-template void give_cell<cell_bytes>(void*) noexcept;
-template void give_cell<short_block_bytes>(void*) noexcept;
+template<std::size_t Bytes>
+void magazine<Bytes>::give_elsewhere(void* cell) noexcept {
+    if (!open()) {
+        free_memory<Bytes>(cell);
+        return;
+    }
+    if (cell_count_ == limits::cells_per_batch) {
+        if (whole_batch_ != nullptr) {
+            common<Bytes>.give(whole_batch_);
+        }
+        whole_batch_ = std::exchange(cells_, nullptr);
+        cell_count_ = 0;
+    }
+    keep(cell);
+}
+
+template<std::size_t Bytes>
+void magazine<Bytes>::trim() noexcept {
+    free_all<Bytes>(std::exchange(cells_, nullptr));
+    free_all<Bytes>(std::exchange(whole_batch_, nullptr));
+    cell_count_ = 0;
+}
+
+template class magazine<cell_bytes>;
+template class magazine<short_block_bytes>;
 
 bool decay_cells() noexcept {
     const bool holds_blocks = common<short_block_bytes>.decay();
@@ -239,8 +183,8 @@ bool decay_cells() noexcept {
 }
 
 void trim_cells() noexcept {
-    own<cell_bytes>.trim();
-    own<short_block_bytes>.trim();
+    own_cells.trim();
+    own_short_blocks.trim();
     common<cell_bytes>.trim();
     common<short_block_bytes>.trim();
 }

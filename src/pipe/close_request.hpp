@@ -3,6 +3,7 @@
 
 #include "pipe/block.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,12 +13,15 @@
 namespace zlink::pipe {
 
 /// Asks the session of a STREAM to end its connection, behind all that was sent. Travels through
-/// the outgoing rope.
+/// the outgoing rope, and as pipe::last_word past it.
 struct close_request final : block {
     std::uint16_t code; ///< As in a WebSocket close frame.
     std::string reason;
+    std::chrono::milliseconds longest; ///< How long the connection may last yet, as a last word.
 
-    close_request(std::uint16_t why, std::string_view text) : code(why), reason(text) {
+    explicit close_request(std::uint16_t why, std::string_view text,
+                           std::chrono::milliseconds longest_time = {})
+        : code(why), reason(text), longest(longest_time) {
         kind = origin::object;
         destroy = [](block* self) { delete static_cast<close_request*>(self); };
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/mailbox.hpp"
 
+#include "base/own_descriptors.hpp"
 #include "base/runnable_threads.hpp"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ letter* mailbox::in_order(letter* newest) noexcept {
 
 waiting_mailbox::~waiting_mailbox() {
     if (const int open = event_descriptor_.load(std::memory_order_relaxed); open >= 0) {
-        ::close(open);
+        close_descriptor(open);
     }
 }
 
@@ -168,7 +169,7 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
 result<int> waiting_mailbox::descriptor() noexcept {
     int open = event_descriptor_.load(std::memory_order_relaxed);
     if (open < 0) {
-        open = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        open = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
         if (open < 0) {
             return static_cast<errc>(errno);
         }

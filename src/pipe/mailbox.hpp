@@ -16,6 +16,15 @@ using clock = std::chrono::steady_clock;
 /// When to stop waiting; nothing means never.
 using deadline = std::optional<clock::time_point>;
 
+/// So long from now; never, where the clock does not reach that far.
+inline deadline deadline_after(std::chrono::milliseconds wait) noexcept {
+    const clock::time_point now = clock::now();
+    if (wait >= std::chrono::floor<std::chrono::milliseconds>(clock::time_point::max() - now)) {
+        return {};
+    }
+    return now + wait;
+}
+
 /// What happened to a letter's sender, as bits.
 struct event {
     static constexpr std::uint32_t attached = 1;    ///< The pipe end is new to its owner.
@@ -29,6 +38,8 @@ struct event {
     static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
     static constexpr std::uint32_t arrived = 512; ///< The letter is no pipe end's, but a countdown.
     static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
+    static constexpr std::uint32_t leaving = 2048; ///< pipe::last_word says how soon this one goes.
+    static constexpr std::uint32_t cut_off = 4096; ///< It goes now, whatever waits for it.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.
@@ -53,6 +64,13 @@ protected:
 private:
     friend class mailbox;
     std::atomic<std::uint32_t> events_{0};
+
+public:
+    /// The place of its connection among all of the context: the later it was made, the greater,
+    /// modulo 2^32. Set before it is delivered first. (Here it takes no room.)
+    std::uint32_t arrival = 0;
+
+private:
     letter* next_ = nullptr;
 };
 

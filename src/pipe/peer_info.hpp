@@ -5,6 +5,8 @@
 #include "pipe/block.hpp"
 #include "pipe/property_list.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
@@ -16,13 +18,41 @@
 
 namespace zlink::pipe {
 
-/// Properties that only this side states.
+// Properties that only this side states.
 inline constexpr std::string_view user_id_property = "User-Id";
 inline constexpr std::string_view peer_address_property = "Peer-Address";
+
+// Of WebSocket: what the upgrade tells.
+inline constexpr std::string_view path_property = "Path";
+inline constexpr std::string_view origin_property = "Origin";
+inline constexpr std::string_view subprotocol_property = "Subprotocol";
+inline constexpr std::string_view extensions_property = "Extensions";
 
 // Of peers of a STREAM: what the application receives when one has come, and when it has gone.
 inline constexpr std::string_view detail_property = "Detail";
 inline constexpr std::string_view reason_property = "Reason";
+
+/// What the names begin with of all that TLS tells.
+inline constexpr std::string_view tls_property_prefix = "Tls-";
+
+/// Whether a property of that name says what the library itself knows of a peer. Nobody else may
+/// state one, neither the peer nor a ZAP handler, and not in another spelling either: names that
+/// differ in case only are the same ones in ZMTP (37/ZMTP, "Metadata").
+inline bool is_own_property(std::string_view name) noexcept {
+    constexpr auto lower = [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    };
+    const auto is_same = [&](std::string_view one, std::string_view other) {
+        return std::ranges::equal(one, other, {}, lower, lower);
+    };
+    if (is_same(name.substr(0, tls_property_prefix.size()), tls_property_prefix)) {
+        return true;
+    }
+    constexpr std::array names{user_id_property, peer_address_property, path_property,
+                               origin_property,  subprotocol_property,  extensions_property,
+                               detail_property,  reason_property};
+    return std::ranges::any_of(names, [&](std::string_view own) { return is_same(name, own); });
+}
 
 /// What is known of a connection once its handshake is done. It travels through the inbound rope
 /// ahead of the connection's first message, and messages that are received share it.
@@ -85,9 +115,11 @@ private:
 
 using peer_info_ptr = boost::intrusive_ptr<peer_info>;
 
-/// How many connections of a socket went without its application having heard of it.
+/// How many connections of a socket went without its application having heard of it, and how many
+/// messages were dropped because two went while they were sent.
 struct departures final : ref_counted<departures> {
     std::atomic<std::uint32_t> untold_count{0};
+    std::atomic<std::uint64_t> dropped_message_count{0};
 };
 using departures_ptr = boost::intrusive_ptr<departures>;
 

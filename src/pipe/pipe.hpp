@@ -168,14 +168,24 @@ public:
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
 
+    /// The same for the other end, but this one goes on to receive, and to be told of events, until
+    /// close().
+    void end_sending() noexcept;
+    /// Whether close() or end_sending() was called.
+    bool has_ended() const noexcept { return use_.load(std::memory_order_relaxed) != use::both; }
+
     /// Asks the other end, a session's, to close once it has written what was sent.
     void dismiss_other() noexcept;
     /// Whether the other end asked this one. @threads any
     bool is_dismissed() const noexcept { return dismissed_.load(std::memory_order_acquire); }
 
-    /// Whether the other end was closed. @threads any
+    /// Whether the other end was closed, or has ended sending. @threads any
     bool peer_is_closed() const noexcept {
-        return other_const().closed_.load(std::memory_order_acquire);
+        return other_const().use_.load(std::memory_order_acquire) != use::both;
+    }
+    /// Whether what is sent can still be received. @threads any
+    bool peer_receives() const noexcept {
+        return other_const().use_.load(std::memory_order_acquire) != use::none;
     }
 
     pipe_end& other() noexcept;
@@ -195,6 +205,7 @@ private:
         }
     }
     bool write_directly() noexcept;
+    void tell_end() noexcept;
     ZLINK_COLD void tell_other(std::uint32_t happened) noexcept { other().deliver(happened); }
 
     const pipe_end& other_const() const noexcept { return const_cast<pipe_end*>(this)->other(); }
@@ -202,7 +213,8 @@ private:
     pipe& whole_;
     mailbox_ptr home_;
     std::atomic<event_sink*> owner_{nullptr}; ///< Whoever could not start a session closes, too.
-    std::atomic<bool> closed_{false};
+    enum class use : std::uint8_t { both, receiving, none };
+    std::atomic<use> use_{use::both};
     std::atomic<bool> dismissed_{false};
 
 public:
@@ -229,6 +241,11 @@ public:
     pipe(const queue_limits& first_to_second, const queue_limits& second_to_first) noexcept
         : first(*this, to_second_, to_first_), second(*this, to_first_, to_second_),
           to_second_(first_to_second), to_first_(second_to_first) {}
+    ~pipe() {
+        if (block* const held = last_word.load(std::memory_order_acquire); held != nullptr) {
+            held->drop();
+        }
+    }
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
 
@@ -242,7 +259,11 @@ public:
 
     /// How long the end that sends to the network may take after close(), set by the first end
     /// before it closes. Nothing: as long as it takes.
-    std::optional<std::chrono::milliseconds> linger;
+    std::optional<std::chrono::duration<std::int32_t, std::milli>> linger;
+
+    /// A close_request: why the first end has asked for the end of the connection. Set by it, once,
+    /// with a reference, before it delivers event::leaving or event::cut_off; null before that.
+    std::atomic<block*> last_word{nullptr};
 
     /// For what the first end sends; there is none where batches are worth more than a short way.
     /// Set by the second end, a session's, before the first one sends.
@@ -282,10 +303,20 @@ inline void pipe_end::dismiss_other() noexcept {
 }
 
 inline void pipe_end::close() noexcept {
-    if (closed_.exchange(true, std::memory_order_acq_rel)) {
-        return;
-    }
     set_owner(nullptr);
+    if (use_.exchange(use::none, std::memory_order_acq_rel) == use::both) {
+        tell_end();
+    }
+}
+
+inline void pipe_end::end_sending() noexcept {
+    use before = use::both;
+    if (use_.compare_exchange_strong(before, use::receiving, std::memory_order_acq_rel)) {
+        tell_end();
+    }
+}
+
+inline void pipe_end::tell_end() noexcept {
     out.rollback();
     if (other().home_ != nullptr) {
         other().deliver(event::closed);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "runtime/io_thread.hpp"
 
+#include "base/blocked_signals.hpp"
 #include "base/fence.hpp"
 #include "base/give_way.hpp"
+#include "base/own_descriptors.hpp"
 #include "base/runnable_threads.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
-#include <csignal>
 #include <new>
 #include <pthread.h>
 #include <sched.h>
@@ -64,14 +65,14 @@ public:
             runnable_threads::on_running();
         }
         if (descriptor_ >= 0) {
-            ::close(descriptor_);
+            close_descriptor(descriptor_);
         }
     }
 
     /// Before the reactor's thread starts.
     /// @error  The system refuses a descriptor.
     result<void> open() noexcept {
-        descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        descriptor_ = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
         if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this, EPOLLIN)) {
             return static_cast<errc>(errno);
         }
@@ -145,11 +146,7 @@ result<void> io_thread::start(const thread_settings& settings) {
     if (const result<void> opened = reactor_mailbox_->open(); !opened) {
         return opened.error();
     }
-    // Signals are the application's: its threads take them, and learn of them by EINTR.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const blocked_signals inherited;
     result<void> outcome;
     has_thread_ = true;
     is_placed_ =
@@ -164,7 +161,6 @@ result<void> io_thread::start(const thread_settings& settings) {
     } catch (const std::bad_alloc&) {
         outcome = errc::no_memory;
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return outcome;
 }
 

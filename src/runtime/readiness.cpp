@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "runtime/readiness.hpp"
 
+#include "base/own_descriptors.hpp"
 #include "base/patience.hpp"
 #include "base/prefetch.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <cerrno>
+#include <new>
 
 namespace zlink::runtime {
 
 namespace {
 
 int open_set() {
-    const int opened = ::epoll_create1(EPOLL_CLOEXEC);
+    const int opened = open_descriptor([] { return ::epoll_create1(EPOLL_CLOEXEC); });
     if (opened < 0) {
         throw boost::system::system_error(errno, boost::system::system_category());
     }
@@ -29,12 +31,26 @@ epoll_event event_for(watched& who, std::uint32_t events) noexcept {
 } // namespace
 
 readiness::readiness(boost::asio::execution_context& reactor)
-    : service(reactor),
-      set_(static_cast<boost::asio::io_context&>(reactor).get_executor(), open_set()) {}
+    : service(reactor), set_(static_cast<boost::asio::io_context&>(reactor).get_executor()) {
+    const int opened = open_set();
+    boost::system::error_code refused;
+    try {
+        set_.assign(opened, refused);
+    } catch (const std::bad_alloc&) {
+        close_descriptor(opened);
+        throw;
+    }
+    if (refused) {
+        close_descriptor(opened);
+        throw boost::system::system_error(refused);
+    }
+}
 
 void readiness::shutdown() {
     rest_.reset();
     boost::system::error_code ignored;
+    const fork_gate::hold held;
+    forget_descriptor(set_.native_handle());
     set_.close(ignored);
 }
 

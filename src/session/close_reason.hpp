@@ -19,6 +19,7 @@ close_code_of(errc reason, wire::websocket::close_code otherwise) noexcept {
     case EPROTO:
         return close_code::protocol_error;
     case EMSGSIZE:
+    case ENOBUFS: // Of compressed messages.
         return close_code::too_large;
     case EILSEQ:
     case EBADMSG:

@@ -71,6 +71,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
                                          std::vector<std::byte>& out) {
     const greeting_state state = greeting_.on_received(input);
     if (version() != peer_version::v3 && !is_open_to_older_peers()) {
+        about_.blame(protocol_fault::mechanism_mismatch); // It has none.
         return errc::not_supported;
     }
     flush_greeting(out);
@@ -113,11 +114,12 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
             input = input.subspan(taken.size());
             continue;
         }
-        if (!head.command()) {
-            return about_.blame(protocol_fault::unexpected_command);
+        const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
+        if (!head.command()) { // As in libzmq, it may look like one.
+            return decode_command(body) ? about_.blame(protocol_fault::unexpected_command)
+                                        : about_.blame_unreadable();
         }
         input = input.subspan(head.frame_bytes() - before);
-        const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
         if (const result<void> done = on_command(body); !done) {
             return done.error();
         }
@@ -161,6 +163,7 @@ bool handshake::is_open_to_older_peers() const noexcept {
 result<void> handshake::begin_with_older_peer(std::vector<std::byte>& out) {
     const peer_greeting& peer = greeting_.peer();
     if (peer.type && !may_talk(about_.options.type, *peer.type)) {
+        about_.blame(protocol_fault::invalid_metadata);
         return errc::invalid_argument;
     }
     identity_.emplace(peer);
@@ -214,7 +217,9 @@ result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> rep
     pipe::property_list first;
     first.add(pipe::user_id_property, given.user_id);
     for (const auto& [name, value] : given.metadata) {
-        first.add(name, value);
+        if (!pipe::is_own_property(name)) {
+            first.add(name, value);
+        }
     }
     about_.peer->properties.prepend(first);
     return mechanism_->on_admitted();
@@ -229,9 +234,12 @@ result<void> handshake::on_no_zap_handler(std::vector<std::byte>& out) {
 
 // The end.
 
-std::optional<handshake_failure> handshake::failure(errc reason) const noexcept {
-    if (about_.failure || has_failed_) {
-        return about_.failure;
+handshake_failure handshake::failure(errc reason) const noexcept {
+    if (about_.failure) {
+        return *about_.failure;
+    }
+    if (has_failed_ && (reason == errc::protocol_violation || reason == errc::message_too_large)) {
+        return failure_of(protocol_fault::zmtp_unspecified);
     }
     return handshake_failure{connection_event::handshake_failed_no_detail,
                              static_cast<std::int32_t>(reason)};

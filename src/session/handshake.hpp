@@ -88,10 +88,9 @@ public:
         return mechanism_ ? mechanism_->take_ciphers() : nullptr;
     }
 
-    /// What a monitor is told if the connection ends now; nothing, besides that it ended, of a peer
-    /// that speaks another protocol, has a socket of the wrong type, or sent an ERROR of its own.
-    /// @param reason  Why it ends, if none of the calls above failed.
-    std::optional<handshake_failure> failure(errc reason) const noexcept;
+    /// What a monitor is told if the connection ends now.
+    /// @param reason  Why it ends: what one of the calls above failed with, if one has.
+    handshake_failure failure(errc reason) const noexcept;
 
 private:
     void flush_greeting(std::vector<std::byte>& out);

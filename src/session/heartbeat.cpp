@@ -57,9 +57,8 @@ void heartbeat::on_ping_due() noexcept {
     }
 }
 
-void heartbeat::on_ping(heartbeat_ttl ttl) {
-    ttl_.longest = ttl;
-    if (ttl.count() > 0) {
+void heartbeat::watch_ttl() {
+    if (ttl_.longest.count() > 0) {
         begin(ttl_, &heartbeat::on_ttl_over);
     } else {
         ttl_.timer.stop();

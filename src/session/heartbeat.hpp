@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace zlink::session {
 
@@ -49,9 +50,21 @@ public:
     /// Octets have come.
     void on_heard() noexcept { ++heard_count_; }
 
-    /// A PING has come, after on_heard().
+    /// A PING has come, after on_heard(). Counts from on_read_over() on.
     /// @param ttl  Zero: the peer may be silent for as long as it likes.
-    void on_ping(wire::zmtp::heartbeat_ttl ttl);
+    void on_ping(wire::zmtp::heartbeat_ttl ttl) noexcept {
+        ttl_.longest = ttl;
+        has_new_ttl_ = true;
+    }
+
+    /// All that came at once was looked at. A peer may send thousands of PINGs in that: a timer is
+    /// started for the last one only.
+    /// @throws std::bad_alloc
+    void on_read_over() {
+        if (std::exchange(has_new_ttl_, false)) {
+            watch_ttl();
+        }
+    }
 
 private:
     /// A time within which something must be heard.
@@ -62,6 +75,7 @@ private:
         bool is_running = false;
     };
 
+    void watch_ttl();
     void begin(watch& begun, void (heartbeat::*expired)() noexcept);
     void expire(watch& over, void (heartbeat::*expired)() noexcept) noexcept;
     void on_ping_due() noexcept;
@@ -76,6 +90,7 @@ private:
     watch answer_; ///< To our PINGs.
     watch ttl_;    ///< Of the peer.
     std::uint32_t heard_count_ = 0;
+    bool has_new_ttl_ = false; ///< Since on_read_over().
 };
 
 } // namespace zlink::session

@@ -23,9 +23,12 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
         parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
         const std::size_t ahead_count = offer_ahead(parts.subspan(1), ahead_bytes_max);
         const std::size_t headers_bytes = ahead_count * large_->header_bytes;
-        parts[2 * ahead_count + 1] = {
-            scratch_ + headers_bytes,
-            std::min(scratch.size() - headers_bytes, limits::lookahead_bytes)};
+        // What a block lacks that has yet to grow comes at once, to be copied behind what there is.
+        const bool is_small = pending_.body->bytes < pending_.body_bytes &&
+                              pending_.body->bytes < limits::unproven_bytes_max * 2;
+        parts[2 * ahead_count + 1] = {scratch_ + headers_bytes,
+                                      std::min(scratch.size() - headers_bytes,
+                                               is_small ? SIZE_MAX : limits::lookahead_bytes)};
         return 2 * ahead_count + 2;
     }
     if (raw_bytes_ == 0 && queue_.restart()) {

@@ -37,15 +37,12 @@ void conversation::say_refused(wire::zap_status status) {
 result<void> conversation::take_metadata(std::span<const std::byte> metadata) {
     const result<peer_metadata> known = decode_peer_metadata(metadata, options.type);
     if (!known) {
-        if (known.error() != errc::invalid_argument) {
-            blame(protocol_fault::invalid_metadata);
-        }
+        blame(protocol_fault::invalid_metadata); // Or its type is none for us.
         return known.error();
     }
     peer->routing_id = text_of(known->identity);
     const result<void> visited = decode_metadata(metadata, [&](const property_view& each) {
-        // Who the user is and where it is no peer may say of itself.
-        if (each.name != pipe::user_id_property && each.name != pipe::peer_address_property) {
+        if (!pipe::is_own_property(each.name)) {
             peer->properties.add(each.name, text_of(each.value));
         }
     });

@@ -109,6 +109,11 @@ void outbound::walk() noexcept {
     }
 }
 
+/// Those of the chunk at `place`, which is no message of a conflating queue.
+const std::byte* outbound::octets_of(const rope::cursor& place) noexcept {
+    return place.at->what == chunk::kind::borrowed ? place.at->payload->data : place.at->data();
+}
+
 template<class Layout>
 void outbound::walk_as() noexcept {
     rope::cursor boundary = queue_.rope().front();
@@ -121,9 +126,7 @@ void outbound::walk_as() noexcept {
             ++message_count_;
             continue;
         }
-        const std::byte* const octets = walked_.at->what == chunk::kind::borrowed
-                                            ? walked_.at->payload->data
-                                            : walked_.at->data();
+        const std::byte* const octets = octets_of(walked_);
         std::uint64_t offset = begin;
         while (offset < end) {
             if (frame_rest_ == 0) {
@@ -176,6 +179,28 @@ void outbound::rewind() noexcept {
     left_ = {message_count_, sent_.position};
     frame_rest_ = 0;
     more_ = false;
+}
+
+std::uint64_t outbound::drop_message(bool& wake_writer) noexcept {
+    goal_ = queue_.published();
+    rope::cursor place = sent_;
+    std::uint64_t bytes = 0;
+    bool more = true;
+    while (more && place.position < goal_.position) {
+        rope::settle(place);
+        if (place.at->what == chunk::kind::newest) {
+            bytes = place.at->payload_bytes;
+            pass(place, place.position + 1);
+            break;
+        }
+        const auto head = wire::zmtp::read_head_trusted(octets_of(place) + place.offset);
+        more = head.more();
+        bytes += head.frame_bytes();
+        pass(place, place.position + head.frame_bytes());
+    }
+    wake_writer = advance(place.position - sent_.position);
+    wake_writer = settle_accounts() || wake_writer;
+    return bytes;
 }
 
 pipe::block* outbound::take_control(bool& wake_writer) noexcept {

@@ -99,6 +99,20 @@ public:
     /// Goes back to the start of the message that was not written whole.
     void rewind() noexcept;
 
+    /// Whether part of a message was written.
+    bool is_inside_message() noexcept {
+        walk();
+        return sent_.position != boundary();
+    }
+
+    /// Where in the stream of the queue's octets the next one is. It does not change with time.
+    std::uint64_t position() const noexcept { return sent_.position; }
+
+    /// Drops the next message, of which nothing may have been written since rewind().
+    /// @param wake_writer  Set if the writer of the queue must be woken.
+    /// @return The octets of its frames.
+    std::uint64_t drop_message(bool& wake_writer) noexcept;
+
     /// Whether everything that was published is written.
     bool is_empty() const noexcept { return sent_.position == queue_.rope().published(); }
 
@@ -119,6 +133,7 @@ private:
     void walk() noexcept;
     template<class Layout>
     void walk_as() noexcept;
+    static const std::byte* octets_of(const rope::cursor& place) noexcept;
     bool tell_writer() noexcept;
     /// Up to where whole messages are known to be written.
     std::uint64_t boundary() const noexcept { return queue_.rope().front().position; }

@@ -233,6 +233,23 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("null: a domain lets everybody in without a ZAP handler, and nobody after one") {
+        for (const bool had_handler : {false, true}) {
+            CAPTURE(had_handler);
+            socket_options options = testing::session_options(socket_type::pair);
+            options.zap_domain = "global";
+            session_harness one{options};
+            if (had_handler) {
+                one.lose_zap_handler();
+            }
+            one.accept();
+            one.peer_sends(greeting("NULL") + ready);
+            CHECK(one.has_pipe() == !had_handler);
+            CHECK(one.is_gone() == had_handler);
+            CHECK(one.failures() == (had_handler ? failures{no_detail(EFAULT)} : failures{}));
+        }
+    }
+
     TEST_CASE("plain server: does not mind that the peer goes while ZAP thinks") {
         session_harness one{server()};
         scripted_zap_handler handler;
@@ -256,7 +273,8 @@ TEST_SUITE("session") {
             {ready, protocol_fault::unexpected_command},
             {welcome, protocol_fault::unexpected_command},
             {command("04 'PING' 0000"), protocol_fault::unexpected_command},
-            {on_wire("message"), protocol_fault::unexpected_command},
+            {on_wire("message"), protocol_fault::malformed_command},
+            {on_wire("\5READY"), protocol_fault::unexpected_command},
             {hello + hello, protocol_fault::unexpected_command},
             {hello + initiate, protocol_fault::unexpected_command},
             {command("05 'HELLO'"), protocol_fault::malformed_hello},

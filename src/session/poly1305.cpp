@@ -2,9 +2,10 @@
 #include "session/poly1305.hpp"
 
 #include "base/raw.hpp"
+#include "base/thread_end.hpp"
+#include "transport/tls_library.hpp"
 
 #include <array>
-#include <memory>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <sodium.h>
@@ -16,31 +17,59 @@ namespace {
 /// From here on OpenSSL's is faster.
 constexpr std::size_t long_bytes_min = 512;
 
-struct release {
-    void operator()(EVP_MAC* method) const noexcept { EVP_MAC_free(method); }
-    void operator()(EVP_MAC_CTX* state) const noexcept { EVP_MAC_CTX_free(state); }
-};
-
-using state_ptr = std::unique_ptr<EVP_MAC_CTX, release>;
+using state_ptr = transport::tls_ptr<EVP_MAC_CTX>;
 
 /// @return Null if this OpenSSL has no Poly1305, or no memory.
 state_ptr make_state() noexcept {
-    const std::unique_ptr<EVP_MAC, release> method{EVP_MAC_fetch(nullptr, "POLY1305", nullptr)};
+    if (!transport::start_tls_library()) {
+        return nullptr;
+    }
+    const transport::tls_ptr<EVP_MAC> method{
+        EVP_MAC_fetch(transport::tls_algorithms(), "POLY1305", nullptr)};
     return state_ptr{method ? EVP_MAC_CTX_new(method.get()) : nullptr};
+}
+
+/// The thread's own; freed when it ends.
+constinit thread_local EVP_MAC_CTX* own_state = nullptr;
+constinit thread_local bool is_state_wanted = true;
+
+thread_end frees_state{[](void* state) {
+    own_state = nullptr;
+    is_state_wanted = false;
+    const state_ptr freed{static_cast<EVP_MAC_CTX*>(state)};
+}};
+
+/// It is the thread's alone and no lock of OpenSSL's is needed to use it, nor anything that OpenSSL
+/// cleans up: only making and freeing it are uses of the library.
+/// @return Null: do without.
+EVP_MAC_CTX* state_of_thread() noexcept {
+    if (own_state == nullptr && is_state_wanted) [[unlikely]] {
+        is_state_wanted = false;
+        const transport::tls_use library;
+        state_ptr made = library ? make_state() : nullptr;
+        if (made && frees_state.arm(made.get())) {
+            own_state = made.release();
+        }
+    }
+    return own_state;
 }
 
 /// @return Whether OpenSSL did it.
 bool make_long_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
                    std::span<std::byte, tag_bytes> made) noexcept {
-    static thread_local const state_ptr state = make_state();
+    EVP_MAC_CTX* const state = state_of_thread();
+    if (state == nullptr) {
+        return false;
+    }
     std::size_t written = 0;
-    const bool is_made = state &&
-                         EVP_MAC_init(state.get(), raw(once.data()), once.size(), nullptr) == 1 &&
-                         EVP_MAC_update(state.get(), raw(first.data()), first.size()) == 1 &&
-                         EVP_MAC_update(state.get(), raw(rest.data()), rest.size()) == 1 &&
-                         EVP_MAC_final(state.get(), raw(made.data()), &written, made.size()) == 1;
+    const bool is_made = EVP_MAC_init(state, raw(once.data()), once.size(), nullptr) == 1 &&
+                         EVP_MAC_update(state, raw(first.data()), first.size()) == 1 &&
+                         EVP_MAC_update(state, raw(rest.data()), rest.size()) == 1 &&
+                         EVP_MAC_final(state, raw(made.data()), &written, made.size()) == 1;
     if (!is_made) {
-        ERR_clear_error(); // Connections over TLS look there, on the same thread.
+        if (const transport::tls_use library; library) {
+            ERR_clear_error(); // Connections over TLS look there, on the same thread.
+        }
     }
     return is_made;
 }

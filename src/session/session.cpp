@@ -79,7 +79,8 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
 
 session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                  pipe::end_ptr end)
-    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)) {
+    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
+      arrival_(origin_->host->next_arrival()) {
     if (end_) {
         make_inbound();
         make_outbound();
@@ -110,9 +111,18 @@ void session::on_events(std::uint32_t happened) noexcept {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     guarded([&] {
+        const bool is_cut_off = (happened & pipe::event::cut_off) != 0;
         if ((happened & pipe::event::readable) != 0) {
             wake_outbound();
-            write_some();
+            if (!is_cut_off) {
+                write_some();
+            }
+        }
+        if (is_cut_off && end_) {
+            return cut_off();
+        }
+        if ((happened & pipe::event::leaving) != 0 && end_) {
+            await_parting();
         }
         if ((happened & pipe::event::writable) != 0 && end_) {
             resume_inbound();
@@ -222,7 +232,7 @@ void session::finish_if_drained() {
     if (has_unsent() && !awaits_subscriptions_) {
         return;
     }
-    if (speaks_websocket()) {
+    if (speaks_websocket() && phase_ != phase::ended) {
         go_away();
         if (!prefix_.empty()) {
             return;
@@ -230,6 +240,9 @@ void session::finish_if_drained() {
     }
     if (stream_ && stream_->holds_unsent()) {
         return stream_->wait_writable(*this);
+    }
+    if (phase_ == phase::ended) {
+        return lost({});
     }
     if (is_framed() && state_ == session_state::traffic) {
         return see_off();
@@ -310,25 +323,42 @@ bool session::on_sweep() noexcept {
 
 // Endings.
 
-/// @param value  As connection_event says.
-void session::tell(connection_event what, std::int32_t value) const noexcept {
+/// @param value   As connection_event says.
+/// @param remark  Goes behind the endpoint, and a space.
+void session::tell(connection_event what, std::int32_t value,
+                   std::string_view remark) const noexcept {
     if (!origin_->observer || !origin_->observer->watches(what)) {
         return;
     }
-    if (dialing_) {
-        return origin_->observer->on_connection_event(what, value, origin_->target);
-    }
     try {
-        const std::string own =
-            transport::local_endpoint_text(stream_->descriptor(), origin_->where);
-        origin_->observer->on_connection_event(what, value, own);
+        std::string text =
+            dialing_ ? origin_->target
+                     : transport::local_endpoint_text(stream_->descriptor(), origin_->where);
+        if (!remark.empty()) {
+            text.append(" ").append(remark);
+        }
+        origin_->observer->on_connection_event(what, value, text);
     } catch (const std::bad_alloc&) {
         // An event is lost, as where nobody reads them.
     }
 }
 
+/// Tells, now and then, of a certificate of ours that does not hold for long any more, or at all.
+void session::tell_expiry() const noexcept {
+    if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
+        return;
+    }
+    if (const auto rest = origin_->tls->take_expiry(transport::tls_context::clock::now())) {
+        tell(connection_event::certificate_expires, *rest);
+    }
+}
+
 /// @param reason  As lost().
 void session::tell_failed_handshake(errc reason) const noexcept {
+    if (upgrade_ && upgrade_->refused().status != 0) {
+        const web_handshake::refusal& answer = upgrade_->refused();
+        return tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);
+    }
     if (speaks_zws() && upgrade_ && !handshake_ && is_refusal(reason)) {
         const handshake_failure refused = failure_of(protocol_fault::websocket_unspecified);
         return tell(refused.what, refused.value);
@@ -336,9 +366,8 @@ void session::tell_failed_handshake(errc reason) const noexcept {
     if (!handshake_) {
         return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
-    if (const auto failure = handshake_->failure(reason)) {
-        tell(failure->what, failure->value);
-    }
+    const handshake_failure failure = handshake_->failure(reason);
+    tell(failure.what, failure.value);
 }
 
 void session::lost(errc reason) noexcept {
@@ -349,17 +378,17 @@ void session::lost(errc reason) noexcept {
         (state_ == session_state::handshake && handshake_)) {
         tell_failed_handshake(reason);
     }
-    const bool is_asked_for = farewell_ && farewell_->is_asked_for;
+    const bool is_asked_for = (farewell_ && farewell_->is_asked_for) || last_word() != nullptr;
     const bool has_told = has_told_socket();
-    if (farewell_) {
+    if (farewell_ || phase_ == phase::ended) {
         timer_.stop();
     }
-    if (phase_ == phase::parting) {
+    if (phase_ == phase::parting || phase_ == phase::ended) {
         phase_ = phase::open; // Of the next connection, if there is one.
     }
     zap_.reset();
     upgrade_.reset();
-    abandon_shortcut();
+    bool is_cut_off = abandon_shortcut();
     if (stream_) {
         tell(connection_event::disconnected, stream_->descriptor());
         stream_->close();
@@ -372,19 +401,14 @@ void session::lost(errc reason) noexcept {
         take_leave_of_socket(reason);
     }
     farewell_.reset();
-    if (translation_) {
-        if (const std::uint64_t done = translation_->abandon();
-            done != 0 && outbound_->advance(done)) {
-            wake_writer();
-        }
-        translation_.reset();
-    }
+    is_cut_off = abandon_translation() || is_cut_off;
     input_.reset();
     raw_output_.reset();
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
-    if (!dialing_ || reason == errc::permission_denied || phase_ == phase::dismissed ||
-        is_asked_for || (is_framed() && phase_ != phase::open) ||
+    if (!dialing_ || reason == errc::permission_denied ||
+        (origin_->tls && transport::is_tls_over()) || phase_ == phase::dismissed || is_asked_for ||
+        (is_framed() && phase_ != phase::open) ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
         return finish();
@@ -405,8 +429,8 @@ void session::lost(errc reason) noexcept {
     }
     if (end_) {
         inbound_->reset();
-        outbound_->rewind();
         awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
+        resend_or_drop(is_cut_off);
     }
     advance(session_state::connecting);
     try {
@@ -420,6 +444,46 @@ void session::lost(errc reason) noexcept {
     } catch (const std::bad_alloc&) {
         finish();
     }
+}
+
+/// @return Whether a frame was sent in part.
+bool session::abandon_translation() noexcept {
+    if (!translation_) {
+        return false;
+    }
+    const translation::remains left = translation_->abandon();
+    if (left.done_bytes != 0 && outbound_->advance(left.done_bytes)) {
+        wake_writer();
+    }
+    translation_.reset();
+    return left.is_cut_off;
+}
+
+/// The message that was cut off is sent again from its start, once: it may be what the peer ends
+/// its connections for, and others wait behind it.
+/// @param is_cut_off  Whether one was, besides what outbound_ knows.
+void session::resend_or_drop(bool is_cut_off) noexcept {
+    if (out_rest_ != wakefulness::asleep) {
+        is_cut_off = outbound_->is_inside_message() || is_cut_off;
+    }
+    outbound_->rewind();
+    if (!is_cut_off || awaits_subscriptions_) { // Subscriptions are not sent again as they were.
+        return;
+    }
+    const std::uint64_t begin = outbound_->position();
+    if (std::exchange(dialing_->cut_off_at, begin) != begin) {
+        return;
+    }
+    bool wake = false;
+    const std::uint64_t bytes = outbound_->drop_message(wake);
+    if (wake) {
+        wake_writer();
+    }
+    if (origin_->departures) {
+        origin_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
+    }
+    tell(connection_event::message_dropped,
+         static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)));
 }
 
 void session::finish() noexcept {

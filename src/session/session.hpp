@@ -82,6 +82,9 @@ public:
     /// A session ended. @threads any
     virtual void on_session_gone() noexcept = 0;
 
+    /// pipe::letter::arrival of the next connection. @threads any
+    virtual std::uint32_t next_arrival() noexcept = 0;
+
     /// `who` goes on without its socket, until on_lingered().
     /// @throws std::bad_alloc
     /// @threads any
@@ -94,6 +97,10 @@ public:
     /// @throws std::bad_alloc
     /// @threads any
     virtual pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) = 0;
+
+    /// Whether a socket was bound there at any time. From then on nobody is let in unasked where
+    /// someone may ask: the one that answered may only have gone for a while. @threads any
+    virtual bool has_had_zap_handler() const noexcept = 0;
 
 protected:
     ~session_host() = default;
@@ -108,6 +115,7 @@ struct session_origin {
     endpoint where;                                ///< As it was given.
     transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
     pipe::departures_ptr departures;               ///< Null where nobody counts.
+    pipe::memory_account_ptr inflated;             ///< Likewise. Of all that a socket has.
     std::string target;   ///< Where a connect call goes to, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -187,8 +195,12 @@ private:
     void finish_once_drained();
     void finish_if_drained();
     void lost(errc reason) noexcept;
+    bool abandon_translation() noexcept;
+    void resend_or_drop(bool is_cut_off) noexcept;
     void tell_failed_handshake(errc reason) const noexcept;
-    void tell(connection_event what, std::int32_t value) const noexcept;
+    void tell(connection_event what, std::int32_t value,
+              std::string_view remark = {}) const noexcept;
+    void tell_expiry() const noexcept;
     void finish() noexcept;
     void settle_accounts() noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
@@ -228,6 +240,7 @@ private:
     void send_command(std::span<const std::byte> body);
     bool misses_turn() noexcept;
     std::size_t turn_bytes_max() const noexcept;
+    std::size_t take_control_cost() noexcept;
     void end_turn();
     void wait_behind_others();
     void count_written(std::size_t bytes);
@@ -235,6 +248,7 @@ private:
     result<void> scan_inbound();
     void deliver_inbound();
     void wake_reader() noexcept;
+    void write_soon() noexcept;
     void write_some();
     void await_room();
     bool write_prefix();
@@ -249,7 +263,7 @@ private:
     void wake_outbound() noexcept;
     void open_shortcut() noexcept;
     void close_shortcut() noexcept;
-    void abandon_shortcut() noexcept;
+    bool abandon_shortcut() noexcept;
     pipe::direct_writer* shortcut() const noexcept {
         return end_ ? end_->whole().shortcut.get() : nullptr;
     }
@@ -279,6 +293,13 @@ private:
     void await_end();
     void break_off(errc reason);
     void on_parting_deadline() noexcept;
+    void on_peer_ended();
+    void watch_progress();
+    void on_progress_due() noexcept;
+    const pipe::close_request* last_word() const noexcept;
+    void await_parting();
+    void on_closing_late() noexcept;
+    void cut_off();
     void start_upgrade();
     void continue_upgrade(std::span<const std::byte> octets);
 
@@ -311,7 +332,7 @@ private:
     bool has_told_socket() const noexcept { return farewell_ && farewell_->is_told; }
     /// Whether the connection ends as soon as all is written.
     bool is_leaving() const noexcept {
-        return phase_ == phase::dismissed || phase_ == phase::closing;
+        return phase_ == phase::dismissed || phase_ == phase::ended || phase_ == phase::closing;
     }
     bool has_unsent() const noexcept;
     const socket_options& options() const noexcept { return *origin_->options; }
@@ -331,8 +352,9 @@ private:
     struct dialing {
         transport::dialer_ptr dialer;
         runtime::backoff pauses;
-        pipe::peer_info_ptr announced;        ///< Whom end_ was told of last.
-        std::uint64_t announced_position = 0; ///< Up to where that fills the queue.
+        pipe::peer_info_ptr announced;           ///< Whom end_ was told of last.
+        std::uint64_t announced_position = 0;    ///< Up to where that fills the queue.
+        std::optional<std::uint64_t> cut_off_at; ///< Where the message is that was cut off last.
     };
     std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
     /// Handshake, connect timeout or next attempt. What follows a timer takes room that it leaves.
@@ -353,6 +375,7 @@ private:
     enum class phase : std::uint8_t {
         open,
         dismissed, ///< Reads no more; ends when all is written, or with the connection.
+        ended,     ///< The peer sends nothing any more; ends when all is written, or it takes none.
         parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
@@ -370,7 +393,9 @@ private:
     bool awaits_room_ = false;      ///< The system took no more when we wrote last.
     std::uint8_t missed_turns_ = 0; ///< In a row.
     std::uint8_t turns_in_a_row_ = 0;
-    bool is_answered_ = false; ///< Something was written since its last whole turn.
+    bool is_answered_ = false;        ///< Something was written since its last whole turn.
+    bool is_write_posted_ = false;    ///< Asked for by write_soon().
+    std::uint16_t control_count_ = 0; ///< Commands and pings that came and were not counted yet.
 
     /// Whether a direction has work. Only `asleep` is visible to the socket.
     enum class wakefulness : std::uint8_t {
@@ -380,6 +405,7 @@ private:
     };
     wakefulness out_rest_ = wakefulness::awake;
     wakefulness in_rest_ = wakefulness::awake;
+    const std::uint32_t arrival_; ///< Of a pipe that is made.
 };
 
 /// Runs `action`; memory that the system refuses costs this one connection.

@@ -4,6 +4,7 @@
 #include "session/session.hpp"
 
 #include "base/limits.hpp"
+#include "base/random_octets.hpp"
 #include "session/curve_input.hpp"
 #include "session/length_scanner.hpp"
 #include "session/raw_input.hpp"
@@ -14,7 +15,6 @@
 #include "wire/length/frame.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace zlink::session {
@@ -24,11 +24,6 @@ using transport::io_outcome;
 namespace zmtp = wire::zmtp;
 
 namespace {
-
-std::uint64_t random_number() {
-    static thread_local std::minstd_rand source{std::random_device{}()};
-    return source();
-}
 
 pipe::queue_limits limits_of(int high_water_mark) noexcept {
     return {.messages_max = static_cast<std::uint64_t>(high_water_mark)};
@@ -127,6 +122,9 @@ void session::start_stream(transport::stream_ptr connected) {
     }
     if (dialing_) {
         tell(connection_event::connected, stream_->descriptor());
+    }
+    if (origin_->tls) {
+        tell_expiry();
     }
     is_writable_ = true;
     timer_.stop();
@@ -230,6 +228,9 @@ void session::after_step(const result<void>& taken, std::span<const std::byte> r
 void session::ask_zap(wire::zap_request& request) {
     pipe::end_ptr to_handler = origin_->host->reach_zap_handler(thread_.mailbox());
     if (!to_handler) {
+        if (origin_->host->has_had_zap_handler()) {
+            return lost(errc::bad_address); // Not let in because the handler has gone.
+        }
         return after_step(
             step_handshake([&](auto& out) { return handshake_->on_no_zap_handler(out); }), {});
     }
@@ -237,7 +238,7 @@ void session::ask_zap(wire::zap_request& request) {
     if (state_ != session_state::handshake) {
         return;
     }
-    const std::string address = transport::peer_host(stream_->peer());
+    const std::string address = transport::peer_name(stream_->peer(), stream_->descriptor());
     request.address = address;
     zap_.reset(new zap_client(std::move(to_handler), *this));
     zap_->ask(request);
@@ -380,6 +381,7 @@ bool session::make_pipe() {
     end_->works_in_batches();
     made->first.set_home(origin_->socket, nullptr);
     made->first.origin_id = origin_->id;
+    made->first.arrival = arrival_;
     made->first.frames = frames();
     made->first.deflation = own_deflation();
     made->first.succeeds = dialing_ && is_framed();
@@ -426,8 +428,9 @@ void session::make_outbound() {
 void session::announce_peer(std::unique_ptr<pipe::peer_info> peer) {
     peer->descriptor = stream_->descriptor();
     const transport::socket_address address = stream_->peer();
-    if (const std::string host = transport::peer_host(address); !host.empty()) {
-        peer->properties.add(pipe::peer_address_property, host);
+    const std::string name = transport::peer_name(address, stream_->descriptor());
+    if (!name.empty()) {
+        peer->properties.add(pipe::peer_address_property, name);
         peer->port = transport::peer_port(address);
     }
     pipe::property_list agreed; // Before what the peer says: what we know for certain counts.

@@ -38,6 +38,8 @@ std::string_view text_of(errc reason) noexcept {
         return "text is no UTF-8";
     case EBADMSG:
         return "compressed data is corrupt";
+    case ENOBUFS:
+        return "no memory for what compressed data comes to";
     case ENOMSG:
         return "text where only binary is taken";
     default:
@@ -77,7 +79,8 @@ std::optional<peer_deflation> session::peers_deflation() const noexcept {
     return peer_deflation{.how = dialing_ ? agreed.server : agreed.client,
                           .message_bytes_max =
                               is_limited ? static_cast<std::uint64_t>(options().message_bytes_max)
-                                         : limits::inflated_message_bytes_max};
+                                         : limits::inflated_message_bytes_max,
+                          .account = origin_->inflated};
 }
 
 void session::adopt_stream_peer() {
@@ -90,10 +93,10 @@ void session::adopt_stream_peer() {
         }
     };
     if (upgrade_) {
-        add("Path", upgrade_->agreed().target);
-        add("Origin", upgrade_->agreed().origin);
-        add("Subprotocol", upgrade_->agreed().subprotocol);
-        add("Extensions", upgrade_->agreed().extensions);
+        add(pipe::path_property, upgrade_->agreed().target);
+        add(pipe::origin_property, upgrade_->agreed().origin);
+        add(pipe::subprotocol_property, upgrade_->agreed().subprotocol);
+        add(pipe::extensions_property, upgrade_->agreed().extensions);
         upgrade_.reset();
     }
     peer->properties.add(pipe::detail_property, detail);
@@ -134,6 +137,13 @@ void session::part(const pipe::close_request& asked) {
         if (speaks_websocket()) {
             send_close(farewell_->code, farewell_->reason);
         }
+    } else if (phase_ == phase::ended) {
+        farewell_ = std::make_unique<farewell>(std::move(said));
+        if (speaks_websocket()) {
+            send_close(farewell_->code, farewell_->reason);
+            write_prefix();
+        }
+        lost({}); // It has gone as far as it can by itself.
     }
 }
 
@@ -203,6 +213,78 @@ void session::on_parting_deadline() noexcept {
     if (state_ == session_state::traffic) {
         lost(static_cast<errc>(ETIMEDOUT));
     }
+}
+
+/// The peer sends nothing any more, but may read on (RFC 9293, 3.6). What waits for it goes out
+/// before the socket is told that it has gone.
+void session::on_peer_ended() {
+    if (!is_framed() || phase_ != phase::open || !is_writable_ || !has_unsent()) {
+        return lost({});
+    }
+    phase_ = phase::ended;
+    write_some();
+    if (phase_ == phase::ended && stream_) { // It has not gone meanwhile.
+        is_answered_ = false;
+        watch_progress();
+    }
+}
+
+void session::watch_progress() {
+    start_timer(timer_, limits::half_closed_pause_max, &session::on_progress_due);
+}
+
+void session::on_progress_due() noexcept {
+    guarded([this] {
+        if (phase_ != phase::ended) {
+            return; // The socket has let go meanwhile, and has limits of its own.
+        }
+        if (!std::exchange(is_answered_, false)) {
+            return lost(static_cast<errc>(ETIMEDOUT));
+        }
+        watch_progress();
+    });
+}
+
+/// Why the application wants the end of this connection; null if it does not.
+const pipe::close_request* session::last_word() const noexcept {
+    return end_ ? static_cast<const pipe::close_request*>(
+                      end_->whole().last_word.load(std::memory_order_acquire))
+                : nullptr;
+}
+
+/// The application has asked for the end of this connection, behind what waits. That is not for as
+/// long as the peer likes.
+void session::await_parting() {
+    if (state_ == session_state::traffic) {
+        start_timer(linger_timer_, last_word()->longest, &session::on_closing_late);
+    }
+}
+
+void session::on_closing_late() noexcept {
+    guarded([this] { phase_ == phase::closing ? finish() : cut_off(); });
+}
+
+/// Ends the connection now. The peer is told why if it has taken everything so far; if not, it is
+/// told by a reset that something is missing.
+void session::cut_off() {
+    if (state_ != session_state::traffic || !stream_) {
+        return;
+    }
+    const bool is_behind =
+        has_unsent() || stream_->holds_unsent() || transport::holds_unsent(stream_->descriptor());
+    const bool may_say_why =
+        speaks_websocket() && !is_behind && is_writable_ && phase_ != phase::parting;
+    const pipe::close_request& asked = *last_word();
+    farewell_ = std::make_unique<farewell>(
+        farewell{.code = asked.code, .reason = asked.reason, .is_asked_for = true});
+    if (may_say_why) {
+        send_close(farewell_->code, farewell_->reason);
+        write_prefix();
+    }
+    if (is_behind && stream_) {
+        transport::reset_when_closed(stream_->descriptor());
+    }
+    lost({});
 }
 
 /// The socket has let go, and all that it sent is written, or dropped: says so to the peer, once.
@@ -284,6 +366,7 @@ void session::continue_upgrade(std::span<const std::byte> octets) {
 }
 
 void session::on_websocket_ping(std::span<const std::byte> payload) {
+    ++control_count_;
     if (may_send_control()) {
         send_control(opcode::pong, payload);
     }
@@ -355,7 +438,7 @@ void session::send_control(opcode kind, std::span<const std::byte> payload) {
         std::copy(payload.begin(), payload.end(), frame.data() + bytes);
     }
     prefix_.insert(prefix_.end(), frame.data(), frame.data() + bytes + payload.size());
-    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    write_soon();
 }
 
 } // namespace zlink::session

@@ -62,9 +62,15 @@ bool session::misses_turn() noexcept {
 /// Octets that are read before others have their turn: the application, or those that are ready.
 std::size_t session::turn_bytes_max() const noexcept {
     if (!is_framed()) {
-        return limits::turn_bytes_max;
+        return input_ ? limits::translated_turn_bytes_max : limits::turn_bytes_max;
     }
     return thread_.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
+}
+
+/// What the commands and pings since the last call count for, in octets of a turn: a peer may send
+/// them as the smallest of frames, and each is work.
+std::size_t session::take_control_cost() noexcept {
+    return std::exchange(control_count_, 0) * limits::control_frame_bytes;
 }
 
 /// A caller that drives has its turn now. Then a peer that is answered goes on: what it sends is in
@@ -123,13 +129,15 @@ void session::read_messages() {
         if (outcome.what == io_outcome::status::would_block) {
             return wait_behind_others();
         }
+        if (outcome.what == io_outcome::status::ended) {
+            return on_peer_ended();
+        }
         if (outcome.what != io_outcome::status::moved) {
             return lost(static_cast<errc>(outcome.error));
         }
         if (heartbeat_) {
             heartbeat_->on_heard();
         }
-        turn_bytes += outcome.bytes;
         if (is_framed()) {
             thread_.count_received(outcome.bytes);
         } else {
@@ -137,6 +145,7 @@ void session::read_messages() {
         }
         const result<void> taken =
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
+        turn_bytes += outcome.bytes + take_control_cost();
         deliver_inbound();
         if (!taken) {
             return break_off(taken.error());
@@ -160,6 +169,9 @@ void session::wake_reader() noexcept {
 }
 
 void session::deliver_inbound() {
+    if (heartbeat_) {
+        heartbeat_->on_read_over();
+    }
     if (conflation_) {
         conflation_->deliver(*end_);
     }
@@ -174,6 +186,7 @@ void session::deliver_inbound() {
 }
 
 session::verdict session::on_command(std::span<const std::byte> body) noexcept {
+    ++control_count_;
     const result<zmtp::command_view> command = zmtp::decode_command(body);
     if (!command) {
         return verdict::fail;
@@ -256,10 +269,20 @@ void session::send_command(std::span<const std::byte> body) {
         prefix_.push_back(static_cast<std::byte>(body.size()));
         prefix_.insert(prefix_.end(), body.begin(), body.end());
     }
-    thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
+    write_soon();
 }
 
 // Writing.
+
+/// Writes behind what is under way, once, however often that is asked for until then.
+void session::write_soon() noexcept {
+    if (!std::exchange(is_write_posted_, true)) {
+        thread_.post([self = boost::intrusive_ptr<session>(this)] {
+            self->is_write_posted_ = false;
+            self->on_writable();
+        });
+    }
+}
 
 void session::on_writable() noexcept {
     guarded([this] { write_some(); });
@@ -285,8 +308,7 @@ void session::write_some() {
             return;
         }
         if (++turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
-            thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_writable(); });
-            return;
+            return write_soon();
         }
     }
 }
@@ -501,11 +523,14 @@ void session::open_shortcut() noexcept {
 }
 
 /// Before the stream is closed. What was begun is sent from its start to whom comes next.
-void session::abandon_shortcut() noexcept {
+/// @return Whether there was one.
+bool session::abandon_shortcut() noexcept {
     close_shortcut();
-    if (shortcut() != nullptr) {
-        shortcut()->take_begun();
+    if (shortcut() == nullptr || shortcut()->take_begun() == 0) {
+        return false;
     }
+    wake_outbound(); // As the letter will that is on its way.
+    return true;
 }
 
 void session::close_shortcut() noexcept {

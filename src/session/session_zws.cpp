@@ -115,11 +115,11 @@ void session::refuse_zws(errc reason) {
 void session::describe_upgrade(pipe::peer_info& peer) {
     pipe::property_list told; // Before what the peer says of itself.
     const web_handshake::terms& agreed = upgrade_->agreed();
-    told.add("Path", agreed.target);
+    told.add(pipe::path_property, agreed.target);
     if (!agreed.origin.empty()) {
-        told.add("Origin", agreed.origin);
+        told.add(pipe::origin_property, agreed.origin);
     }
-    told.add("Subprotocol", agreed.subprotocol);
+    told.add(pipe::subprotocol_property, agreed.subprotocol);
     peer.properties.prepend(told);
     upgrade_.reset();
 }

@@ -3,6 +3,7 @@
 #include "testing/web_upgrade.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <doctest/doctest.h>
 
 #include <string>
@@ -43,6 +44,18 @@ void close_peer(session_harness& at, std::uint16_t code, const char* reason) {
     at.run();
 }
 
+/// What is told of a peer that came and went and sent nothing in between.
+std::string why_gone(session_harness& at) {
+    CHECK(at.announced()->properties.find(pipe::detail_property));
+    return std::string(at.announced()->properties.find(pipe::reason_property).value_or("nothing"));
+}
+
+void set_last_word(session_harness& at, std::uint16_t code, const char* reason,
+                   std::chrono::milliseconds longest, std::uint32_t event) {
+    at.end().whole().last_word = new pipe::close_request(code, reason, longest);
+    at.end().other().deliver(event);
+}
+
 } // namespace
 
 TEST_SUITE("session") {
@@ -62,6 +75,117 @@ TEST_SUITE("session") {
             one.run();
             CHECK(one.is_gone());
             CHECK(one.arrived() == messages{"*", "hello", "", "*"});
+        }
+    }
+
+    TEST_CASE("stream session: who has ended its own direction takes what waits, however slowly") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept({.room_bytes = 3});
+        one.peer_sends("\0\0\0\2hi"s);
+        one.send("world");
+        one.send("and more");
+        one.run();
+        stream.peer_ends();
+        one.pass(4s);
+        one.send("what comes later"); // Nobody knows of it yet.
+        const std::string all = "\0\0\0\5world\0\0\0\x08"
+                                "and more\0\0\0\x10what comes later"s;
+        while (stream.written().size() + 1 < all.size()) {
+            REQUIRE(!one.is_gone());
+            stream.make_room(1);
+            one.pass(4s);
+        }
+        CHECK(one.arrived() == messages{"*", "hi"});
+        stream.make_room(1);
+        one.run();
+        CHECK(stream.written() == all);
+        CHECK(one.is_gone());
+        CHECK(one.arrived() == messages{"*", "hi", "*"});
+    }
+
+    TEST_CASE("stream session: who has ended its own direction and takes nothing is given up") {
+        session_harness one{stream_options()};
+        scripted_stream& stream = one.accept({.room_bytes = 3});
+        one.send("world");
+        one.run();
+        stream.peer_ends();
+        CHECK(one.pass_until([&] { return one.is_gone(); }) == limits::half_closed_pause_max);
+        CHECK(stream.is_closed());
+        CHECK(one.arrived() == messages{"*", "*"});
+    }
+
+    TEST_CASE(
+        "stream session: who has ended its own direction goes when it is to be closed, and is "
+        "dialled again when not") {
+        for (const bool is_asked_for : {false, true}) {
+            CAPTURE(is_asked_for);
+            session_harness one{stream_options()};
+            one.dial();
+            scripted_stream& stream = one.reach({.room_bytes = 3});
+            one.send("world");
+            one.run();
+            stream.peer_ends();
+            if (is_asked_for) {
+                close_peer(one, 1000, "");
+            }
+            stream.make_room(SIZE_MAX);
+            one.run();
+            CHECK(stream.written() == "\0\0\0\5world"s);
+            CHECK(one.is_gone() == is_asked_for);
+            CHECK(one.is_dialing() == !is_asked_for);
+        }
+    }
+
+    TEST_CASE("stream session: a peer that is asked to go has so long for all of it") {
+        for (const std::size_t room : {std::size_t{0}, std::size_t{3}, SIZE_MAX}) {
+            CAPTURE(room);
+            session_harness one{stream_options()};
+            scripted_stream& stream = one.accept({.room_bytes = room});
+            one.send("world");
+            one.run();
+            set_last_word(one, 4000, "bye", 3s, pipe::event::leaving);
+            close_peer(one, 4000, "bye");
+            CHECK(one.pass_until([&] { return one.is_gone(); }) == 3s);
+            CHECK(stream.is_closed());
+            CHECK(why_gone(one) == "4000 bye");
+        }
+    }
+
+    TEST_CASE("stream session: a peer that is cut off goes at once, in whatever state it is") {
+        enum class state : std::uint8_t { idle, stalled, half_closed, parting };
+        for (const bool is_web : {false, true}) {
+            for (const state now :
+                 {state::idle, state::stalled, state::half_closed, state::parting}) {
+                CAPTURE(is_web);
+                CAPTURE(static_cast<int>(now));
+                session_harness one{stream_options(), nullptr, is_web ? scheme::ws : scheme::tcp};
+                scripted_stream& stream = one.accept();
+                if (is_web) {
+                    one.peer_sends(request);
+                }
+                const std::size_t before = stream.written().size();
+                stream.make_room(now == state::idle ? SIZE_MAX : 1);
+                if (now != state::idle) {
+                    one.send("world");
+                    one.run();
+                }
+                if (now == state::half_closed) {
+                    stream.peer_ends();
+                }
+                if (now == state::parting) {
+                    close_peer(one, 4000, "bye");
+                }
+                set_last_word(one, 4000, "bye", 0s, pipe::event::cut_off);
+                one.run();
+                CHECK(one.is_gone());
+                CHECK(stream.is_closed());
+                CHECK(why_gone(one) == "4000 bye");
+                const std::string last = stream.written().substr(before);
+                CHECK(last == (now != state::idle ? last.substr(0, 1)
+                               : is_web           ? "\x88\5\x0f\xa0"
+                                                    "bye"
+                                                  : ""));
+            }
         }
     }
 

@@ -275,7 +275,10 @@ TEST_SUITE("session") {
         peer.converse(one, stream);
         stream.make_room(0);
         const std::size_t before = stream.written().size();
-        for (int count = 0; count < 6000; ++count) {
+        for (int count = 0; count < 4900; ++count) { // 4854 answers of 27 octets wait.
+            if (count % 60 == 0) {
+                one.pass(1s); // More in a second would be too many.
+            }
             peer.ask_for_new_keys();
             one.peer_sends(peer.take_said());
         }
@@ -290,6 +293,51 @@ TEST_SUITE("session") {
         one.send("and back");
         peer.converse(one, stream);
         CHECK(peer.heard() == "and back");
+    }
+
+    TEST_CASE("tls: a peer that sends nothing but new keys is ended soon") {
+        session_harness one{raw_options(), sides().accepting};
+        scripted_stream& stream = one.accept();
+        tls_far_end peer{false};
+        peer.converse(one, stream);
+        REQUIRE(!one.is_gone());
+        peer.announce_new_keys(10'000);
+        one.peer_sends(peer.take_said());
+        CHECK(stream.is_closed());
+        CHECK(one.is_gone());
+        // It was not read to its end: one reading brings 64 KiB, of 270 KB.
+        CHECK(stream.unread_bytes() > 100'000);
+    }
+
+    TEST_CASE("tls: a peer may change its keys again and again, if that takes time") {
+        session_harness one{raw_options(), sides().accepting};
+        scripted_stream& stream = one.accept();
+        tls_far_end peer{false};
+        peer.converse(one, stream);
+        std::string expected;
+        for (int count = 0; count < 50; ++count) {
+            peer.announce_new_keys(60);
+            peer.say("x");
+            expected += "x";
+            one.peer_sends(peer.take_said());
+            one.pass(1s);
+        }
+        CHECK(octets_of(one) == expected);
+        CHECK(!stream.is_closed());
+    }
+
+    TEST_CASE("tls: a handshake in thousands of pieces is ended") {
+        session_harness one{raw_options(), sides().accepting};
+        scripted_stream& stream = one.accept();
+        const auto piece = [](char octet) { return std::string{"\x16\x03\x01\0\1", 5} + octet; };
+        // A ClientHello of 60,000 octets.
+        std::string said = piece('\1') + piece('\0') + piece('\xea') + piece('\x60');
+        for (int count = 0; count < 20'000; ++count) {
+            said += piece('\0');
+        }
+        one.peer_sends(said);
+        CHECK(stream.is_closed());
+        CHECK(one.failures() == failure(EPROTO));
     }
 
     TEST_CASE("tls: new keys are agreed on while messages pass") {

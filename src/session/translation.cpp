@@ -102,23 +102,25 @@ std::uint64_t translation::on_sent(std::size_t bytes) noexcept {
     return std::exchange(source_bytes_, 0);
 }
 
-std::uint64_t translation::abandon() noexcept {
+translation::remains translation::abandon() noexcept {
     // Frames tell what they were made of. Translated subscriptions do not, but a new connection is
     // told all of them anyway.
     std::uint64_t done = 0;
     std::size_t at = 0;
+    bool is_cut_off = false;
     while (!subscriptions_as_messages_ && done < source_bytes_) {
         const sent_frame next = frame_at(at);
-        at += next.bytes;
-        if (at > sent_bytes_) {
+        if (at + next.bytes > sent_bytes_) {
+            is_cut_off = at < sent_bytes_;
             break;
         }
+        at += next.bytes;
         done += next.source_bytes;
     }
     buffer_.release();
     sent_bytes_ = 0;
     // The newest message of a conflating queue is one octet there, whatever its frame tells.
-    return std::min(done, std::exchange(source_bytes_, 0));
+    return {std::min(done, std::exchange(source_bytes_, 0)), is_cut_off};
 }
 
 translation::sent_frame translation::frame_at(std::size_t offset) const noexcept {

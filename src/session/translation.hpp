@@ -58,9 +58,13 @@ public:
     /// @return The octets of the rope that are done with: none before everything was sent.
     std::uint64_t on_sent(std::size_t bytes) noexcept;
 
+    /// What was sent when the connection went.
+    struct remains {
+        std::uint64_t done_bytes; ///< Octets of the rope that were sent as whole frames.
+        bool is_cut_off;          ///< Part of the frame behind them was sent, too.
+    };
     /// The connection is gone: forgets what is unsent.
-    /// @return The octets of the rope that were sent as whole frames.
-    std::uint64_t abandon() noexcept;
+    remains abandon() noexcept;
 
     /// Gives the memory back, if it is empty.
     void trim() noexcept;

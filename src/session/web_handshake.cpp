@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "session/zws.hpp"
 #include "wire/websocket/field_text.hpp"
+#include "wire/websocket/sha1.hpp"
 #include "wire/websocket/upgrade.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cstdint>
-#include <openssl/evp.h>
 #include <sodium.h>
 #include <utility>
 
@@ -22,25 +22,30 @@ namespace websocket = wire::websocket;
 
 namespace {
 
+constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view header_end = "\r\n\r\n";
+constexpr int status_switching = 101;
+constexpr int status_final = 200;
+constexpr int status_redirects = 300;
+constexpr int status_errors = 400;
+constexpr std::string_view unknown_reason = "<unknown-status>"; ///< Of Beast, for want of words.
+constexpr std::size_t shown_reason_max = 80;
+constexpr std::size_t shown_location_max = 400;
 constexpr std::size_t key_octets = 16;
 constexpr std::size_t key_characters = 24;
 
 std::string base64(std::span<const std::uint8_t> octets) {
-    std::string text((octets.size() + 2) / 3 * 4 + 1, '\0');
-    text.resize(
-        static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(text.data()),
-                                                 octets.data(), static_cast<int>(octets.size()))));
+    constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
+    std::string text(sodium_base64_encoded_len(octets.size(), variant), '\0');
+    sodium_bin2base64(text.data(), text.size(), octets.data(), octets.size(), variant);
+    text.pop_back(); // The end mark.
     return text;
 }
 
 /// What a server proves with that it has read `key` (RFC 6455, 4.2.2).
 std::string accept_of(std::string_view key) {
     const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest;
-    unsigned bytes = 0;
-    EVP_Digest(text.data(), text.size(), digest.data(), &bytes, EVP_sha1(), nullptr);
-    return base64({digest.data(), bytes});
+    return base64(websocket::sha1(text));
 }
 
 /// Whether it is what 16 octets are in base64.
@@ -108,6 +113,25 @@ errc refuse(std::vector<std::byte>& out, std::string_view status, errc why,
     return why;
 }
 
+/// `text` with nothing in it that would be mistaken for something else where it is shown.
+std::string shown(std::string_view text, std::size_t characters_max) {
+    std::string made{text.substr(0, characters_max)};
+    std::ranges::replace_if(
+        made, [](char each) { return each < ' ' || each > '~'; }, '?');
+    return made;
+}
+
+std::string describe(int status, std::string_view reason, std::string_view location) {
+    std::string text = std::to_string(status);
+    if (!reason.empty() && reason != unknown_reason) {
+        text += " " + shown(reason, shown_reason_max);
+    }
+    if (status >= status_redirects && status < status_errors && !location.empty()) {
+        text += ", not followed to " + shown(location, shown_location_max);
+    }
+    return text;
+}
+
 websocket::deflate_parameters wanted_deflation(const socket_options& options) {
     const websocket::deflate_direction each{
         .window_bits = static_cast<std::uint8_t>(options.web_deflate_window),
@@ -169,24 +193,52 @@ void web_handshake::start(std::vector<std::byte>& out) {
 
 result<void> web_handshake::on_received(std::span<const std::byte>& input,
                                         std::vector<std::byte>& out) {
+    while (!is_complete_ && !input.empty()) {
+        const result<bool> is_whole = gather(input);
+        if (!is_whole && role_ == role::server) {
+            return refuse(out, "431 Request Header Fields Too Large", is_whole.error());
+        }
+        if (!is_whole || !*is_whole) {
+            return is_whole ? result<void>{} : is_whole.error();
+        }
+        const std::string header = std::exchange(received_, {});
+        if (role_ == role::server) {
+            return answer(header, out);
+        }
+        if (const result<void> examined = examine(header); !examined) {
+            return examined;
+        }
+    }
+    return {};
+}
+
+/// Moves octets from the front of `input` to received_, up to the end of a header.
+/// @return Whether it is whole.
+/// @error message_too_large
+result<bool> web_handshake::gather(std::span<const std::byte>& input) {
     const std::size_t known = received_.size();
     const std::size_t taken = std::min(input.size(), limits::upgrade_bytes_max - known);
     received_.append(reinterpret_cast<const char*>(input.data()), taken);
+    std::size_t skipped = 0;
+    if (role_ == role::server && !has_begun_ && received_.size() >= line_end.size()) {
+        has_begun_ = true;
+        if (received_.starts_with(
+                line_end)) { // Before a request one is passed over (RFC 9112, 2.2).
+            skipped = line_end.size();
+            received_.erase(0, skipped);
+        }
+    }
     const std::size_t search_from = known < header_end.size() ? 0 : known - header_end.size();
     const std::size_t found = received_.find(header_end, search_from);
     if (found == std::string::npos) {
         input = input.subspan(taken);
-        if (received_.size() < limits::upgrade_bytes_max) {
-            return {};
-        }
-        return role_ == role::server
-                   ? refuse(out, "431 Request Header Fields Too Large", errc::message_too_large)
-                   : errc::message_too_large;
+        return received_.size() < limits::upgrade_bytes_max ? result<bool>{false}
+                                                            : errc::message_too_large;
     }
     const std::size_t header_bytes = found + header_end.size();
     received_.resize(header_bytes);
-    input = input.subspan(header_bytes - known);
-    return role_ == role::server ? answer(received_, out) : examine(received_);
+    input = input.subspan(header_bytes + skipped - known);
+    return true;
 }
 
 /// Answers a client's request.
@@ -196,14 +248,16 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
         return refuse(out, "400 Bad Request", errc::protocol_violation);
     }
     const auto& request = parser.get();
+    const std::optional<std::string> target = websocket::origin_form(view(request.target()));
     // Patterns take any path, as libzmq does.
-    if (!is_zws() && !websocket::is_path(view(request.target()), where_.path)) {
+    if (!is_zws() && !(target && websocket::is_path(*target, where_.path))) {
         return refuse(out, "404 Not Found", errc::protocol_violation);
     }
     const std::string version = values(request, http::field::sec_websocket_version);
     if (!is_upgrade(request) || version != "13") {
         return refuse(out, "426 Upgrade Required", errc::protocol_violation,
-                      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+                      "Connection: upgrade\r\nUpgrade: websocket\r\n"
+                      "Sec-WebSocket-Version: 13\r\n");
     }
     const std::string key = values(request, http::field::sec_websocket_key);
     const bool has_body = request.find(http::field::transfer_encoding) != request.end() ||
@@ -223,7 +277,7 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
     if (!subprotocol) {
         return refuse(out, "400 Bad Request", errc::protocol_violation);
     }
-    agreed_.target = view(request.target());
+    agreed_.target = target.value_or(std::string{view(request.target())});
     agreed_.origin = origin;
     agreed_.subprotocol = *subprotocol;
     append(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -271,13 +325,16 @@ result<void> web_handshake::examine(std::string_view header) {
         return errc::protocol_violation;
     }
     const auto& response = parser.get();
-    if (response.result() != http::status::switching_protocols) {
-        // Who is overloaded, or stands before a server that is away, may say otherwise soon.
-        const bool is_final =
-            http::to_status_class(response.result()) == http::status_class::client_error &&
-            response.result() != http::status::request_timeout &&
-            response.result() != http::status::too_many_requests;
-        return is_final ? errc::permission_denied : errc::connection_refused;
+    const auto status = static_cast<int>(response.result_int());
+    if (status < status_final && status != status_switching) {
+        // There may be any number of them before the answer (RFC 9110, 15.2), within reason.
+        return ++interim_count_ <= limits::interim_answers_max ? result<void>{}
+                                                               : errc::protocol_violation;
+    }
+    if (status != status_switching) {
+        refused_ = {status, describe(status, view(response.reason()),
+                                     view(response[http::field::location]))};
+        return errc::connection_refused;
     }
     const std::string subprotocol = values(response, http::field::sec_websocket_protocol);
     const std::vector<std::string> ours = split(subprotocols());

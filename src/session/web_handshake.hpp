@@ -35,7 +35,8 @@ public:
     /// @param out  What is to be sent is appended: the answer, also to a request that is refused.
     /// @error protocol_violation  It is no upgrade, or not one to what is here.
     /// @error message_too_large   It has more octets than limits::upgrade_bytes_max.
-    /// @error permission_denied   The origin of the page may not connect, or the server refuses us.
+    /// @error permission_denied   The origin of the page may not connect.
+    /// @error connection_refused  The server answers with another status than 101: refused().
     /// @throws std::bad_alloc
     result<void> on_received(std::span<const std::byte>& input, std::vector<std::byte>& out);
 
@@ -51,12 +52,21 @@ public:
     };
     const terms& agreed() const noexcept { return agreed_; }
 
+    /// What a server answered that does not let us in.
+    struct refusal {
+        int status = 0;   ///< Of HTTP, 200 or above; 0: none.
+        std::string text; ///< The status and its reason, as far as they are ASCII; of a redirect
+                          ///< also where it would lead, which is not followed.
+    };
+    const refusal& refused() const noexcept { return refused_; }
+
 private:
     /// Whether it is for a pattern of ZMTP, not for a STREAM.
     bool is_zws() const noexcept { return !options_.has_foreign_peers(); }
     std::string_view subprotocols() const noexcept;
     std::optional<std::string_view>
     choose_subprotocol(std::string_view offered, std::span<const std::string> ours) const noexcept;
+    result<bool> gather(std::span<const std::byte>& input);
     result<void> answer(std::string_view request, std::vector<std::byte>& out);
     result<void> examine(std::string_view response);
     void accept_deflate(std::string_view offered, std::vector<std::byte>& out);
@@ -71,6 +81,9 @@ private:
     std::string received_; ///< Of the header, which is not complete.
     std::string key_;      ///< A client's.
     terms agreed_;
+    refusal refused_;
+    unsigned interim_count_ = 0; ///< Answers with a status below 101, or of 102 to 199.
+    bool has_begun_ = false;     ///< A request: more than an empty line was received.
     bool is_complete_ = false;
 };
 

@@ -71,6 +71,7 @@ void websocket_scanner::deliver(inbound& to) {
 
 /// Inflates octets of a message behind what came of it before.
 result<void> websocket_scanner::inflate(std::span<const std::byte> octets) {
+    inflation_->came_bytes += octets.size();
     inflation_->by.begin_part(octets);
     return inflate_all();
 }
@@ -79,6 +80,7 @@ result<void> websocket_scanner::inflate(std::span<const std::byte> octets) {
 result<void> websocket_scanner::end_inflated() {
     inflation_->by.end_message();
     const result<void> outcome = inflate_all();
+    inflation_->came_bytes = 0;
     if (outcome && !inflation_->by.is_whole()) {
         is_over_ = true;
         return corrupt_data;
@@ -89,6 +91,10 @@ result<void> websocket_scanner::end_inflated() {
 result<void> websocket_scanner::inflate_all() {
     while (true) {
         const std::span<std::byte> room = make_assembly_room();
+        if (room.empty()) {
+            is_over_ = true;
+            return too_much_inflated;
+        }
         const std::size_t made = inflation_->by.inflate(room);
         if (const auto refusal = tracker_.on_inflated(room.first(made))) {
             return refuse(*refusal);
@@ -105,13 +111,28 @@ result<void> websocket_scanner::inflate_all() {
     }
 }
 
-/// Room behind what there is of a message, for one octet at least.
+/// Memory for so much of a message. What comes of little is counted.
+/// @return Null if there is no more for that.
+pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
+    const std::uint64_t paid_bytes = std::max<std::uint64_t>(
+        limits::inflated_free_bytes, inflation_->came_bytes * limits::inflated_growth);
+    return inflation_->account == nullptr || bytes <= paid_bytes
+               ? pipe::make_block(bytes)
+               : pipe::make_counted_block(bytes, *inflation_->account);
+}
+
+/// Room behind what there is of a message, for one octet at least; none if there is no memory that
+/// it may have.
 std::span<std::byte> websocket_scanner::make_assembly_room() {
     // The one octet that is too many shows that there are.
     const std::uint64_t most = inflation_->message_bytes_max + 1;
     if (assembly_ == nullptr || assembly_->bytes == assembly_bytes_) {
-        grow_assembly(static_cast<std::size_t>(
+        pipe::block* const larger = make_inflated_block(static_cast<std::size_t>(
             std::min<std::uint64_t>(std::max(assembly_bytes_min, assembly_bytes_ * 2), most)));
+        if (larger == nullptr) {
+            return {};
+        }
+        replace_assembly(larger);
     }
     const auto end = static_cast<std::size_t>(std::min<std::uint64_t>(assembly_->bytes, most));
     return {assembly_->data + assembly_bytes_,

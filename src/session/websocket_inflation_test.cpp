@@ -203,6 +203,67 @@ TEST_SUITE("session") {
         CHECK(after - before < 2 * most); // A sanitizer counts for itself.
     }
 
+    TEST_CASE("websocket scanner: what comes of little counts, in all, until it was received") {
+        constexpr std::size_t inflated_bytes = 1'000'000;
+        constexpr std::size_t block_bytes_max = 2 * inflated_bytes;
+        const pipe::memory_account_ptr account{new pipe::memory_account{3 * block_bytes_max}};
+        const auto counted = [&] {
+            return scanned_input{pipe::layout::websocket, any_size, roomy,
+                                 session::peer_deflation{.how = alone,
+                                                         .message_bytes_max = any_size,
+                                                         .account = account}};
+        };
+        const std::string bomb =
+            frame(opcode::binary, web_compressed(std::string(inflated_bytes, 'x')));
+        REQUIRE(bomb.size() < 2000);
+        {
+            scanned_input first = counted();
+            CHECK(first.read(bomb));
+            CHECK(account->taken_bytes() >= inflated_bytes);
+            CHECK(account->taken_bytes() <= block_bytes_max + 64 * 1024);
+            scanned_input second = counted();
+            int whole_count = 0;
+            errc error{};
+            for (; error == errc{} && whole_count < 10; ++whole_count) {
+                const result<void> taken = second.read(bomb);
+                error = taken ? errc{} : taken.error();
+            }
+            CHECK(error == websocket_scanner::too_much_inflated);
+            CHECK(whole_count <= 5);
+            CHECK(account->taken_bytes() <= 3 * block_bytes_max + 64 * 1024);
+
+            CHECK(first.arrived().size() == 1);
+            scanned_input third = counted();
+            CHECK(third.read(bomb)); // In the room that the first one has left.
+        }
+        CHECK(account->taken_bytes() == 0);
+    }
+
+    TEST_CASE("websocket scanner: what is as long as eight times what came counts for nobody") {
+        const pipe::memory_account_ptr account{new pipe::memory_account{0}};
+        scanned_input by{pipe::layout::websocket, any_size, roomy,
+                         session::peer_deflation{
+                             .how = alone, .message_bytes_max = any_size, .account = account}};
+        const std::string message = pattern(100'000); // Of which little is repeated.
+        for (const std::size_t read_bytes_max : {std::size_t{1000}, SIZE_MAX}) {
+            CHECK(by.read(frame(opcode::binary, web_compressed(message)), read_bytes_max));
+        }
+        CHECK(by.read(frame(opcode::text, web_compressed(std::string(1500, 'x')))));
+        CHECK(by.arrived() == texts{"b:" + message, "b:" + message, "t:" + std::string(1500, 'x')});
+        CHECK(account->taken_bytes() == 0);
+    }
+
+    TEST_CASE("websocket scanner: thousands of empty compressed messages are taken in parts") {
+        scanned_input by = input();
+        std::string many;
+        for (int count = 0; count < 5000; ++count) {
+            many += frame(opcode::binary, web_compressed(""));
+        }
+        REQUIRE(by.read(many));
+        CHECK(by.arrived().size() >= 1000);
+        CHECK(by.arrived().size() <= 3000); // Then others have their turn.
+    }
+
     TEST_CASE("websocket scanner: nothing counts behind a close frame, compressed or not") {
         scanned_input by = input();
         REQUIRE(by.read(frame(opcode::binary, web_compressed("last")) +

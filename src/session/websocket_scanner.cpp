@@ -17,6 +17,7 @@ using namespace wire::websocket;
 
 const errc websocket_scanner::invalid_text = static_cast<errc>(EILSEQ);
 const errc websocket_scanner::corrupt_data = static_cast<errc>(EBADMSG);
+const errc websocket_scanner::too_much_inflated = static_cast<errc>(ENOBUFS);
 
 websocket_scanner::websocket_scanner(sender from, std::uint64_t message_bytes_max,
                                      websocket_sink& controls,
@@ -29,7 +30,8 @@ websocket_scanner::websocket_scanner(sender from, std::uint64_t message_bytes_ma
         rules_.payload_bytes_max =
             std::max(message_bytes_max, compressed_bytes_max(compressed->message_bytes_max));
         inflation_.reset(new inflation{.by = inflater{compressed->how},
-                                       .message_bytes_max = compressed->message_bytes_max});
+                                       .message_bytes_max = compressed->message_bytes_max,
+                                       .account = compressed->account});
     }
 }
 
@@ -210,6 +212,9 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
         return at.rest() != 0 ? step::onward : step::waits;
     }
     is_in_fragment_ = false;
+    if (inflation_) {
+        inflation_->made_bytes += limits::inflated_frame_bytes;
+    }
     if (tracker_.is_compressed() && head_.is_final()) {
         if (const result<void> ended = end_inflated(); !ended) {
             return ended.error();
@@ -270,7 +275,10 @@ void websocket_scanner::append(std::span<const std::byte> octets) {
 }
 
 void websocket_scanner::grow_assembly(std::size_t bytes) {
-    pipe::block* const larger = pipe::make_block(bytes);
+    replace_assembly(pipe::make_block(bytes));
+}
+
+void websocket_scanner::replace_assembly(pipe::block* larger) noexcept {
     if (assembly_ != nullptr) {
         std::memcpy(larger->data, assembly_->data, assembly_bytes_);
         assembly_->drop();

@@ -34,7 +34,8 @@ protected:
 /// How a peer may compress its messages.
 struct peer_deflation {
     wire::websocket::deflate_direction how;
-    std::uint64_t message_bytes_max; ///< That a compressed one comes to.
+    std::uint64_t message_bytes_max;    ///< That a compressed one comes to.
+    pipe::memory_account_ptr account{}; ///< Of what comes of little; null: nobody counts.
 };
 
 /// Finds the messages of a STREAM on ws and wss, and unmasks them where they lie. Frames that are
@@ -43,7 +44,8 @@ struct peer_deflation {
 ///
 /// Where messages may be compressed all that is received is taken out of the rope, as there is no
 /// room for what they come to. It is inflated as it arrives, into a block that is twice as large as
-/// the message at most; so much at a time that other sessions have their turn.
+/// the message at most; so much at a time that other sessions have their turn. Where little comes
+/// to much, an account that peers share says how much (limits::inflated_growth).
 class websocket_scanner final : public scanner {
 public:
     /// @param message_bytes_max  Largest message accepted, in octets, if it is not compressed.
@@ -56,7 +58,7 @@ public:
     websocket_scanner& operator=(const websocket_scanner&) = delete;
     ~websocket_scanner() override { drop_assembly(); }
 
-    /// @error  As scanner's, and invalid_text, corrupt_data.
+    /// @error  As scanner's, and invalid_text, corrupt_data, too_much_inflated.
     result<void> scan(inbound& from) override;
     result<void> on_body(std::span<std::byte> octets) noexcept override;
     std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept override;
@@ -72,6 +74,9 @@ public:
 
     /// The error of a compressed message that cannot be inflated.
     static const errc corrupt_data;
+
+    /// The error of one whose account has no room for what it comes to.
+    static const errc too_much_inflated;
 
 private:
     /// Where scan() stands in what was received: `kept` octets are whole messages; behind them a
@@ -97,8 +102,10 @@ private:
     struct inflation {
         inflater by;
         std::uint64_t message_bytes_max;
-        pipe::octet_buffer held{};  ///< What was taken out of the rope.
-        std::size_t made_bytes = 0; ///< Since scan() was called.
+        pipe::memory_account_ptr account;
+        pipe::octet_buffer held{};    ///< What was taken out of the rope.
+        std::size_t made_bytes = 0;   ///< Since scan() was called, with what frames count for.
+        std::uint64_t came_bytes = 0; ///< Compressed, of the message under way.
     };
 
     result<void> scan_in_place(inbound& from);
@@ -109,6 +116,7 @@ private:
     result<void> end_inflated();
     result<void> inflate_all();
     std::span<std::byte> make_assembly_room();
+    pipe::block* make_inflated_block(std::size_t bytes);
     /// Whether so much was inflated that it is the turn of others.
     bool has_had_turn() const noexcept {
         return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
@@ -120,6 +128,7 @@ private:
     result<step> take_fragment(progress& at);
     void append(std::span<const std::byte> octets);
     void grow_assembly(std::size_t bytes);
+    void replace_assembly(pipe::block* larger) noexcept;
     void drop_assembly() noexcept;
     errc refuse(wire::websocket::close_code code) noexcept;
 

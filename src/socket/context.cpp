@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/context.hpp"
 
+#include "base/limits.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "socket/socket.hpp"
@@ -81,6 +82,11 @@ result<socket*> context::open_socket(socket_type type) {
     const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
     chosen.linger = options_.blocky && !subscribes ? -1 : 0;
     chosen.raw = chosen.router_mandatory = type == socket_type::raw_stream;
+    if (type == socket_type::stream) {
+        chosen.message_bytes_max = stream_default::message_bytes_max;
+        chosen.keepalive = stream_default::keepalive;
+        chosen.keepalive_idle = stream_default::keepalive_idle;
+    }
     auto made = std::make_unique<socket>(*this, chosen, options_.busy_poll);
     sockets_.push_back(made.get());
     socket_count_.store(sockets_.size(), std::memory_order_relaxed);
@@ -281,7 +287,8 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
         end.other().deliver(pipe::event::conflated); // It may be sending.
     }
     end.push_control(pipe::make_peer_info(bound.routing_id));
-    end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0));
+    end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
+                (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
 }
 
 result<void> context::bind_inproc(const std::string& name, inproc_binding bound) {
@@ -290,8 +297,12 @@ result<void> context::bind_inproc(const std::string& name, inproc_binding bound)
     if (!is_new) {
         return errc::address_in_use;
     }
+    if (name == wire::zap_endpoint_name) {
+        has_had_zap_handler_.store(true, std::memory_order_release);
+    }
     const auto [first, last] = inproc_waiting_.equal_range(name);
     for (auto each = first; each != last; ++each) {
+        left_waiting_count_ -= each->second->second.peer_is_closed();
         join(place->second, each->second->second);
     }
     inproc_waiting_.erase(first, last);
@@ -316,12 +327,20 @@ void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {
     }
 }
 
-void context::disconnect_inproc(const std::string& name, const pipe::pipe& joined) noexcept {
+void context::disconnect_inproc(const std::string& name, pipe::pipe& joined,
+                                bool keeps_sent) noexcept {
     const std::lock_guard lock{inproc_mutex_};
     const auto [first, last] = inproc_waiting_.equal_range(name);
     const auto found = std::find_if(
         first, last, [&](const auto& waiting) { return waiting.second.get() == &joined; });
-    if (found != last) {
+    if (found == last) {
+        return;
+    }
+    joined.first.close();
+    if (keeps_sent && joined.first.out.untaken().message_count != 0 &&
+        left_waiting_count_ < limits::left_waiting_pipes_max) {
+        ++left_waiting_count_;
+    } else {
         inproc_waiting_.erase(found);
     }
 }
@@ -338,6 +357,7 @@ pipe::end_ptr context::reach_zap_handler(pipe::mailbox_ptr home) {
     joined->is_inproc = true;
     joined->first.in.add_reader_limit(1);
     joined->first.set_home(std::move(home), nullptr);
+    joined->second.arrival = next_arrival();
     pipe::end_ptr askers_end{joined->first};
     askers_end->push_control(pipe::make_peer_info({}));
     join(found->second, joined->second);

@@ -140,8 +140,10 @@ public:
     /// Joins `connecting`, the second end of a pipe, to the socket bound to `name`, now or when
     /// there is one.
     void connect_inproc(const std::string& name, pipe::pipe_ptr joined);
-    /// Forgets a pipe that waits for its name to be bound.
-    void disconnect_inproc(const std::string& name, const pipe::pipe& joined) noexcept;
+    /// Closes the first end of a pipe that waits for its name to be bound. As in libzmq, what was
+    /// sent waits on, whatever ZMQ_LINGER says, until terminate().
+    /// @param keeps_sent  If not, or if nothing was sent, the pipe is forgotten.
+    void disconnect_inproc(const std::string& name, pipe::pipe& joined, bool keeps_sent) noexcept;
 
     std::uint64_t next_origin_id() noexcept {
         return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -151,9 +153,15 @@ public:
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
+    std::uint32_t next_arrival() noexcept override {
+        return arrival_count_.fetch_add(1, std::memory_order_relaxed);
+    }
     void on_lingering(const session::session& who, session::lingering what) override;
     void on_lingered(const session::session& who) noexcept override;
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override;
+    bool has_had_zap_handler() const noexcept override {
+        return has_had_zap_handler_.load(std::memory_order_acquire);
+    }
 
 private:
     result<void> start_threads();
@@ -174,6 +182,7 @@ private:
     std::atomic<std::size_t> socket_count_{0};
     std::atomic<std::size_t> dependants_{0};
     std::atomic<std::uint64_t> origin_count_{0};
+    std::atomic<std::uint32_t> arrival_count_{0};
     boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
 
     mutable std::mutex lingering_mutex_;
@@ -182,6 +191,8 @@ private:
     std::mutex inproc_mutex_;
     std::unordered_map<std::string, inproc_binding> inproc_names_;
     std::unordered_multimap<std::string, pipe::pipe_ptr> inproc_waiting_;
+    std::size_t left_waiting_count_ = 0; ///< Of those, whose first end is closed.
+    std::atomic<bool> has_had_zap_handler_{false};
 
     std::mutex driving_mutex_; ///< Held by the thread that drives.
     std::mutex drivers_mutex_;

@@ -16,8 +16,9 @@
 
 namespace zlink::socket {
 
-/// Peers of which some are active: those first, in an order that changes. `Index` is the peer's
-/// member that says where it stands.
+/// Peers of which some are active: those first, in an order that changes, but begins as they
+/// arrived (letter::arrival), not as their handshakes came to an end. `Index` is the peer's member
+/// that says where it stands.
 template<std::uint32_t peer::*Index>
 class active_peers {
 public:
@@ -25,6 +26,7 @@ public:
         peers_.push_back(&added);
         added.*Index = static_cast<std::uint32_t>(peers_.size() - 1);
         activate(added);
+        line_up(added);
     }
 
     void detach(peer& removed) noexcept {
@@ -73,6 +75,19 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_; }
 
 private:
+    /// Moves a new peer, the last one that is active, before those that arrived later. If it is the
+    /// turn of the first of these, it is the new one's.
+    void line_up(peer& added) noexcept {
+        const std::uint32_t last = added.*Index;
+        std::uint32_t place = last;
+        for (; place != 0 && added.arrived_before(*peers_[place - 1]); --place) {
+            swap(place, place - 1);
+        }
+        if (place != last && current_ == peers_[place + 1]) {
+            current_ = &added;
+        }
+    }
+
     void swap(std::size_t one, std::size_t other) noexcept {
         std::swap(peers_[one], peers_[other]);
         peers_[one]->*Index = static_cast<std::uint32_t>(one);

@@ -51,7 +51,7 @@ void monitor::stop() noexcept {
 
 void monitor::report(connection_event what, std::int32_t value,
                      std::string_view endpoint) noexcept {
-    if ((events_ & static_cast<unsigned>(what)) == 0) {
+    if ((events_ & watched_bit(what)) == 0) {
         return;
     }
     if (held_count_.fetch_add(1, std::memory_order_relaxed) >= limits::monitor_events_max) {

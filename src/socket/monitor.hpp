@@ -84,7 +84,7 @@ public:
     void stop() noexcept;
 
     bool watches(connection_event what) const noexcept override {
-        return (events_.load(std::memory_order_relaxed) & static_cast<unsigned>(what)) != 0;
+        return (events_.load(std::memory_order_relaxed) & watched_bit(what)) != 0;
     }
     void on_connection_event(connection_event what, std::int32_t value,
                              std::string_view endpoint) noexcept override;

@@ -1,38 +1,42 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/limits.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/load_balancer.hpp"
 #include "socket/pattern.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace zlink::socket {
 
-/// Talks to exactly one peer (31/EXPAIR). Pipes that come while there is one are left alone, and
-/// closed with the socket.
+/// Talks to exactly one peer (31/EXPAIR). Pipes that come while there is one stand in line, in the
+/// order in which they came: the next one is the peer once the one before has gone and all that it
+/// sent was received. What they send waits meanwhile.
 class pair final : public pattern {
 public:
     void on_attached(peer& added) override {
-        if (only_ == nullptr) {
-            only_ = &added;
+        if (line_.size() >= limits::pairs_in_line_max) {
+            added.end().deliver(pipe::event::closed); // Which ends it.
+            return;
+        }
+        line_.push_back(&added);
+        added.is_held = line_.size() > 1;
+        if (!added.is_held) {
             queue_.attach(added);
-            balancer_.attach(added);
-        } else {
-            refused_.push_back(&added);
         }
+        address_next();
     }
-    void on_detached(peer& removed) override {
-        if (only_ == &removed) {
-            only_ = nullptr;
-            queue_.detach(removed);
-            balancer_.detach(removed);
-        } else {
-            std::erase(refused_, &removed);
-        }
-    }
+    void on_detached(peer& removed) override { leave(removed); }
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer& woken) override { balancer_.activate(woken); }
-    void on_closed(peer& gone) override { balancer_.detach(gone); }
-    bool reads_after_close(const peer& gone) const noexcept override { return only_ == &gone; }
+    void on_closed(peer& gone) override {
+        balancer_.detach(gone);
+        address_next();
+    }
+    void on_drained(peer& gone) override { leave(gone); }
+    bool reads_after_close(const peer& gone) const noexcept override { return queue_.holds(gone); }
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }
@@ -52,8 +56,33 @@ public:
     bool can_recv() override { return queue_.can_recv(); }
 
 private:
-    peer* only_ = nullptr;
-    std::vector<peer*> refused_;
+    /// Sends to the first one of the line that is there.
+    void address_next() {
+        if (!balancer_.all().empty()) {
+            return;
+        }
+        const auto next = std::find_if(line_.begin(), line_.end(),
+                                       [](peer* each) { return !each->is_closed_by_peer(); });
+        if (next != line_.end()) {
+            balancer_.attach(**next);
+        }
+    }
+
+    /// The next one of the line is received from.
+    void leave(peer& gone) {
+        balancer_.detach(gone);
+        queue_.detach(gone);
+        if (std::erase(line_, &gone) != 0 && !line_.empty() && line_.front()->is_held) {
+            peer& next = *line_.front();
+            next.is_held = false;
+            queue_.attach(next);
+            next.end().deliver(pipe::event::readable |
+                               (next.is_closed_by_peer() ? pipe::event::closed : 0));
+        }
+        address_next();
+    }
+
+    std::vector<peer*> line_; ///< We receive from the first one; the others are held.
     fair_queue queue_;
     load_balancer balancer_;
 };

@@ -30,7 +30,11 @@ result<void> pattern::close_peer(std::span<const std::byte>, std::uint16_t, std:
     return errc::not_supported;
 }
 
-result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&) {
+result<void> pattern::cut_off_peer(std::span<const std::byte>, std::uint16_t, std::string_view) {
+    return errc::not_supported;
+}
+
+result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&, int*) {
     return errc::not_supported;
 }
 

@@ -40,6 +40,14 @@ public:
     /// The peer is a new connection that knows nothing of what the one before was told.
     virtual void on_restarted(peer& about);
 
+    /// What peers did is looked at from now on: as much of it is dealt with as one turn may take.
+    virtual void begin_turn() noexcept {}
+
+    /// Does a part of what there is to do about a peer that leaves, before on_detached().
+    /// @return Whether nothing more is to be done. If not, this is called again; and if that can be
+    ///         soon, the peer's letter lies in the mailbox.
+    virtual bool lets_go(peer&) noexcept { return true; }
+
     /// From now on somebody may wait for the socket's descriptor (ZMQ_FD), rather than ask.
     virtual void on_watched() noexcept {}
 
@@ -48,6 +56,7 @@ public:
 
     /// Sends one frame.
     /// @error again          It would have to wait.
+    /// @error invalid_argument  It is no text, and marked as one; only STREAM.
     /// @error not_supported  This pattern does not send.
     /// @error wrong_state    Not now, in this pattern's order of things.
     /// @error host_unreachable  No such peer.
@@ -127,6 +136,24 @@ public:
     virtual result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                                     std::string_view reason);
 
+    /// Ends the connection to a peer at once, also one that close_peer() was called for, whatever
+    /// waits for it.
+    /// @error  As close_peer().
+    virtual result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                      std::string_view reason);
+
+    /// The peer with that routing id, until it has gone; only STREAM.
+    /// @return Null if there is none, or no longer.
+    virtual peer* find_peer(std::span<const std::byte>) noexcept { return nullptr; }
+
+    /// A message for a peer that has no room was not sent, and nobody waits any longer.
+    /// @param was_chosen  The routing id was sent as a frame, so that a payload follows.
+    /// @return What the caller learns.
+    virtual errc on_no_room(std::span<const std::byte>, bool was_chosen) {
+        static_cast<void>(was_chosen);
+        return errc::again;
+    }
+
     /// Has a peer leave behind all that was sent to it, because the socket is drained.
     /// @return Whether it will; if not, the pattern has no way of its own.
     /// @throws std::bad_alloc
@@ -135,12 +162,16 @@ public:
     /// Sends a payload to each of some peers; only STREAM. Those that are unknown, gone or full get
     /// nothing.
     /// @param routing_ids  One behind the other.
+    /// @param outcomes     Set for each of them: 0, host_unreachable, or again if it is full. Null:
+    ///                     nobody asks.
     /// @return How many got it.
     /// @error not_supported      This pattern has no such peers.
     /// @error wrong_state        In the middle of a message.
     /// @error message_too_large  No peer can be sent so much.
-    /// @throws std::bad_alloc  Some have got it.
-    virtual result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
+    /// @error invalid_argument   It is no text, and marked as one.
+    /// @throws std::bad_alloc  Some have got it: those of whom `outcomes` says so.
+    virtual result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                          int* outcomes);
 };
 
 /// Makes the pattern of `options.type`, which looks at `options` as they change.

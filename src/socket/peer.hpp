@@ -386,6 +386,11 @@ public:
     /// Whether what is sent there may be compressed.
     bool deflates() const noexcept { return deflates_; }
 
+    /// Whether its connection was made before `other`'s.
+    bool arrived_before(const peer& other) const noexcept {
+        return static_cast<std::int32_t>(end_->arrival - other.end_->arrival) < 0;
+    }
+
     /// What is known of the connection; null before the first one.
     const pipe::peer_info* info() const noexcept { return info_; }
 
@@ -485,7 +490,7 @@ public:
     // Here they take no room, and a server has many peers.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
     bool is_asked_to_go = false;
-    bool is_held = false; ///< Neither looked at nor ended before its pattern says so.
+    bool is_held = false;   ///< Neither looked at nor ended before its pattern says so.
 };
 
 } // namespace zlink::socket

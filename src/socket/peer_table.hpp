@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/limits.hpp"
+#include "base/random_octets.hpp"
+
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -10,8 +17,15 @@ namespace zlink::socket {
 /// Finds peers by numbers that count up.
 ///
 /// A hash table with linear probing whose hash is the number itself: numbers that follow each other
-/// lie side by side, so a search ends where it begins unless old peers are in the way. Its memory
-/// follows the number of peers down again.
+/// lie side by side, so a search ends where it begins unless old peers are in the way. Once so many
+/// are that one who comes moves more than limits::peer_moves_max of them, the hash becomes one that
+/// nobody can foresee: by coming and going peers choose whose numbers stay. Its memory follows the
+/// number of peers down again.
+///
+/// Invariants
+///  1. Who is searched for lies behind its home, with no free slot in between.
+///  2. In a row of slots that are taken they lie in the order of their homes: who comes moves those
+///     that are nearer to theirs, and who lies at home has nobody behind it whose home is before.
 ///
 /// @threads The socket's.
 template<class Peer>
@@ -38,8 +52,11 @@ public:
         if ((count_ + 1) * 4 > slots_.size() * 3) {
             resize(slots_.empty() ? slots_min : slots_.size() * 2);
         }
-        put(slots_, id, added);
+        const std::size_t moves = put(slots_, id, added);
         ++count_;
+        if (moves > limits::peer_moves_max && !is_scattered()) {
+            scatter();
+        }
     }
 
     void erase(std::uint32_t id) noexcept {
@@ -50,13 +67,11 @@ public:
         while (slots_[hole].id != id) {
             hole = next(hole);
         }
-        // Whoever would no longer be found behind the hole moves into it.
-        for (std::size_t at = next(hole); slots_[at].who != nullptr; at = next(at)) {
-            const std::size_t from_home = (at - home(slots_[at].id)) & mask();
-            if (from_home >= ((at - hole) & mask())) {
-                slots_[hole] = slots_[at];
-                hole = at;
-            }
+        // Those behind it move up, to the first one that lies at home. (Invariant 2.)
+        for (std::size_t at = next(hole); slots_[at].who != nullptr && home(slots_[at].id) != at;
+             at = next(at)) {
+            slots_[hole] = slots_[at];
+            hole = at;
         }
         slots_[hole] = {};
         --count_;
@@ -64,6 +79,14 @@ public:
     }
 
     std::size_t count() const noexcept { return count_; }
+    /// How far from where its search begins a peer lies that is here.
+    std::size_t steps_to(std::uint32_t id) const noexcept {
+        std::size_t steps = 0;
+        for (std::size_t at = home(id); slots_[at].id != id; at = next(at)) {
+            ++steps;
+        }
+        return steps;
+    }
     /// Peers that there is room for, more or less: what the table takes.
     std::size_t slot_count() const noexcept { return slots_.size(); }
 
@@ -77,16 +100,45 @@ private:
     static constexpr std::size_t slots_min = 8;
 
     std::size_t mask() const noexcept { return slots_.size() - 1; }
-    std::size_t home(std::uint32_t id) const noexcept { return id & mask(); }
+    std::uint64_t hash(std::uint32_t id) const noexcept { return id * factor_ >> shift_; }
+    std::size_t home(std::uint32_t id) const noexcept { return hash(id) & mask(); }
     std::size_t next(std::size_t at) const noexcept { return (at + 1) & mask(); }
 
-    static void put(slots& into, std::uint32_t id, Peer& added) noexcept {
+    /// @return How many slots it looked at that were taken.
+    std::size_t put(slots& into, std::uint32_t id, Peer& added) const noexcept {
         const std::size_t last = into.size() - 1;
-        std::size_t at = id & last;
-        while (into[at].who != nullptr) {
-            at = (at + 1) & last;
+        slot placed{id, &added};
+        std::size_t moves = 0;
+        std::size_t from_home = 0;
+        for (std::size_t at = hash(id) & last;; at = (at + 1) & last) {
+            if (into[at].who == nullptr) {
+                into[at] = placed;
+                return moves;
+            }
+            const std::size_t others = (at - hash(into[at].id)) & last;
+            if (others < from_home) { // Invariant 2.
+                std::swap(into[at], placed);
+                from_home = others;
+            }
+            ++from_home;
+            ++moves;
         }
-        into[at] = {id, &added};
+    }
+
+    bool is_scattered() const noexcept { return shift_ != 0; }
+
+    /// Numbers that follow each other lie anywhere from now on.
+    void scatter() noexcept {
+        constexpr unsigned upper_half = 32;
+        const std::uint64_t factor_before = factor_;
+        factor_ = std::bit_cast<std::uint64_t>(std::array{random_octets(), random_octets()}) | 1;
+        shift_ = upper_half;
+        try {
+            resize(slots_.size());
+        } catch (const std::bad_alloc&) {
+            factor_ = factor_before; // It stays as it is.
+            shift_ = 0;
+        }
     }
 
     void resize(std::size_t slot_count) {
@@ -112,6 +164,8 @@ private:
 
     slots slots_;
     std::size_t count_ = 0;
+    std::uint64_t factor_ = 1; ///< Of the hash.
+    unsigned shift_ = 0;       ///< Likewise.
 };
 
 } // namespace zlink::socket

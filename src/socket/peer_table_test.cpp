@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/peer_table.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <map>
@@ -56,6 +57,43 @@ TEST_SUITE("socket") {
             }
             REQUIRE(table.count() == model.size());
             REQUIRE(table.find(id) == (model.contains(id) ? model[id] : nullptr));
+        }
+    }
+
+    TEST_CASE("peer table: who comes does not move many again and again, whoever stays") {
+        // Long runs of numbers that are the same but for their upper octets.
+        peer_table<someone> table;
+        std::vector<someone> peers(12'000);
+        std::map<std::uint32_t, someone*> model;
+        std::uint32_t index = 0;
+        for (std::uint32_t layer = 0; layer < 3; ++layer) {
+            for (std::uint32_t number = 0; number < 4000; ++number, ++index) {
+                const std::uint32_t id = 1 + number + layer * 0x10'0000;
+                table.insert(id, peers[index]);
+                model[id] = &peers[index];
+            }
+        }
+        std::size_t longest = 0;
+        for (const auto& [id, who] : model) {
+            REQUIRE(table.find(id) == who);
+            longest = std::max(longest, table.steps_to(id));
+        }
+        CHECK(longest < 1000); // 8000 if they lay one behind the other.
+        for (const auto& [id, who] : model) {
+            table.erase(id);
+            REQUIRE(table.find(id) == nullptr);
+        }
+        CHECK(table.count() == 0);
+    }
+
+    TEST_CASE("peer table: numbers in a row lie at home") {
+        peer_table<someone> table;
+        std::vector<someone> peers(12'000);
+        for (std::uint32_t id = 1; id <= peers.size(); ++id) {
+            table.insert(id, peers[id - 1]);
+        }
+        for (std::uint32_t id = 1; id <= peers.size(); ++id) {
+            REQUIRE(table.steps_to(id) == 0);
         }
     }
 

@@ -17,6 +17,14 @@ void rep::on_detached(peer& removed) {
     }
 }
 
+/// What remains of a reply is dropped.
+void rep::on_closed(peer& gone) {
+    if (from_ == &gone && state_ == state::reply) {
+        from_ = nullptr;
+        ++undeliverable_count_;
+    }
+}
+
 /// Takes the route off the next request, dropping messages that have none.
 /// @return Whether a request is there.
 bool rep::read_route() {

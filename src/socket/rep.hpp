@@ -21,6 +21,7 @@ public:
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override;
     bool reads_after_close(const peer&) const noexcept override { return true; }
 
     result<void> send(outgoing& source) override;

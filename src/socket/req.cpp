@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/req.hpp"
 
-#include <random>
-
 namespace zlink::socket {
 
-req::req(const socket_options& options) : options_(options), request_id_(std::random_device{}()) {}
+req::req(const socket_options& options) : options_(options), request_id_(random_number()) {}
 
 void req::on_attached(peer& added) {
     if (options_.probe_router) {

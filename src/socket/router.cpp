@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/router.hpp"
 
-#include <random>
-
 namespace zlink::socket {
 
 namespace {
@@ -21,8 +19,7 @@ std::span<const std::byte> octets_of(const std::string& text) noexcept {
 
 } // namespace
 
-router::router(const socket_options& options)
-    : options_(options), next_id_(std::random_device{}()) {}
+router::router(const socket_options& options) : options_(options), next_id_(random_number()) {}
 
 void router::on_attached(peer& added) {
     if (options_.probe_router && !options_.raw) {
@@ -41,10 +38,7 @@ void router::on_detached(peer& removed) {
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
-    if (sending_ == &removed) {
-        sending_ = nullptr;
-        ++undeliverable_count_;
-    }
+    stop_sending(removed);
     if (last_chosen_ == &removed) {
         last_chosen_ = nullptr;
     }
@@ -108,9 +102,16 @@ void router::silence(peer& before) {
         queue_.detach(before);
     }
     if (sending_ == &before) {
+        before.rollback();
+    }
+    stop_sending(before);
+}
+
+/// What remains of a message for `to` is dropped, with what was.
+void router::stop_sending(const peer& to) noexcept {
+    if (sending_ == &to) {
         sending_ = nullptr;
         ++undeliverable_count_;
-        before.rollback();
     }
 }
 

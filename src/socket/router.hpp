@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/seeded_hash.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 
@@ -26,6 +27,7 @@ public:
     void on_peer_info(peer& about) override;
     void on_readable(peer& woken) override;
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer& gone) const noexcept override { return queue_.holds(gone); }
 
     result<void> send(outgoing& source) override;
@@ -48,12 +50,11 @@ private:
     /// Peers by their routing ids, which do not change while they are here.
     struct id_hash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view id) const noexcept {
-            return std::hash<std::string_view>{}(id);
-        }
+        std::size_t operator()(std::string_view id) const noexcept { return octets(id); }
         std::size_t operator()(const peer* named) const noexcept {
-            return (*this)(named->routing_id);
+            return octets(named->routing_id);
         }
+        seeded_hash octets; ///< Peers choose their names.
     };
     struct same_id {
         using is_transparent = void;
@@ -66,6 +67,7 @@ private:
 
     void identify(peer& added);
     void silence(peer& before);
+    void stop_sending(const peer& to) noexcept;
     void dismiss(peer& target);
     void send_raw(outgoing& source);
     std::string make_routing_id();

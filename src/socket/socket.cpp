@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/socket.hpp"
 
+#include "base/byte_order.hpp"
 #include "base/error_text.hpp"
+#include "base/own_descriptors.hpp"
 #include "base/patience.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "transport/address.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <unistd.h>
 #include <utility>
@@ -18,17 +21,6 @@ namespace zlink::socket {
 using namespace std::chrono_literals;
 
 namespace {
-
-void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
-    owner.for_each_thread([&](runtime::io_thread& each) {
-        each.post([&each, origin_id, told] {
-            each.tell_origin_gone(origin_id, told != nullptr);
-            if (told) {
-                told->arrive();
-            }
-        });
-    });
-}
 
 std::uint64_t queue_max(int high_water_mark) noexcept {
     return static_cast<std::uint64_t>(high_water_mark);
@@ -108,7 +100,19 @@ void socket::stay_close(std::size_t payload_bytes) noexcept {
 }
 
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
-    return until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+    const result<void> outcome =
+        until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return pattern_->on_no_room({source.data(), source.bytes()}, true);
+    }
+    return outcome;
+}
+
+/// Nobody waits any longer until the peer of a STREAM has room.
+errc socket::on_no_room(std::uint32_t routing_id) {
+    std::array<std::byte, sizeof routing_id> octets;
+    store_big_endian(octets.data(), routing_id);
+    return pattern_->on_no_room(octets, false);
 }
 
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
@@ -122,8 +126,12 @@ result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
 }
 
 result<void> socket::send_to_waiting(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
-    return until_done([&] { return pattern_->send_to(routing_id, source); }, options_.send_timeout,
-                      dont_wait);
+    const result<void> outcome = until_done([&] { return pattern_->send_to(routing_id, source); },
+                                            options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return on_no_room(routing_id);
+    }
+    return outcome;
 }
 
 result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& target,
@@ -139,8 +147,12 @@ result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& targ
 
 result<std::size_t> socket::send_batch_waiting(std::span<const stream_message> messages,
                                                bool dont_wait) {
-    return until_done([&] { return pattern_->send_batch(messages); }, options_.send_timeout,
-                      dont_wait);
+    const result<std::size_t> outcome = until_done([&] { return pattern_->send_batch(messages); },
+                                                   options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return pattern_->on_no_room(messages.front().routing_id, false);
+    }
+    return outcome;
 }
 
 result<std::size_t> socket::recv_batch_waiting(std::span<stream_message> messages, bool dont_wait) {
@@ -173,6 +185,7 @@ result<int> socket::descriptor() {
 // Peers.
 
 result<void> socket::process_mail() {
+    pattern_->begin_turn();
     mailbox_->collect([this](pipe::letter& about, std::uint32_t happened) {
         if (&about == this) {
             is_terminated_ = true;
@@ -266,7 +279,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         if (about.is_held) {
-            return; // Its pattern says so again.
+            return pattern_->on_closed(about); // Its pattern says so again.
         }
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek_any(front)) {
@@ -295,6 +308,9 @@ void socket::on_peer_drained(peer& about) {
 void socket::destroy_departed() noexcept {
     while (!departed_.empty()) {
         peer* const each = departed_.back();
+        if (!pattern_->lets_go(*each)) {
+            return;
+        }
         departed_.pop_back();
         destroy(*each);
     }
@@ -303,9 +319,8 @@ void socket::destroy_departed() noexcept {
 void socket::destroy(peer& departed) noexcept {
     pattern_->on_detached(departed);
     departed_dropped_count_ += departed.dropped_count();
-    const bool only_subscribes =
-        options_.type == socket_type::sub || options_.type == socket_type::xsub;
-    if (departed.is_closed_by_peer() && !only_subscribes) {
+    const bool is_lost = !departed.end().has_ended() && !departed.end().peer_receives();
+    if (departed.is_closed_by_peer() && is_lost && !only_subscribes()) {
         departed_dropped_count_ += departed.end().out.untaken().message_count;
     }
     const std::size_t index = departed.owner_index;
@@ -339,16 +354,31 @@ result<std::vector<socket::peer_state>> socket::peers() {
     std::vector<peer_state> found;
     found.reserve(peers_.size());
     for (const auto& each : peers_) {
+        if (each->departing) {
+            continue;
+        }
         if (!each->is_held) {
             each->look_for_info();
         }
-        const bool is_announced = each->routing_id.empty() && each->info() != nullptr;
-        found.push_back({.endpoint = endpoint_of(*each),
-                         .routing_id = is_announced ? each->info()->routing_id : each->routing_id,
-                         .unsent = each->end().out.untaken(),
-                         .dropped_count = each->dropped_count()});
+        found.push_back(state_of(*each));
     }
     return found;
+}
+
+socket::peer_state socket::state_of(peer& asked) const {
+    const bool is_announced = asked.routing_id.empty() && asked.info() != nullptr;
+    return {.endpoint = endpoint_of(asked),
+            .routing_id = is_announced ? asked.info()->routing_id : asked.routing_id,
+            .unsent = asked.end().out.untaken(),
+            .dropped_count = asked.dropped_count()};
+}
+
+result<socket::peer_state> socket::peer_of(std::span<const std::byte> routing_id) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    peer* const found = pattern_->find_peer(routing_id);
+    return found != nullptr ? result<peer_state>{state_of(*found)} : errc::host_unreachable;
 }
 
 result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
@@ -359,15 +389,25 @@ result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint
     return pattern_->close_peer(routing_id, code, reason);
 }
 
-result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+result<void> socket::cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                  std::string_view reason) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
-    return pattern_->send_many(routing_ids, source);
+    return pattern_->cut_off_peer(routing_id, code, reason);
+}
+
+result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                      int* outcomes) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    return pattern_->send_many(routing_ids, source, outcomes);
 }
 
 std::uint64_t socket::dropped_count() const noexcept {
-    std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count();
+    std::uint64_t count = departed_dropped_count_ + pattern_->undeliverable_count() +
+                          departures_->dropped_message_count.load(std::memory_order_relaxed);
     for (const auto& each : peers_) {
         count += each->dropped_count();
     }
@@ -386,6 +426,17 @@ result<void> socket::check_transport(const endpoint& where) const {
 void socket::note_endpoint(std::string_view text) {
     const std::lock_guard lock{last_endpoint_mutex_};
     last_endpoint_ = text;
+}
+
+/// Tells if a certificate that we show does not hold for long any more.
+void socket::tell_expiry(const transport::tls_context_ptr& tls,
+                         std::string_view endpoint) noexcept {
+    constexpr auto expires = connection_event::certificate_expires;
+    if (tls && monitored_->watches(expires)) {
+        if (const auto rest = tls->take_expiry(transport::tls_context::clock::now())) {
+            monitored_->on_connection_event(expires, *rest, endpoint);
+        }
+    }
 }
 
 result<void> socket::bind(std::string_view address) {
@@ -423,7 +474,7 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     }
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
+        {last_endpoint_, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
     // Those that waited for the name are here by now.
     return process_mail();
 }
@@ -437,6 +488,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->options = std::make_shared<const socket_options>(options_);
     made->observer = monitored_;
     made->departures = departures_;
+    made->inflated = inflated_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);
@@ -488,15 +540,19 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         listener.reset(new transport::listener(thread.context(), *opened, origin->options,
                                                monitored_, departures_));
     } catch (...) {
-        ::close(opened->descriptor);
+        close_descriptor(opened->descriptor);
         throw;
     }
     binding added{
-        opened->endpoint_text, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+        opened->endpoint_text, {}, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+    if (!chooses_place(where)) {
+        added.spelling = address;
+    }
     const auto start = [listener, accept] { listener->start(accept); };
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);
+    tell_expiry(origin->tls, last_endpoint_);
     context_.add_dependant();
     thread.post(start);
     bindings_.push_back(std::move(added));
@@ -515,8 +571,9 @@ result<void> socket::connect(std::string_view address) {
     if (const result<void> checked = check_transport(*where); !checked) {
         return checked.error();
     }
-    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
-                                                                : connect_network(*where, address);
+    const result<void> connected = where->via == scheme::inproc     ? connect_inproc(*where, address)
+                                   : is_connected_already(address) ? result<void>{}
+                                                                   : connect_network(*where, address);
     if (connected) {
         mailbox_->signal(); // ZMQ_EVENTS may have changed.
     }
@@ -533,17 +590,22 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.conflate(options_.conflates_sent(), false);
     joined->first.wants_newest = options_.conflates_received();
     joined->first.origin_id = context_.next_origin_id();
+    joined->first.arrival = joined->second.arrival = context_.next_arrival();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     note_endpoint(address);
     bindings_.push_back(
-        {last_endpoint_, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
+        {last_endpoint_, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
     attach(joined->first, opener::us);
     context_.connect_inproc(where.path, joined);
     return {};
 }
 
 result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    if (options_.lacks_security) {
+        set_error_text(lacks_security_text);
+        return errc::permission_denied;
+    }
     if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
         return errc::invalid_argument;
     }
@@ -561,13 +623,15 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
         sessions_end = pipe::end_ptr(whole->second);
         whole->first.origin_id = origin->id;
+        whole->first.arrival = context_.next_arrival();
         whole->first.set_home(mailbox_, nullptr);
         whole->second.set_home(thread.mailbox(), nullptr);
         whole->second.works_in_batches();
         attach(whole->first, opener::us);
     }
     note_endpoint(address);
-    bindings_.push_back({last_endpoint_, origin->id, where.via, false, {}, &thread, {}, {}});
+    tell_expiry(origin->tls, origin->target);
+    bindings_.push_back({last_endpoint_, {}, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
         session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
@@ -602,96 +666,15 @@ result<void> socket::reload_certificates() {
     for (const binding& each : bindings_) {
         if (each.tls) {
             each.tls->adopt(std::move(*next++));
+            tell_expiry(each.tls, each.address);
         }
     }
     return {};
-}
-
-result<void> socket::unbind(std::string_view address) {
-    return undo(address, true);
-}
-
-result<void> socket::disconnect(std::string_view address) {
-    return undo(address, false);
-}
-
-result<void> socket::undo(std::string_view address, bool listens) {
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const endpoint_use use = listens ? endpoint_use::listen : endpoint_use::dial;
-    if (const result<endpoint> where = decode_endpoint(address, use); !where) {
-        return where.error();
-    }
-    const auto found = std::find_if(bindings_.begin(), bindings_.end(),
-                                    [&](const binding& each) { return each.address == address; });
-    if (found == bindings_.end()) {
-        return errc::no_such_endpoint;
-    }
-    release_binding(*found);
-    bindings_.erase(found);
-    return {};
-}
-
-/// Tells the session how long it may take after we let go.
-void socket::set_linger(pipe::pipe_end& end) const noexcept {
-    if (!end.whole().is_inproc && options_.linger >= 0) {
-        end.whole().linger = milliseconds(options_.linger);
-    }
-}
-
-/// Ends what a bind or connect call began, with all its connections.
-void socket::release_binding(binding& undone) noexcept {
-    stop_binding(undone, {});
-    for (const auto& each : peers_) {
-        if (each->end().origin_id == undone.origin_id && !each->departing) {
-            set_linger(each->end());
-            on_peer_drained(*each);
-        }
-    }
-    destroy_departed();
-    if (!undone.listener) {
-        tell_sessions(undone, {});
-    }
-}
-
-/// Lets nobody in any more. Connections stay, but those that have no pipe yet.
-/// @param told  Notes that each I/O thread knows, of a drain. Null: the connections end, too.
-void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
-    if (undone.via == scheme::inproc) {
-        const std::string name =
-            patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
-        if (undone.listens) {
-            context_.unbind_inproc(name, this);
-        } else {
-            context_.disconnect_inproc(name, *undone.joined);
-        }
-    }
-    if (!undone.listener) {
-        return;
-    }
-    undone.listener->remove_file();
-    monitored_->on_connection_event(connection_event::closed, undone.listener->descriptor(),
-                                    undone.address);
-    undone.thread->post(
-        [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
-            listener->stop();
-            tell_all_sessions(owner, id, told); // Now that no more of them come.
-            owner.on_session_gone();
-        });
-}
-
-/// Has sessions that have no pipe yet learn on their own threads that a connect call was undone.
-/// @param told  As stop_binding().
-void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
-    if (undone.via != scheme::inproc) {
-        tell_all_sessions(context_, undone.origin_id, told);
-    }
 }
 
 void socket::close() noexcept {
     for (binding& each : bindings_) {
-        release_binding(each);
+        stop_binding(each, {});
     }
     mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
         if (&about != this && (happened & pipe::event::attached) != 0) {
@@ -703,6 +686,11 @@ void socket::close() noexcept {
         pattern_->on_detached(*each);
     }
     peers_.clear();
+    for (const binding& each : bindings_) {
+        if (!each.listener) {
+            tell_sessions(each, {});
+        }
+    }
     monitored_->stop();
     context_.forget_socket(*this);
 }

@@ -180,9 +180,15 @@ public:
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason);
 
+    /// pattern::cut_off_peer().
+    /// @error terminated
+    result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                              std::string_view reason);
+
     /// pattern::send_many().
     /// @error terminated
-    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source);
+    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                  int* outcomes);
 
     /// Unbinds and disconnects from everything, but has what was sent go out first and peers part
     /// in the order of their transport: WebSocket peers of a STREAM are told 1001. What they sent
@@ -225,6 +231,12 @@ public:
     /// @throws std::bad_alloc
     result<std::vector<peer_state>> peers();
 
+    /// The same of one peer of a STREAM.
+    /// @error host_unreachable  There is none with that routing id, or no longer.
+    /// @error terminated
+    /// @throws std::bad_alloc
+    result<peer_state> peer_of(std::span<const std::byte> routing_id);
+
     /// Messages that this socket dropped, ever: for peers that were full, gone or unknown, and what
     /// newer ones replaced.
     std::uint64_t dropped_count() const noexcept;
@@ -262,7 +274,8 @@ public:
 private:
     /// One successful bind or connect call.
     struct binding {
-        std::string address; ///< As it must be given to unbind or disconnect.
+        std::string address;  ///< As ZMQ_LAST_ENDPOINT says it.
+        std::string spelling; ///< As bind was given it; empty if that left a choice.
         std::uint64_t origin_id;
         scheme via;
         bool listens;
@@ -277,11 +290,18 @@ private:
     bool is_undone(const pipe::pipe_end& end) const noexcept;
     void turn_away(pipe::pipe_end& end) const noexcept;
     std::string endpoint_of(peer& asked) const;
+    peer_state state_of(peer& asked) const;
+    errc on_no_room(std::uint32_t routing_id);
     result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
     void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
+    void let_go(peer& left) noexcept;
+    bool is_connected_already(std::string_view address) const noexcept;
+    bool is_spelled(const binding& each, const endpoint& where, std::string_view resolved) const;
+    std::vector<std::uint64_t> origins_meant(std::string_view address, const endpoint& where) const;
+    static bool chooses_place(const endpoint& where) noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
     void ask_to_go(peer& asked);
@@ -290,7 +310,8 @@ private:
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
     void note_endpoint(std::string_view text);
-    result<void> undo(std::string_view address, bool listens);
+    void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
+    result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
@@ -309,6 +330,9 @@ private:
     ZLINK_COLD result<std::size_t> recv_batch_waiting(std::span<stream_message> messages,
                                                       bool dont_wait);
     ZLINK_COLD void stay_close(std::size_t payload_bytes) noexcept;
+    bool only_subscribes() const noexcept {
+        return options_.type == socket_type::sub || options_.type == socket_type::xsub;
+    }
     bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;
@@ -326,6 +350,7 @@ private:
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
+    const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};
     head_start head_start_; ///< Of what is sent, if there is one peer.
     countdown_ptr told_;    ///< That all I/O threads know of what was drained. Null before that.
 };

@@ -5,6 +5,7 @@
 #include "base/patience.hpp"
 #include "pipe/close_request.hpp"
 #include "wire/websocket/close.hpp"
+#include "wire/websocket/utf8.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -38,6 +39,13 @@ std::uint64_t body_bytes_max(const peer& to) noexcept {
 std::uint8_t flags_of(const outgoing& source) noexcept {
     return static_cast<std::uint8_t>((source.is_text() ? pipe::flag_text : 0) |
                                      (source.is_compressed() ? pipe::flag_compressed : 0));
+}
+
+/// Whether a payload that is marked as text is one: a peer over ws or wss would end its connection
+/// otherwise.
+bool is_what_it_says(const outgoing& source) noexcept {
+    return !source.is_text() ||
+           wire::websocket::is_utf8({reinterpret_cast<const char*>(source.data()), source.bytes()});
 }
 
 /// Fills in `out`, member by member: a processor waits where a whole is loaded that was just stored
@@ -197,6 +205,7 @@ void stream::on_readable(peer& woken) {
 void stream::on_detached(peer& removed) {
     queue_.detach(removed);
     forget(removed);
+    leaving_.erase(removed.stream_id);
     leave_line(removed);
     if (receiving_ == &removed) {
         receiving_ = nullptr;
@@ -243,9 +252,82 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
     if (found == nullptr) {
         return errc::host_unreachable;
     }
-    found->end().push_control(new pipe::close_request(code, reason));
+    const std::chrono::milliseconds linger{options_.linger};
+    leaving_.emplace(found->stream_id, found);
+    pipe::close_request& asked = set_last_word(
+        *found, code, reason,
+        linger.count() > 0 ? std::min(linger, limits::closing_max) : limits::closing_max);
+    asked.add_reference();
+    found->end().push_control(&asked);
+    found->end().other().deliver(pipe::event::leaving);
     forget(*found);
     return {};
+}
+
+/// What the session of `leaving` finds past all that was sent to it: the first that is set.
+/// @param longest  How long the connection may last yet, as the session sees to it.
+pipe::close_request& stream::set_last_word(peer& leaving, std::uint16_t code,
+                                           std::string_view reason,
+                                           std::chrono::milliseconds longest) {
+    std::atomic<pipe::block*>& place = leaving.end().whole().last_word;
+    if (place.load(std::memory_order_relaxed) == nullptr) {
+        place.store(new pipe::close_request(code, reason, longest), std::memory_order_release);
+    }
+    return static_cast<pipe::close_request&>(*place.load(std::memory_order_relaxed));
+}
+
+peer* stream::find_peer(std::span<const std::byte> routing_id) noexcept {
+    if (routing_id.size() != id_bytes) {
+        return nullptr;
+    }
+    const auto id = load_big_endian<std::uint32_t>(routing_id.data());
+    if (peer* const found = peers_by_id_.find(id); found != nullptr) {
+        return found;
+    }
+    const auto found = leaving_.find(id);
+    return found != leaving_.end() && !found->second->is_closed_by_peer() ? found->second : nullptr;
+}
+
+result<void> stream::cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                                  std::string_view reason) {
+    if (routing_id.size() != id_bytes) {
+        return errc::invalid_argument;
+    }
+    peer* const found = find_peer(routing_id);
+    if (found == nullptr) {
+        return errc::host_unreachable;
+    }
+    cut_off(*found, code, reason);
+    return {};
+}
+
+void stream::cut_off(peer& leaving, std::uint16_t code, std::string_view reason) {
+    set_last_word(leaving, code, reason, {});
+    leaving.end().other().deliver(pipe::event::cut_off);
+    forget(leaving);
+    leaving_.erase(leaving.stream_id);
+}
+
+/// Ends the connection to a peer that has no room, if the application wants that.
+/// @return Whether it does.
+bool stream::cut_off_full(peer& full) {
+    if (options_.full_close_code == 0) {
+        return false;
+    }
+    cut_off(full, static_cast<std::uint16_t>(options_.full_close_code), "queue full");
+    return true;
+}
+
+errc stream::on_no_room(std::span<const std::byte> routing_id, bool was_chosen) {
+    peer* const full = find_peer(routing_id);
+    if (full == nullptr || !cut_off_full(*full)) {
+        return errc::again;
+    }
+    if (was_chosen) {
+        expected_ = expected::rest;
+    }
+    ++undeliverable_count_;
+    return errc::host_unreachable;
 }
 
 bool stream::part_from(peer& leaving) {
@@ -338,6 +420,9 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
     if (source.bytes() > body_bytes_max(*target)) [[unlikely]] {
         return errc::message_too_large;
     }
+    if (!is_what_it_says(source)) [[unlikely]] {
+        return errc::invalid_argument;
+    }
     expected_ = expected::routing_id;
     push_one(*target, source);
     target->finish_message();
@@ -351,6 +436,9 @@ result<void> stream::send_payload(outgoing& source) {
     if (source.bytes() > body_bytes_max(*sending_)) {
         return errc::message_too_large;
     }
+    if (!is_what_it_says(source)) {
+        return errc::invalid_argument;
+    }
     push_one(*sending_, source);
     sending_->finish_message();
     sending_ = nullptr;
@@ -358,29 +446,45 @@ result<void> stream::send_payload(outgoing& source) {
     return {};
 }
 
-result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, outgoing& source) {
+result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                      int* outcomes) {
     if (expected_ == expected::payload) {
         return errc::wrong_state;
     }
     if (source.bytes() > wire::length::body_bytes_limit) {
         return errc::message_too_large;
     }
+    if (!is_what_it_says(source)) {
+        return errc::invalid_argument;
+    }
+    const std::size_t count = routing_ids.size() / id_bytes;
+    if (outcomes != nullptr) {
+        std::fill_n(outcomes, count, static_cast<int>(errc::no_memory)); // Unless they are reached.
+    }
     expected_ = expected::routing_id;
     source.keep();
     deflation::broadcast compressed{deflation_, source};
     std::size_t sent_count = 0;
-    for (; routing_ids.size() >= id_bytes; routing_ids = routing_ids.subspan(id_bytes)) {
-        peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_ids.data()));
+    for (std::size_t index = 0; index < count; ++index) {
+        const std::byte* const id = routing_ids.data() + index * id_bytes;
+        peer* const target = peers_by_id_.find(load_big_endian<std::uint32_t>(id));
+        errc outcome{};
         if (target == nullptr) {
             ++undeliverable_count_;
+            outcome = errc::host_unreachable;
         } else if (!target->has_credit()) {
             target->count_dropped();
+            outcome = errc::again;
+            cut_off_full(*target);
         } else {
             outgoing* const smaller = compressed.for_peer(*target);
             push(*target, smaller != nullptr ? *smaller : source,
                  limits::broadcast_external_bytes_min);
             target->finish_message();
             ++sent_count;
+        }
+        if (outcomes != nullptr) {
+            outcomes[index] = static_cast<int>(outcome);
         }
     }
     return sent_count;
@@ -422,6 +526,10 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
                                                  : outgoing{each.data, each.bytes, false};
             if (each.flags != 0) {
                 source.mark_text();
+                if (!is_what_it_says(source)) {
+                    refused = errc::invalid_argument;
+                    break;
+                }
             }
             push_one(to, source);
             to.end().out.end_message();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "pipe/close_request.hpp"
 #include "socket/deflation.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer_table.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -60,9 +62,13 @@ public:
 
     result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
                             std::string_view reason) override;
+    result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
+                              std::string_view reason) override;
+    peer* find_peer(std::span<const std::byte> routing_id) noexcept override;
+    errc on_no_room(std::span<const std::byte> routing_id, bool was_chosen) override;
     bool part_from(peer& leaving) override;
-    result<std::size_t> send_many(std::span<const std::byte> routing_ids,
-                                  outgoing& source) override;
+    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
+                                  int* outcomes) override;
 
 private:
     static constexpr std::size_t id_bytes = 4;
@@ -139,6 +145,11 @@ private:
     std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;
     result<void> choose(const outgoing& routing_id);
     static bool has_credit(peer& target);
+    static pipe::close_request& set_last_word(peer& leaving, std::uint16_t code,
+                                              std::string_view reason,
+                                              std::chrono::milliseconds longest);
+    void cut_off(peer& leaving, std::uint16_t code, std::string_view reason);
+    bool cut_off_full(peer& full);
     void push_one(peer& to, outgoing& source);
     void push_deflated(peer& to, outgoing& source);
     result<std::size_t> send_run(peer& to, std::span<const stream_message> messages);
@@ -166,7 +177,9 @@ private:
     const socket_options& options_;
     deflation deflation_;
     basic_fair_queue<stream_peek> queue_;
-    peer_table<peer> peers_by_id_;
+    peer_table<peer> peers_by_id_; ///< To which can be sent.
+    /// Which the application has closed, and which have not gone.
+    std::unordered_map<std::uint32_t, peer*> leaving_;
     /// By connect call, oldest first: its connections of which not everything was received. Those
     /// behind the first are held, so that what comes of them is told behind it.
     std::unordered_map<std::uint64_t, std::vector<peer*>> lines_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 namespace zlink::socket {
 
@@ -40,12 +41,12 @@ topic_subscribers::addition topic_subscribers::add(topic_view topic, subscriber 
     }
     record& own = records_[added];
     tree::node* const present = tree_.find(as_text(topic));
-    if (present != nullptr && own.nodes.contains(present)) {
+    if (present != nullptr && has(present->value, added)) {
         return addition::not_first;
     }
-    if (own.nodes.size() >= limits_.topic_count_max ||
+    if (own.topic_count >= limits_.topic_count_max ||
         topic.size() > limits_.total_topic_bytes_max - own.topic_bytes) {
-        if (own.nodes.empty()) {
+        if (own.topic_count == 0) {
             records_.erase(added);
         }
         return addition::refused;
@@ -53,14 +54,17 @@ topic_subscribers::addition topic_subscribers::add(topic_view topic, subscriber 
 
     tree::node& at = tree_.insert(as_text(topic));
     try {
-        own.nodes.insert(&at);
-        const auto place = std::lower_bound(at.value.begin(), at.value.end(), added, std::less<>{});
-        at.value.insert(place, added);
+        auto made = std::make_unique<link>(link{&at, own.newest, nullptr});
+        at.value.insert(place_of(at.value, added), {added, made.get()});
+        own.newest = made.release();
     } catch (...) {
-        own.nodes.erase(&at);
         tree_.prune(at);
         throw;
     }
+    if (own.newest->next != nullptr) {
+        own.newest->next->previous = own.newest;
+    }
+    ++own.topic_count;
     own.topic_bytes += topic.size();
     return at.value.size() == 1 ? addition::first : addition::not_first;
 }
@@ -68,15 +72,16 @@ topic_subscribers::addition topic_subscribers::add(topic_view topic, subscriber 
 topic_subscribers::removal topic_subscribers::remove(topic_view topic,
                                                      subscriber removed) noexcept {
     tree::node* const at = tree_.find(as_text(topic));
-    const auto own = records_.find(removed);
-    if (at == nullptr || own == records_.end() || own->second.nodes.erase(at) == 0) {
+    if (at == nullptr || !has(at->value, removed)) {
         return removal::unknown;
     }
-    own->second.topic_bytes -= topic.size();
-    if (own->second.nodes.empty()) {
+    const auto place = place_of(at->value, removed);
+    const auto own = records_.find(removed);
+    forget(own->second, *place->of_who, topic.size());
+    if (own->second.newest == nullptr) {
         records_.erase(own);
     }
-    erase_from(at->value, removed);
+    at->value.erase(place);
     if (!at->value.empty()) {
         return removal::not_last;
     }
@@ -86,13 +91,30 @@ topic_subscribers::removal topic_subscribers::remove(topic_view topic,
 
 std::size_t topic_subscribers::topic_count(subscriber of) const noexcept {
     const auto own = records_.find(of);
-    return own == records_.end() ? 0 : own->second.nodes.size();
+    return own == records_.end() ? 0 : own->second.topic_count;
 }
 
-void topic_subscribers::erase_from(subscriber_list& subscribers, subscriber erased) noexcept {
-    const auto place =
-        std::lower_bound(subscribers.begin(), subscribers.end(), erased, std::less<>{});
-    subscribers.erase(place);
+/// Where a subscriber is, or belongs.
+auto topic_subscribers::place_of(subscriber_list& among, subscriber found) noexcept
+    -> subscriber_list::iterator {
+    return std::lower_bound(
+        among.begin(), among.end(), found,
+        [](const membership& each, subscriber who) { return std::less<>{}(each.who, who); });
+}
+
+bool topic_subscribers::has(subscriber_list& subscribers, subscriber asked) noexcept {
+    const auto place = place_of(subscribers, asked);
+    return place != subscribers.end() && place->who == asked;
+}
+
+void topic_subscribers::forget(record& own, link& forgotten, std::size_t topic_bytes) noexcept {
+    (forgotten.previous != nullptr ? forgotten.previous->next : own.newest) = forgotten.next;
+    if (forgotten.next != nullptr) {
+        forgotten.next->previous = forgotten.previous;
+    }
+    --own.topic_count;
+    own.topic_bytes -= topic_bytes;
+    delete &forgotten;
 }
 
 } // namespace zlink::socket

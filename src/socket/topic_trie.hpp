@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -172,12 +172,28 @@ public:
 
     removal remove(topic_view topic, subscriber removed) noexcept;
 
-    /// Takes all its topics from `leaving`, in time proportional to them and not to the rest.
+    /// Takes topics from `leaving`, in time proportional to them and not to the rest, until it has
+    /// none or `work` is used up.
     ///
     /// Calls `visit(topic_view, bool is_last)` for each; `visit` must not change the
-    /// subscriptions.
+    /// subscriptions. What it throws leaves the rest in order.
+    /// @param work  Less afterwards, by what the topics cost.
+    /// @return Whether it has none any more.
+    /// @throws std::bad_alloc
     template<class Visitor>
-    void remove_all(subscriber leaving, Visitor&& visit);
+    bool remove_some(subscriber leaving, std::size_t& work, Visitor&& visit);
+
+    /// The same of all topics.
+    template<class Visitor>
+    void remove_all(subscriber leaving, Visitor&& visit) {
+        std::size_t work = SIZE_MAX;
+        remove_some(leaving, work, visit);
+    }
+
+    /// What adding or removing a topic counts for: as much as a short one for each KiB.
+    static constexpr std::size_t cost_of(std::size_t topic_bytes) noexcept {
+        return 1 + topic_bytes / 1024;
+    }
 
     /// Calls `visit(subscriber)` for each subscriber of each topic that `data` begins with. Who has
     /// several such topics is visited several times. `visit` must not change the subscriptions.
@@ -185,8 +201,8 @@ public:
     void match(std::span<const std::byte> data, Visitor&& visit) const {
         const std::string_view octets{reinterpret_cast<const char*>(data.data()), data.size()};
         tree_.match(octets, [&](const subscriber_list& subscribers) {
-            for (const subscriber each : subscribers) {
-                visit(each);
+            for (const membership& each : subscribers) {
+                visit(each.who);
             }
             return true;
         });
@@ -196,16 +212,42 @@ public:
     std::size_t topic_count(subscriber of) const noexcept;
 
 private:
-    using subscriber_list = std::vector<subscriber>; // Sorted.
+    struct link;
+    /// That a subscriber has a topic, among those who have it.
+    struct membership {
+        subscriber who;
+        link* of_who;
+    };
+    using subscriber_list = std::vector<membership>; // Sorted by subscribers.
     using tree = topic_tree<subscriber_list>;
 
-    /// The topics of one subscriber, by the nodes that hold them (Invariant 4 of topic_tree).
+    /// The same among the topics of that subscriber: a list, since a table of a million would be
+    /// built anew at once.
+    struct link {
+        tree::node* at; ///< Invariant 4 of topic_tree.
+        link* next;
+        link* previous;
+    };
+
+    /// The topics of one subscriber.
     struct record {
-        std::unordered_set<tree::node*> nodes;
+        record() noexcept = default;
+        record(const record&) = delete;
+        record& operator=(const record&) = delete;
+        ~record() {
+            while (newest != nullptr) {
+                delete std::exchange(newest, newest->next);
+            }
+        }
+
+        link* newest = nullptr;
+        std::size_t topic_count = 0;
         std::size_t topic_bytes = 0;
     };
 
-    static void erase_from(subscriber_list& subscribers, subscriber erased) noexcept;
+    static subscriber_list::iterator place_of(subscriber_list& among, subscriber found) noexcept;
+    static bool has(subscriber_list& subscribers, subscriber asked) noexcept;
+    static void forget(record& own, link& forgotten, std::size_t topic_bytes) noexcept;
 
     tree tree_;
     std::unordered_map<subscriber, record> records_;
@@ -402,20 +444,24 @@ void topic_tree<Value>::join_with_child(node& upper) noexcept {
 }
 
 template<class Visitor>
-void topic_subscribers::remove_all(subscriber leaving, Visitor&& visit) {
+bool topic_subscribers::remove_some(subscriber leaving, std::size_t& work, Visitor&& visit) {
     const auto found = records_.find(leaving);
     if (found == records_.end()) {
-        return;
+        return true;
     }
     // One topic at a time, so that a visit that throws leaves the rest in order, and no node is
     // pruned while the record still points to it.
     record& left = found->second;
-    while (!left.nodes.empty()) {
-        const auto first = left.nodes.begin();
-        tree::node& at = **first;
+    while (left.newest != nullptr) {
+        if (work == 0) {
+            return false;
+        }
+        link& newest = *left.newest;
+        tree::node& at = *newest.at;
         const std::string topic = tree::topic_of(at);
-        left.nodes.erase(first);
-        erase_from(at.value, leaving);
+        work -= std::min(work, cost_of(topic.size()));
+        forget(left, newest, topic.size());
+        at.value.erase(place_of(at.value, leaving));
         const bool is_last = at.value.empty();
         if (is_last) {
             tree_.prune(at);
@@ -423,6 +469,7 @@ void topic_subscribers::remove_all(subscriber leaving, Visitor&& visit) {
         visit(std::as_bytes(std::span{topic}), is_last);
     }
     records_.erase(found);
+    return true;
 }
 
 } // namespace zlink::socket

@@ -153,6 +153,56 @@ TEST_SUITE("socket") {
         CHECK(matching(subscribers, "abc") == std::multiset<void*>{&peers[1]});
     }
 
+    TEST_CASE("topic subscribers: lose their topics in parts, and match the rest meanwhile") {
+        topic_subscribers all;
+        int leaving = 0;
+        int staying = 0;
+        constexpr std::size_t topic_count = 1000;
+        for (std::size_t number = 0; number < topic_count; ++number) {
+            all.add(octets_of("topic " + std::to_string(number) + "."), &leaving);
+            all.add(octets_of("topic " + std::to_string(number) + "."), &staying);
+        }
+        std::set<std::string> removed;
+        const auto note = [&](topic_view topic, bool is_last) {
+            CHECK(!is_last);
+            removed.insert(std::string(text(topic)));
+        };
+        for (std::size_t part = 1; part <= topic_count / 100; ++part) {
+            std::size_t work = 100;
+            const bool is_done = all.remove_some(&leaving, work, note);
+            CHECK(is_done == (removed.size() == topic_count));
+            CHECK(removed.size() == part * 100);
+            CHECK(all.topic_count(&leaving) == topic_count - removed.size());
+            for (std::size_t number = 0; number < topic_count; number += 37) {
+                const std::string topic = "topic " + std::to_string(number) + ".";
+                std::set<void*> expected{&staying};
+                if (!removed.contains(topic)) {
+                    expected.insert(&leaving);
+                }
+                std::set<void*> found;
+                all.match(octets_of(topic), [&](void* who) { found.insert(who); });
+                REQUIRE(found == expected);
+            }
+        }
+        CHECK(all.topic_count(&staying) == topic_count);
+        std::size_t work = 100;
+        CHECK(all.remove_some(&leaving, work, note));
+        CHECK(work == 100);
+    }
+
+    TEST_CASE("topic subscribers: long topics cost more when they are removed") {
+        topic_subscribers all;
+        int leaving = 0;
+        for (char first = 'a'; first < 'k'; ++first) {
+            all.add(octets_of(first + std::string(10 * 1024, 'x')), &leaving);
+        }
+        std::size_t removed_count = 0;
+        std::size_t work = 30;
+        CHECK(!all.remove_some(&leaving, work, [&](topic_view, bool) { ++removed_count; }));
+        CHECK(removed_count == 3);
+        CHECK(work == 0);
+    }
+
     TEST_CASE("topic subscribers: who has no topic loses none") {
         int peer = 0;
         topic_subscribers subscribers;

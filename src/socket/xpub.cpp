@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xpub.hpp"
 
+#include "pipe/buffer_pool.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace zlink::socket {
 
 namespace zmtp = wire::zmtp;
+
+void xpub::begin_turn() noexcept {
+    if (work_left_ == 0) [[unlikely]] {
+        pipe::join_small_memory(); // Thousands of topics may have gone.
+    }
+    work_left_ = limits::subscription_work_max;
+}
 
 void xpub::on_attached(peer& added) {
     peers_.push_back(&added);
@@ -21,19 +30,52 @@ void xpub::on_attached(peer& added) {
 
 void xpub::on_detached(peer& removed) {
     std::erase(peers_, &removed);
-    if (std::erase(matched_, &removed) != 0 && is_sending_) {
-        ++undeliverable_count_;
-    }
+    stop_sending(removed);
     if (removed.recv_index != peer::nowhere) {
         std::erase(unread_, &removed);
     }
     forget_sender(removed);
-    asked_.remove_all(&removed, [&](topic_view topic, bool) { notify(false, topic, nullptr); });
-    subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
+    // Nothing is left to do but for a peer that could not be attached.
+    const std::size_t work_left = std::exchange(work_left_, SIZE_MAX);
+    take_topics_from(removed);
+    work_left_ = work_left;
+}
+
+bool xpub::lets_go(peer& leaving) noexcept {
+    if (!is_pub() && is_full()) {
+        leaving.end().close();
+        return false; // Until the application has received some.
+    }
+    try {
+        take_topics_from(leaving);
+    } catch (const std::bad_alloc&) {
+        work_left_ = 0; // The rest later.
+    }
+    const bool is_done =
+        asked_.topic_count(&leaving) == 0 && subscribers_.topic_count(&leaving) == 0;
+    if (!is_done) {
+        leaving.end().close(); // Its connection need not wait.
+        leaving.end().deliver(pipe::event::readable);
+    }
+    return is_done;
+}
+
+/// As far as that can be done in this turn.
+void xpub::take_topics_from(peer& leaving) {
+    asked_.remove_some(&leaving, work_left_,
+                       [&](topic_view topic, bool) { notify(false, topic, nullptr); });
+    subscribers_.remove_some(&leaving, work_left_, [&](topic_view topic, bool is_last) {
         if (!is_manual() && (is_last || options_.xpub_verboser)) {
             notify(false, topic, nullptr);
         }
     });
+}
+
+/// What remains of a message is not for `to`.
+void xpub::stop_sending(const peer& to) noexcept {
+    if (std::erase(matched_, &to) != 0 && is_sending_) {
+        ++undeliverable_count_;
+    }
 }
 
 void xpub::forget_sender(const peer& gone) noexcept {
@@ -52,7 +94,9 @@ void xpub::forget_sender(const peer& gone) noexcept {
 }
 
 void xpub::on_readable(peer& woken) {
-    read(woken);
+    if (!woken.departing) {
+        read(woken);
+    }
 }
 
 void xpub::read(peer& from) {
@@ -60,7 +104,6 @@ void xpub::read(peer& from) {
         return; // In unread_, until that is emptied.
     }
     pipe::frame front;
-    std::size_t count = 0;
     bool inside = false; // A message: others' may not come between its frames.
     bool may_subscribe = true;
     do {
@@ -70,12 +113,12 @@ void xpub::read(peer& from) {
                 from.recv_index = 0;
                 return;
             }
-            if (!inside && count >= limits::subscriptions_per_turn) {
+            if (!inside && work_left_ == 0) {
                 // The rest waits for the next look into the mailbox.
                 from.end().deliver(pipe::event::readable);
                 return;
             }
-            ++count;
+            count_work(front.body_bytes);
             const std::span<const std::byte> body{front.body, front.body_bytes};
             const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
                                                       : zmtp::decode_subscription_message(body);
@@ -174,11 +217,13 @@ result<void> xpub::choose(const outgoing& first) {
         subscribers_.match(
             octets, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
         std::copy_if(peers_.begin(), peers_.end(), std::back_inserter(matched_),
-                     [&](const peer* each) { return each->match_serial != match_serial_; });
+                     [&](const peer* each) {
+                         return each->match_serial != match_serial_ && !each->departing;
+                     });
     } else {
         subscribers_.match(octets, [&](void* each) {
             peer& subscriber = *static_cast<peer*>(each);
-            if (subscriber.match_serial != match_serial_) {
+            if (subscriber.match_serial != match_serial_ && !subscriber.departing) {
                 subscriber.match_serial = match_serial_;
                 matched_.push_back(&subscriber);
             }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/limits.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/topic_trie.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -21,16 +24,21 @@ namespace zlink::socket {
 /// ZMQ_XPUB_NODROP says so.
 ///
 /// What peers send upstream is taken out of their pipes at once, since a subscription must take
-/// effect. While more of it waits for the application than limits allow, no peer is read; once half
-/// of that was received, those that had something go on, in turn.
+/// effect, and the topics of a peer that leaves are removed; but in parts, of which each look at
+/// what peers did takes one, however many of them subscribe or leave. While more of it waits for
+/// the application than limits allow, no peer is read; once half of that was received, those that
+/// had something go on, in turn.
 class xpub final : public pattern {
 public:
     explicit xpub(const socket_options& options) : options_(options) {}
 
+    void begin_turn() noexcept override;
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override;
+    bool lets_go(peer& leaving) noexcept override;
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer&) const noexcept override { return !is_pub(); }
 
     result<void> send(outgoing& source) override;
@@ -48,6 +56,10 @@ private:
         peer* from; ///< With ZMQ_XPUB_MANUAL, unless that peer is gone.
     };
 
+    void count_work(std::size_t topic_bytes) noexcept {
+        work_left_ -= std::min(work_left_, topic_subscribers::cost_of(topic_bytes));
+    }
+    void take_topics_from(peer& leaving);
     void keep(pending_frame&& added);
     bool is_full() const noexcept;
     bool is_over_half_full() const noexcept;
@@ -59,6 +71,7 @@ private:
     void change(peer& from, bool subscribe, topic_view topic);
     void notify(bool subscribe, topic_view topic, peer* from);
     void forget_sender(const peer& gone) noexcept;
+    void stop_sending(const peer& to) noexcept;
     result<void> choose(const outgoing& first);
 
     const socket_options& options_;
@@ -67,7 +80,8 @@ private:
     std::vector<peer*> peers_;
     std::vector<peer*> matched_; ///< Who gets the message that is being sent.
     std::uint64_t match_serial_ = 0;
-    bool is_sending_ = false; ///< Inside a message.
+    std::size_t work_left_ = limits::subscription_work_max; ///< In this turn.
+    bool is_sending_ = false;                               ///< Inside a message.
     std::uint64_t undeliverable_count_ = 0;
     std::deque<pending_frame> pending_;
     std::size_t pending_bytes_ = 0;

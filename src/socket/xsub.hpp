@@ -19,6 +19,7 @@ public:
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer&) override {}
+    void on_closed(peer& gone) override { std::erase(upstream_, &gone); }
     void on_restarted(peer& about) override;
     bool reads_after_close(const peer&) const noexcept override { return true; }
 

@@ -71,6 +71,8 @@ public:
     /// All that was written.
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
+    /// Octets that the peer sent and nobody has read.
+    std::size_t unread_bytes() const noexcept { return arriving_.size(); }
     /// How the session waited to read, one letter each: s to stay, w behind others.
     const std::string& read_waits() const noexcept { return read_waits_; }
     bool is_closed() const noexcept { return is_closed_; }

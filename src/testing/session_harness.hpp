@@ -32,6 +32,15 @@ inline socket_options session_options(socket_type type) {
     return made;
 }
 
+/// The same octets so many times.
+inline std::string times(int count, std::string_view octets) {
+    std::string all;
+    for (; count > 0; --count) {
+        all += octets;
+    }
+    return all;
+}
+
 /// Notes down events, as "what value".
 class event_recorder final : public connection_observer {
 public:
@@ -80,6 +89,11 @@ public:
 
     /// Says who lets peers in; nobody until then.
     void ask_of(scripted_zap_handler& handler) { zap_ = &handler; }
+    /// From now on nobody answers, but somebody has.
+    void lose_zap_handler() {
+        zap_ = nullptr;
+        had_zap_handler_ = true;
+    }
 
     /// Why handshakes failed, oldest first.
     std::vector<session::handshake_failure> failures() const {
@@ -142,6 +156,16 @@ public:
     void run() {
         thread_.drive_ready(100'000);
         look();
+    }
+
+    /// As run(). @return  How many things the thread did.
+    std::size_t run_counting() {
+        std::size_t count = 0;
+        while (thread_.context().poll_one() != 0) {
+            ++count;
+        }
+        look();
+        return count;
     }
 
     /// As run(), while so much time passes.
@@ -209,11 +233,13 @@ public:
             end_->finish_message();
         }
     }
-    void send_block(std::string_view body) {
+    void send_block(std::string_view body, std::uint8_t flags = 0) {
         pipe::block* const made = pipe::make_block(body.size());
         std::copy(body.begin(), body.end(), reinterpret_cast<char*>(made->data));
-        end_->out.push_reference(made, body.size(), 0);
-        end_->finish_message();
+        end_->out.push_reference(made, body.size(), flags);
+        if ((flags & wire::zmtp::flag_more) == 0) {
+            end_->finish_message();
+        }
     }
 
     /// @param linger  Nothing: as long as it takes.
@@ -273,8 +299,10 @@ private:
     virtual_time time_; ///< First: whatever runs by it goes before it.
 
     void on_session_gone() noexcept override { ++gone_count_; }
+    std::uint32_t next_arrival() noexcept override { return 0; }
     void on_lingering(const session::session&, session::lingering) override {}
     void on_lingered(const session::session&) noexcept override {}
+    bool has_had_zap_handler() const noexcept override { return had_zap_handler_; }
     pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) override {
         return zap_ != nullptr ? zap_->reach(std::move(home)) : pipe::end_ptr{};
     }
@@ -310,6 +338,7 @@ private:
 
     int gone_count_ = 0;
     scripted_zap_handler* zap_ = nullptr;
+    bool had_zap_handler_ = false;
     std::uint32_t told_ = 0;
     std::vector<std::string> arrived_;
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};

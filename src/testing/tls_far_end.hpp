@@ -92,6 +92,13 @@ public:
         REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1);
         REQUIRE(SSL_do_handshake(ssl_.get()) == 1);
     }
+    /// TLS 1.3: changes its own keys so often.
+    void announce_new_keys(int count) {
+        for (; count > 0; --count) {
+            REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1);
+            REQUIRE(SSL_do_handshake(ssl_.get()) == 1);
+        }
+    }
     /// TLS 1.2: begins another handshake.
     void renegotiate() {
         REQUIRE(SSL_renegotiate(ssl_.get()) == 1);

@@ -68,7 +68,7 @@ private:
         case 2:
             return remove(topic, octets, subscriber);
         case 3:
-            return remove_all(subscriber);
+            return remove_all(subscriber, who % 8 < 4 ? SIZE_MAX : 1);
         case 4:
             return counts_.add(octets) == (++count_model_[topic] == 1);
         case 5:
@@ -101,7 +101,8 @@ private:
         return tree_.remove(octets, subscriber) == expected;
     }
 
-    bool remove_all(void* subscriber) {
+    /// @param part  How much work is done at a time.
+    bool remove_all(void* subscriber, std::size_t part) {
         std::map<std::string, bool> expected;
         for (auto model = model_.begin(); model != model_.end();) {
             if (model->second.erase(subscriber) != 0) {
@@ -110,9 +111,16 @@ private:
             model = model->second.empty() ? model_.erase(model) : std::next(model);
         }
         std::map<std::string, bool> removed;
-        tree_.remove_all(subscriber, [&](socket::topic_view topic, bool is_last) {
+        const auto note = [&](socket::topic_view topic, bool is_last) {
             removed[text_of(topic)] = is_last;
-        });
+        };
+        std::size_t work = part;
+        while (!tree_.remove_some(subscriber, work, note)) {
+            if (work != 0) {
+                return false; // It is not done, and could go on.
+            }
+            work = part;
+        }
         return removed == expected && tree_.topic_count(subscriber) == 0;
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/accept_filter.hpp"
 
+#include "transport/address.hpp"
+
 #include <algorithm>
 #include <grp.h>
 #include <memory>
@@ -78,15 +80,14 @@ bool may_stay_over_tcp(const sockaddr_storage& peer, const socket_options& optio
 } // namespace
 
 bool may_stay(int descriptor, const socket_options& options) noexcept {
-    sockaddr_storage peer{};
-    socklen_t bytes = sizeof peer;
-    if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) {
-        return false; // It is gone already.
+    const socket_address peer = peer_address(descriptor);
+    if (peer.bytes == 0) {
+        return false; // From nowhere: there is nothing to compare with.
     }
-    if (peer.ss_family == AF_UNIX) {
+    if (peer.family() == AF_UNIX) {
         return may_stay_over_ipc(descriptor, options);
     }
-    return options.tcp_accept_filters.empty() || may_stay_over_tcp(peer, options);
+    return options.tcp_accept_filters.empty() || may_stay_over_tcp(peer.storage, options);
 }
 
 } // namespace zlink::transport

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/address.hpp"
 
+#include "base/limits.hpp"
+#include "base/own_descriptors.hpp"
+
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
+#include <memory>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -132,6 +138,20 @@ socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept
     return found;
 }
 
+/// Where the peer was of a connection that it has reset: getpeername(2) does not say so any more,
+/// but accept(2) still would, which asks the system in the same way as this option does. It wants
+/// to know how long the address is.
+socket_address former_peer_address(int descriptor) noexcept {
+    for (const std::size_t bytes : {sizeof(sockaddr_in6), sizeof(sockaddr_in)}) {
+        socket_address found;
+        found.bytes = static_cast<socklen_t>(bytes);
+        if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERNAME, found.get(), &found.bytes) == 0) {
+            return found;
+        }
+    }
+    return {};
+}
+
 void set(int descriptor, int level, int option, int value) noexcept {
     ::setsockopt(descriptor, level, option, &value, sizeof value);
 }
@@ -153,20 +173,38 @@ std::optional<socket_address> local_address(const host_address& from, bool ipv6)
     return interface_address(from.host, from.port, ipv6);
 }
 
-std::optional<socket_address> named_address(const host_address& from, bool ipv6) {
+result<std::vector<socket_address>> addresses_of(const std::string& host, bool ipv6) {
     addrinfo wanted{};
     wanted.ai_family = ipv6 ? AF_UNSPEC : AF_INET;
     wanted.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const std::string service = std::to_string(from.port);
-    if (::getaddrinfo(from.host.c_str(), service.c_str(), &wanted, &found) != 0) {
-        return std::nullopt;
+    addrinfo* first = nullptr;
+    if (const int failure = ::getaddrinfo(host.c_str(), nullptr, &wanted, &first); failure != 0) {
+        return failure == EAI_MEMORY ? errc::no_memory : errc::host_unreachable;
     }
-    socket_address first;
-    std::memcpy(&first.storage, found->ai_addr, found->ai_addrlen);
-    first.bytes = found->ai_addrlen;
-    ::freeaddrinfo(found);
-    return first;
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{first, &::freeaddrinfo};
+    std::vector<socket_address> found;
+    for (const addrinfo* each = first;
+         each != nullptr && found.size() < limits::addresses_per_name_max; each = each->ai_next) {
+        socket_address& added = found.emplace_back();
+        std::memcpy(&added.storage, each->ai_addr, each->ai_addrlen);
+        added.bytes = each->ai_addrlen;
+    }
+    return found;
+}
+
+void set_port(socket_address& of, std::uint16_t port) noexcept {
+    reinterpret_cast<sockaddr_in&>(of.storage).sin_port = htons(port);
+}
+
+std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver) {
+    std::optional<socket_address> found = local_address(where.address, ipv6);
+    if (!found && asks_resolver) {
+        if (const auto named = addresses_of(where.address.host, ipv6)) {
+            found = named->front();
+            set_port(*found, where.address.port);
+        }
+    }
+    return found ? std::optional{endpoint_text(*found, where)} : std::nullopt;
 }
 
 result<socket_address> unix_address(const std::string& path) {
@@ -195,7 +233,8 @@ std::string peer_endpoint_text(const socket_address& peer, const endpoint& as) {
 }
 
 socket_address peer_address(int descriptor) noexcept {
-    return address_of(descriptor, ::getpeername);
+    const socket_address found = address_of(descriptor, ::getpeername);
+    return found.bytes != 0 ? found : former_peer_address(descriptor);
 }
 
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept {
@@ -213,8 +252,31 @@ std::string peer_host(const socket_address& peer) {
     return is_internet(peer) ? host_text(peer.storage) : std::string();
 }
 
+std::string peer_name(const socket_address& peer, int descriptor) {
+    if (peer.family() != AF_UNIX) {
+        return peer_host(peer);
+    }
+    ucred who{};
+    socklen_t bytes = sizeof who;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) {
+        return "localhost";
+    }
+    return "localhost:" + std::to_string(who.uid) + ":" + std::to_string(who.gid) + ":" +
+           std::to_string(who.pid);
+}
+
 std::uint16_t peer_port(const socket_address& peer) noexcept {
     return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
+}
+
+bool holds_unsent(int descriptor) noexcept {
+    int bytes = 0;
+    return ::ioctl(descriptor, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+void reset_when_closed(int descriptor) noexcept {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 bool is_connected_to_itself(int descriptor) noexcept {
@@ -225,7 +287,8 @@ bool is_connected_to_itself(int descriptor) noexcept {
 }
 
 result<int> open_socket(int family, const socket_options& options) noexcept {
-    const int descriptor = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int descriptor = open_descriptor(
+        [=] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
     if (descriptor < 0) {
         return static_cast<errc>(errno);
     }
@@ -242,7 +305,7 @@ result<int> open_socket(int family, const socket_options& options) noexcept {
         ::setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options.device.c_str(),
                      static_cast<socklen_t>(options.device.size())) != 0) {
         const int error = errno;
-        ::close(descriptor);
+        close_descriptor(descriptor);
         return static_cast<errc>(error);
     }
     return descriptor;

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <sys/socket.h>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -28,9 +29,22 @@ struct socket_address {
 /// of an interface. Nothing if it is a name.
 std::optional<socket_address> local_address(const host_address& from, bool ipv6);
 
-/// The address of `from` as the system's resolver knows it; nothing if it does not.
+/// The addresses of a host, with no port, as the system's resolver knows them, in the order in
+/// which to try them; at least one, at most limits::addresses_per_name_max.
 /// @blocks  As long as the resolver does.
-std::optional<socket_address> named_address(const host_address& from, bool ipv6);
+/// @error host_unreachable  There is no such name.
+/// @error no_memory
+/// @throws std::bad_alloc
+result<std::vector<socket_address>> addresses_of(const std::string& host, bool ipv6);
+
+/// @param of  An address of the internet.
+void set_port(socket_address& of, std::uint16_t port) noexcept;
+
+/// `where`, of a scheme that has hosts, as ZMQ_LAST_ENDPOINT of a socket spells it that listens
+/// there; nothing if there is no such address.
+/// @param asks_resolver  Whether it may be a name.
+/// @blocks  As long as the resolver does, if it is a name.
+std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver);
 
 /// @error path_too_long  It does not fit.
 result<socket_address> unix_address(const std::string& path);
@@ -40,17 +54,28 @@ result<socket_address> unix_address(const std::string& path);
 std::string local_endpoint_text(int descriptor, const endpoint& as);
 std::string peer_endpoint_text(const socket_address& peer, const endpoint& as);
 
-/// Where the peer of `descriptor` is; of no family if the system does not know.
+/// Where the peer of `descriptor` is, or was if it has reset the connection; of no family if the
+/// system does not know.
 socket_address peer_address(int descriptor) noexcept;
 
 /// An address of the internet.
 /// @param host  In the order of the wire: 4 octets, or 16.
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept;
 
-/// The host of a peer, as ZMTP's Peer-Address has it; empty for ipc.
+/// The host of a peer; empty for ipc.
 std::string peer_host(const socket_address& peer);
+/// Who a peer is, as ZMTP's Peer-Address and ZAP have it: its host, or for ipc, as in libzmq, the
+/// user, group and process that connected or listens, "localhost:UID:GID:PID".
+/// @param descriptor  Of the connection.
+std::string peer_name(const socket_address& peer, int descriptor);
 /// Its tcp port; 0 for ipc.
 std::uint16_t peer_port(const socket_address& peer) noexcept;
+
+/// Whether the peer has not taken all that was written to `descriptor`, as far as the system knows.
+bool holds_unsent(int descriptor) noexcept;
+
+/// Has the system drop what the peer has not taken, and tell it so, when `descriptor` is closed.
+void reset_when_closed(int descriptor) noexcept;
 
 /// Whether both ends of a tcp connection are the same socket. That happens to who dials a local
 /// port where nobody listens, time and again: some day the system chooses this very port for the
@@ -58,7 +83,8 @@ std::uint16_t peer_port(const socket_address& peer) noexcept;
 /// connection stands.
 bool is_connected_to_itself(int descriptor) noexcept;
 
-/// A socket that does not block, with the options applied that must precede connecting.
+/// A socket that does not block, with the options applied that must precede connecting. To be
+/// closed by close_descriptor().
 /// @error  The system's.
 result<int> open_socket(int family, const socket_options& options) noexcept;
 

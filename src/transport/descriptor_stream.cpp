@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/descriptor_stream.hpp"
 
+#include "base/own_descriptors.hpp"
 #include "base/prefetch.hpp"
 #include "base/write_parts.hpp"
 #include "runtime/readiness.hpp"
@@ -12,7 +13,6 @@
 #include <netinet/tcp.h>
 #include <new>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace zlink::transport {
@@ -139,7 +139,7 @@ public:
         if (is_watched_) {
             watch_.remove(closed, *this);
         }
-        ::close(closed);
+        close_descriptor(closed);
         reader_.reset();
         writer_.reset();
     }
@@ -210,7 +210,7 @@ stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descript
     } catch (const std::bad_alloc&) {
     } catch (const boost::system::system_error&) {
     }
-    ::close(descriptor);
+    close_descriptor(descriptor);
     return nullptr;
 }
 

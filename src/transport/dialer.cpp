@@ -1,47 +1,65 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/dialer.hpp"
 
+#include "base/limits.hpp"
+#include "base/own_descriptors.hpp"
+#include "runtime/one_shot.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
+#include "transport/name_lookup.hpp"
 #include "transport/socks_dialer.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
+#include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 #include <cerrno>
-#include <cstring>
+#include <cstdint>
+#include <list>
 #include <new>
-#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace zlink::transport {
 
-using boost::asio::ip::tcp;
 using boost::asio::posix::stream_descriptor;
 
 namespace {
 
+/// Tries the addresses of a name in turn, not waiting long for one before it tries the next; the
+/// first connection that stands is taken.
 class descriptor_dialer final : public dialer {
 public:
     descriptor_dialer(boost::asio::io_context& reactor, endpoint target, std::string target_text,
                       std::shared_ptr<const socket_options> options,
                       std::shared_ptr<connection_observer> observer)
         : reactor_(reactor), target_(std::move(target)), target_text_(std::move(target_text)),
-          options_(std::move(options)), observer_(std::move(observer)), connecting_(reactor) {}
+          options_(std::move(options)), observer_(std::move(observer)) {}
+    ~descriptor_dialer() override { give_up_connecting(); }
 
     void start(outcome_handler handler) override;
     void stop() noexcept override;
 
 private:
+    /// A connection that does not stand yet.
+    struct connecting {
+        stream_descriptor socket;
+        std::uint64_t number;
+    };
+
     template<class Action>
     void guarded(Action&& action);
     void attempt();
     void resolve();
-    void connect(const socket_address& address);
+    void try_each(std::vector<socket_address> addresses);
+    void try_next();
+    void on_next_due() noexcept;
+    result<int> connect(const socket_address& address);
+    result<void> await(int descriptor);
+    void on_writable(std::uint64_t number);
     void finish_connected(int descriptor);
     void finish(result<int> outcome);
-    void give_up(int descriptor, int error);
+    errc give_up(int descriptor, int error) const noexcept;
+    void give_up_connecting() noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
     result<void> bind_source(int descriptor, int family);
 
@@ -51,9 +69,14 @@ private:
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
     outcome_handler handler_;
-    boost::asio::posix::stream_descriptor connecting_;
-    std::unique_ptr<boost::asio::ip::tcp::resolver> resolver_;
+    name_lookup lookup_;
+    std::vector<socket_address> addresses_;
+    std::size_t next_address_ = 0;
+    std::list<connecting> connecting_;
+    errc last_error_ = errc::host_unreachable; ///< Of the address that failed last.
+    runtime::one_shot next_timer_;             ///< While there is an address that was not tried.
     std::uint64_t attempt_count_ = 0;
+    std::uint64_t connecting_count_ = 0;
 };
 
 void descriptor_dialer::start(outcome_handler handler) {
@@ -70,10 +93,10 @@ void descriptor_dialer::start(outcome_handler handler) {
 void descriptor_dialer::attempt() {
     if (target_.via == scheme::ipc) {
         const result<socket_address> address = unix_address(target_.path);
-        return address ? connect(*address) : finish(address.error());
+        return address ? try_each({*address}) : finish(address.error());
     }
     if (const auto address = local_address(target_.address, options_->ipv6)) {
-        return connect(*address);
+        return try_each({*address});
     }
     resolve();
 }
@@ -84,9 +107,6 @@ void descriptor_dialer::guarded(Action&& action) {
     try {
         action();
     } catch (const std::bad_alloc&) {
-        if (connecting_.is_open()) {
-            return give_up(connecting_.release(), ENOMEM);
-        }
         if (handler_) {
             finish(errc::no_memory);
         }
@@ -95,45 +115,70 @@ void descriptor_dialer::guarded(Action&& action) {
 
 void descriptor_dialer::stop() noexcept {
     handler_ = nullptr;
-    if (connecting_.is_open()) {
-        tell(connection_event::closed, connecting_.native_handle());
+    lookup_.cancel();
+    give_up_connecting();
+}
+
+/// Lets go of what does not stand yet.
+void descriptor_dialer::give_up_connecting() noexcept {
+    next_timer_.stop();
+    for (connecting& each : connecting_) {
+        give_up(each.socket.release(), ECANCELED);
     }
-    boost::system::error_code ignored;
-    connecting_.close(ignored);
-    if (resolver_) {
-        resolver_->cancel();
-    }
+    connecting_.clear();
 }
 
 void descriptor_dialer::resolve() {
-    if (!resolver_) {
-        resolver_ = std::make_unique<tcp::resolver>(reactor_);
+    const auto started = lookup_.start(reactor_, target_.address.host, options_->ipv6,
+                                       [self = boost::intrusive_ptr<descriptor_dialer>(this)](
+                                           const result<std::vector<socket_address>>& found) {
+                                           self->guarded([&] {
+                                               if (!found) {
+                                                   return self->finish(found.error());
+                                               }
+                                               std::vector<socket_address> addresses = *found;
+                                               for (socket_address& each : addresses) {
+                                                   set_port(each, self->target_.address.port);
+                                               }
+                                               self->try_each(std::move(addresses));
+                                           });
+                                       });
+    if (!started) {
+        finish(started.error());
     }
-    const auto on_resolved = [self = boost::intrusive_ptr<descriptor_dialer>(this),
-                              attempt = attempt_count_](const boost::system::error_code& failure,
-                                                        const tcp::resolver::results_type& found) {
-        if (!self->handler_ || attempt != self->attempt_count_) {
-            return;
+}
+
+void descriptor_dialer::try_each(std::vector<socket_address> addresses) {
+    addresses_ = std::move(addresses);
+    next_address_ = 0;
+    try_next();
+}
+
+/// Tries those that follow until one is under way, or the last one failed.
+void descriptor_dialer::try_next() {
+    next_timer_.stop();
+    while (next_address_ < addresses_.size()) {
+        const result<int> connected = connect(addresses_[next_address_++]);
+        if (connected) {
+            return finish_connected(*connected);
         }
-        if (failure || found.empty()) {
-            return self->finish(static_cast<errc>(EHOSTUNREACH));
+        if (connected.error() == static_cast<errc>(EINPROGRESS)) {
+            break;
         }
-        const tcp::endpoint first = found.begin()->endpoint();
-        socket_address address;
-        std::memcpy(&address.storage, first.data(), first.size());
-        address.bytes = static_cast<socklen_t>(first.size());
-        self->guarded([&] { self->connect(address); });
-    };
-    const std::string service = std::to_string(target_.address.port);
-    try {
-        if (options_->ipv6) {
-            resolver_->async_resolve(target_.address.host, service, on_resolved);
-        } else {
-            resolver_->async_resolve(tcp::v4(), target_.address.host, service, on_resolved);
-        }
-    } catch (const boost::system::system_error& refused) {
-        finish(static_cast<errc>(refused.code().value())); // There is no thread for it.
+        last_error_ = connected.error();
     }
+    if (connecting_.empty()) {
+        return finish(last_error_);
+    }
+    if (next_address_ < addresses_.size()) {
+        next_timer_.start(reactor_, limits::next_address_after,
+                          boost::intrusive_ptr<descriptor_dialer>(this),
+                          &descriptor_dialer::on_next_due);
+    }
+}
+
+void descriptor_dialer::on_next_due() noexcept {
+    guarded([this] { try_next(); });
 }
 
 result<void> descriptor_dialer::bind_source(int descriptor, int family) {
@@ -152,64 +197,97 @@ result<void> descriptor_dialer::bind_source(int descriptor, int family) {
     return {};
 }
 
-void descriptor_dialer::connect(const socket_address& address) {
+/// @return A connected descriptor.
+/// @error EINPROGRESS  It is one of those that do not stand yet.
+result<int> descriptor_dialer::connect(const socket_address& address) {
     const result<int> opened = open_socket(address.family(), *options_);
     if (!opened) {
-        return finish(opened.error());
+        return opened.error();
     }
     const int descriptor = *opened;
     if (const result<void> bound = bind_source(descriptor, address.family()); !bound) {
         return give_up(descriptor, static_cast<int>(bound.error()));
     }
     if (::connect(descriptor, address.get(), address.bytes) == 0) {
-        return finish_connected(descriptor);
+        return is_connected_to_itself(descriptor) ? give_up(descriptor, ECONNREFUSED)
+                                                  : result<int>(descriptor);
     }
-    boost::system::error_code refused;
-    if (errno == EINPROGRESS) {
-        try {
-            connecting_.assign(descriptor, refused);
-        } catch (const std::bad_alloc&) {
-            return give_up(descriptor, ENOMEM);
-        }
-        errno = refused.value();
-    }
-    if (errno != 0) {
+    if (errno != EINPROGRESS) {
         return give_up(descriptor, errno);
     }
+    if (const result<void> awaited = await(descriptor); !awaited) {
+        return awaited.error();
+    }
+    return static_cast<errc>(EINPROGRESS);
+}
+
+/// @param descriptor  Ours, closed if this fails.
+result<void> descriptor_dialer::await(int descriptor) {
+    const std::uint64_t number = ++connecting_count_;
+    try {
+        connecting& added =
+            connecting_.emplace_back(connecting{stream_descriptor(reactor_), number});
+        boost::system::error_code refused;
+        added.socket.assign(descriptor, refused);
+        if (refused) {
+            connecting_.pop_back();
+            return give_up(descriptor, refused.value());
+        }
+        added.socket.async_wait(stream_descriptor::wait_write,
+                                [self = boost::intrusive_ptr<descriptor_dialer>(this),
+                                 number](const boost::system::error_code& cancelled) {
+                                    if (!cancelled) {
+                                        self->guarded([&] { self->on_writable(number); });
+                                    }
+                                });
+    } catch (const std::bad_alloc&) {
+        if (!connecting_.empty() && connecting_.back().number == number) {
+            if (connecting_.back().socket.is_open()) {
+                connecting_.back().socket.release();
+            }
+            connecting_.pop_back();
+        }
+        give_up(descriptor, ENOMEM);
+        throw;
+    }
     tell(connection_event::connect_delayed, EINPROGRESS);
-    connecting_.async_wait(
-        stream_descriptor::wait_write,
-        [self = boost::intrusive_ptr<descriptor_dialer>(this),
-         attempt = attempt_count_](const boost::system::error_code& cancelled) {
-            if (cancelled || !self->handler_ || attempt != self->attempt_count_) {
-                return;
-            }
-            const int connected = self->connecting_.release();
-            int error = 0;
-            socklen_t error_bytes = sizeof error;
-            if (::getsockopt(connected, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) {
-                error = errno;
-            }
-            if (error != 0) {
-                return self->give_up(connected, error);
-            }
-            self->finish_connected(connected);
-        });
+    return {};
+}
+
+void descriptor_dialer::on_writable(std::uint64_t number) {
+    const auto found = std::find_if(connecting_.begin(), connecting_.end(),
+                                    [=](const connecting& each) { return each.number == number; });
+    if (found == connecting_.end()) {
+        return;
+    }
+    const int connected = found->socket.release();
+    connecting_.erase(found);
+    int error = 0;
+    socklen_t error_bytes = sizeof error;
+    if (::getsockopt(connected, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) {
+        error = errno;
+    }
+    if (error == 0 && is_connected_to_itself(connected)) {
+        error = ECONNREFUSED;
+    }
+    if (error != 0) {
+        last_error_ = give_up(connected, error);
+        return try_next();
+    }
+    finish_connected(connected);
 }
 
 void descriptor_dialer::finish_connected(int descriptor) {
-    if (is_connected_to_itself(descriptor)) {
-        return give_up(descriptor, ECONNREFUSED);
-    }
     tune_connection(descriptor, *options_);
     finish(descriptor);
 }
 
-/// Ends the attempt that `descriptor` was opened for.
-void descriptor_dialer::give_up(int descriptor, int error) {
+/// Closes a descriptor that came to nothing.
+/// @return The error.
+errc descriptor_dialer::give_up(int descriptor, int error) const noexcept {
     tell(connection_event::closed, descriptor);
-    ::close(descriptor);
-    finish(static_cast<errc>(error));
+    close_descriptor(descriptor);
+    return static_cast<errc>(error);
 }
 
 void descriptor_dialer::tell(connection_event what, std::int32_t value) const noexcept {
@@ -221,6 +299,8 @@ void descriptor_dialer::tell(connection_event what, std::int32_t value) const no
 /// @param outcome  A connected descriptor, or why there is none.
 void descriptor_dialer::finish(result<int> outcome) {
     const outcome_handler handler = std::exchange(handler_, nullptr);
+    give_up_connecting();
+    addresses_ = {};
     if (!outcome) {
         return handler(outcome.error());
     }

@@ -2,6 +2,7 @@
 #include "transport/listener.hpp"
 
 #include "base/limits.hpp"
+#include "base/own_descriptors.hpp"
 #include "base/patience.hpp"
 #include "transport/accept_filter.hpp"
 #include "transport/address.hpp"
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -38,14 +40,14 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
         if (options.reuse_port &&
             ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
             const errc error = last_error();
-            ::close(descriptor);
+            close_descriptor(descriptor);
             return error;
         }
     }
     if (::bind(descriptor, address.get(), address.bytes) != 0 ||
         ::listen(descriptor, options.backlog) != 0) {
         const errc error = last_error();
-        ::close(descriptor);
+        close_descriptor(descriptor);
         observer.on_connection_event(connection_event::closed, descriptor, {});
         return error;
     }
@@ -55,7 +57,7 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
         opened.endpoint_text = local_endpoint_text(descriptor, where);
         return opened;
     } catch (...) {
-        ::close(descriptor);
+        close_descriptor(descriptor);
         throw;
     }
 }
@@ -110,6 +112,24 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     return opened;
 }
 
+/// Listens at the first address of a name that is one of ours.
+result<listening> listen_at_name(const endpoint& where, const socket_options& options,
+                                 connection_observer& observer) {
+    const auto found = addresses_of(where.address.host, options.ipv6);
+    if (!found) {
+        return found.error() == errc::no_memory ? errc::no_memory : static_cast<errc>(ENODEV);
+    }
+    result<listening> opened = static_cast<errc>(ENODEV);
+    for (socket_address each : *found) {
+        set_port(each, where.address.port);
+        opened = listen_at(each, where, options, observer);
+        if (opened || opened.error() != static_cast<errc>(EADDRNOTAVAIL)) {
+            break;
+        }
+    }
+    return opened;
+}
+
 result<listening> listen_at_chosen_path(const socket_options& options,
                                         connection_observer& observer) {
     const char* const temporary = std::getenv("TMPDIR");
@@ -141,12 +161,9 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
         return where.path == "*" ? listen_at_chosen_path(options, observer)
                                  : listen_at_path(where, options, observer);
     }
-    auto address = local_address(where.address, options.ipv6);
+    const auto address = local_address(where.address, options.ipv6);
     if (!address) {
-        address = named_address(where.address, options.ipv6);
-    }
-    if (!address) {
-        return static_cast<errc>(ENODEV);
+        return listen_at_name(where, options, observer);
     }
     result<listening> opened = listen_at(*address, where, options, observer);
     if (!opened && opened.error() == static_cast<errc>(EAFNOSUPPORT) && options.ipv6 &&
@@ -174,6 +191,9 @@ void listener::start(accept_handler handler) noexcept {
 }
 
 void listener::watch() noexcept {
+    if (address_is_free_.load(std::memory_order_relaxed)) {
+        return;
+    }
     boost::system::error_code refused;
     patiently([&] { socket_.assign(opened_.descriptor, refused); });
     if (refused) {
@@ -189,13 +209,30 @@ void listener::stop() noexcept {
         return;
     }
     boost::system::error_code ignored;
-    if (socket_.is_open()) {
-        socket_.close(ignored);
-    } else {
-        ::close(descriptor);
+    {
+        const fork_gate::hold held;
+        if (socket_.is_open()) {
+            forget_descriptor(descriptor);
+            socket_.close(ignored);
+        } else {
+            close_descriptor(descriptor);
+        }
     }
     pause_timer_.cancel();
     handler_ = nullptr;
+}
+
+void listener::free_address() noexcept {
+    remove_file();
+    // Before the descriptor is another one: whoever still takes connections sees why that fails.
+    address_is_free_.store(true, std::memory_order_seq_cst);
+    const int quiet = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (quiet < 0) {
+        ::shutdown(opened_.descriptor, SHUT_RDWR); // Another one that shares the port can listen.
+        return;
+    }
+    ::dup3(quiet, opened_.descriptor, O_CLOEXEC);
+    ::close(quiet);
 }
 
 void listener::remove_file() const noexcept {
@@ -230,31 +267,35 @@ void listener::accept_some() noexcept {
             tell_failed(ENOBUFS);
             return pause();
         }
-        const int accepted =
-            ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        const int accepted = open_descriptor([this] {
+            return ::accept4(opened_.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        });
         if (accepted >= 0) {
-            if (!may_stay(accepted, *options_)) {
-                ::close(accepted);
-                tell_failed(ECONNREFUSED);
+            if (options_->lacks_security || !may_stay(accepted, *options_)) {
+                close_descriptor(accepted);
+                tell_failed(options_->lacks_security ? EACCES : ECONNREFUSED);
                 continue;
             }
             tune_connection(accepted, *options_);
             try {
                 result<guest_ptr> who = admit(accepted);
                 if (!who) {
-                    ::close(accepted);
+                    close_descriptor(accepted);
                     tell_failed(static_cast<int>(who.error()));
                     continue;
                 }
                 handler_(accepted, std::move(*who));
             } catch (const std::bad_alloc&) {
-                ::close(accepted);
+                close_descriptor(accepted);
                 tell_failed(ENOMEM);
                 return pause();
             }
             continue;
         }
         const int error = errno;
+        if (address_is_free_.load(std::memory_order_seq_cst)) {
+            return;
+        }
         if (error == EAGAIN || error == EWOULDBLOCK) {
             break;
         }

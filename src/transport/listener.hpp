@@ -9,6 +9,7 @@
 #include "pipe/peer_info.hpp"
 #include "transport/guests.hpp"
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -42,7 +43,7 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 /// Takes connections from a listening descriptor. When descriptors run out it pauses and goes on
 /// later. Those above ZLINK_MAX_CONNECTIONS or ZLINK_MAX_CONNECTIONS_PER_ADDRESS are closed.
 ///
-/// @threads The I/O thread that it lives on, but the constructor and remove_file(): any.
+/// @threads The I/O thread that it lives on, but the constructor and free_address(): any.
 class listener final : public ref_counted<listener> {
 public:
     /// Gets each connection's descriptor, which it owns from then on, unless it throws
@@ -65,9 +66,11 @@ public:
     /// What it listens on; -1 after stop(). Before stop() from any thread.
     int descriptor() const noexcept { return opened_.descriptor; }
 
-    /// Removes an ipc listener's file, so that its path is free. Before stop(), once.
+    /// Frees the address, so that another one can listen there at once: removes an ipc listener's
+    /// file, and has the kernel close what listens. The descriptor stays, as a number, for stop()
+    /// to close. Before that, once.
     /// @threads any
-    void remove_file() const noexcept;
+    void free_address() noexcept;
 
 private:
     void watch() noexcept;
@@ -75,6 +78,7 @@ private:
     void accept_some() noexcept;
     void pause() noexcept;
     void tell_failed(int error) const noexcept;
+    void remove_file() const noexcept;
     result<guest_ptr> admit(int descriptor) const;
 
     boost::asio::io_context& reactor_;
@@ -86,6 +90,7 @@ private:
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::steady_timer pause_timer_;
+    std::atomic<bool> address_is_free_{false}; ///< Nobody listens any more.
 };
 
 } // namespace zlink::transport

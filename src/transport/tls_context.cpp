@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <openssl/core_names.h>
@@ -60,6 +61,88 @@ bool is_number(const std::string& host) noexcept {
     in6_addr ignored;
     return inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
            inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+}
+
+/// An IPv4 address as the resolver takes it, "127.1" or "0x7f000001", in its usual form.
+std::optional<std::string> usual_number(const std::string& host) {
+    in_addr number;
+    char text[INET_ADDRSTRLEN];
+    if (inet_aton(host.c_str(), &number) == 0 ||
+        inet_ntop(AF_INET, &number, text, sizeof text) == nullptr) {
+        return std::nullopt;
+    }
+    return text;
+}
+
+/// Whether it is a name as certificates have it, and SNI (RFC 6066, 3): labels of ASCII letters,
+/// digits and hyphens; underscores are in use, too.
+bool is_host_name(std::string_view name) noexcept {
+    constexpr std::size_t name_bytes_max = 253;
+    constexpr std::size_t label_bytes_max = 63;
+    if (name.empty() || name.size() > name_bytes_max) {
+        return false;
+    }
+    for (std::size_t begin = 0; begin <= name.size();) {
+        const std::size_t end = std::min(name.find('.', begin), name.size());
+        const std::string_view label = name.substr(begin, end - begin);
+        const bool is_label = !label.empty() && label.size() <= label_bytes_max &&
+                              std::ranges::all_of(label, [](unsigned char each) {
+                                  return (each >= 'a' && each <= 'z') ||
+                                         (each >= 'A' && each <= 'Z') ||
+                                         (each >= '0' && each <= '9') || each == '-' || each == '_';
+                              });
+        if (!is_label) {
+            return false;
+        }
+        begin = end + 1;
+    }
+    return true;
+}
+
+/// Whom we dial, as it is asked for and looked for in certificates.
+/// @param given  As the option or the endpoint has it.
+/// @error invalid_argument  It is neither an address nor a name.
+result<std::string> wanted_host(std::string_view given) {
+    std::string_view text = given;
+    if (text.size() >= 2 && text.starts_with('[') && text.ends_with(']')) {
+        text = text.substr(1, text.size() - 2);
+    }
+    const bool has_scope = text.find(':') != std::string_view::npos;
+    std::string host{has_scope ? text.substr(0, text.find('%')) : text};
+    if (is_number(host)) {
+        return host;
+    }
+    if (host.ends_with('.')) { // It ends at the root, which neither SNI nor certificates say.
+        host.pop_back();
+    }
+    if (auto number = usual_number(host)) {
+        return *number;
+    }
+    if (!is_host_name(host)) {
+        return refuse("ZLINK_TLS_HOSTNAME \"" + std::string{given} +
+                      "\": neither an address nor the name of a host; a name with other letters "
+                      "than those of ASCII is given as its certificate has it, \"xn--...\"");
+    }
+    return host;
+}
+
+std::time_t expiry_of(const X509* certificate) noexcept {
+    std::tm until{};
+    return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &until) == 1 ? ::timegm(&until) : 0;
+}
+
+/// When the first of the certificates that we show expires; 0 if we show none.
+std::time_t expiry_of(SSL_CTX* rules) noexcept {
+    const X509* const own = SSL_CTX_get0_certificate(rules);
+    std::time_t first = own != nullptr ? expiry_of(own) : 0;
+    STACK_OF(X509)* chain = nullptr;
+    if (own == nullptr || SSL_CTX_get0_chain_certs(rules, &chain) != 1) {
+        return first;
+    }
+    for (int index = 0; index < sk_X509_num(chain); ++index) {
+        first = std::min(first, expiry_of(sk_X509_value(chain, index)));
+    }
+    return first;
 }
 
 // What OpenSSL calls back.
@@ -119,7 +202,8 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
     ticket_key key;
     auto how = ticket_keys::found::fresh;
     if (makes != 0) {
-        if (!keys.current(now, key) || RAND_bytes(vector, EVP_MAX_IV_LENGTH) != 1) {
+        if (!keys.current(now, key) ||
+            RAND_bytes_ex(tls_algorithms(), vector, EVP_MAX_IV_LENGTH, 0) != 1) {
             return -1;
         }
         std::copy(key.name.begin(), key.name.end(), name);
@@ -136,9 +220,9 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
         OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.authenticator.raw(),
                                           key.authenticator.bytes),
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_END};
-    if (EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
-        EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher.raw(), vector, makes) !=
-            1) {
+    const tls_ptr<EVP_CIPHER> method{EVP_CIPHER_fetch(tls_algorithms(), "AES-256-CBC", nullptr)};
+    if (!method || EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
+        EVP_CipherInit_ex2(cipher, method.get(), key.cipher.raw(), vector, makes, nullptr) != 1) {
         return -1;
     }
     return how == ticket_keys::found::fresh ? 1 : 2;
@@ -227,7 +311,15 @@ result<void> set_client_side(SSL_CTX* rules, const socket_options& options) {
 
 result<tls_context_ptr> tls_context::make(const socket_options& options, const endpoint& where,
                                           endpoint_use use) {
-    start_tls_library();
+    const tls_use library;
+    if (!library) {
+        set_error_text("OpenSSL has been cleaned up: the process ends");
+        return static_cast<errc>(ESHUTDOWN);
+    }
+    if (!start_tls_library()) {
+        set_error_text("OpenSSL: there is no memory for it");
+        return errc::no_memory;
+    }
     const tls_context_ptr made{new tls_context(where, use)};
     result<tls_rules> rules = made->read(options);
     if (!rules) {
@@ -238,8 +330,13 @@ result<tls_context_ptr> tls_context::make(const socket_options& options, const e
 }
 
 result<tls_rules> tls_context::read(const socket_options& options) {
+    const tls_use library;
+    if (!library) {
+        return static_cast<errc>(ESHUTDOWN);
+    }
     const bool listens = use_ == endpoint_use::listen;
-    tls_ptr<SSL_CTX> made{SSL_CTX_new(listens ? TLS_server_method() : TLS_client_method())};
+    tls_ptr<SSL_CTX> made{SSL_CTX_new_ex(tls_algorithms(), nullptr,
+                                         listens ? TLS_server_method() : TLS_client_method())};
     if (!made) {
         set_error_text("OpenSSL: " + take_tls_error());
         return errc::no_memory;
@@ -267,18 +364,42 @@ result<tls_rules> tls_context::read(const socket_options& options) {
     } else if (!alpn->empty()) {
         SSL_CTX_set_alpn_select_cb(rules, &transport::choose_alpn, nullptr);
     }
-    return tls_rules{std::move(made),
-                     options.tls_hostname.empty() ? where_.address.host : options.tls_hostname,
-                     std::move(*alpn)};
+    const std::string& named = options.tls_hostname;
+    result<std::string> host =
+        listens ? std::string{} : wanted_host(named.empty() ? where_.address.host : named);
+    if (!host) {
+        return host.error();
+    }
+    const std::time_t expires = expiry_of(rules);
+    return tls_rules{std::move(made), std::move(*host), std::move(*alpn), expires};
 }
 
 void tls_context::adopt(tls_rules read) noexcept {
     const std::lock_guard lock{mutex_};
     std::swap(rules_, read);
     session_.reset();
+    told_expiry_ = {};
+}
+
+std::optional<std::int32_t> tls_context::take_expiry(clock::time_point now) noexcept {
+    using std::chrono::seconds;
+    const std::lock_guard lock{mutex_};
+    if (rules_.expires == 0 || now - told_expiry_ < limits::expiry_pause) {
+        return std::nullopt;
+    }
+    const auto rest = std::chrono::duration_cast<seconds>(clock::from_time_t(rules_.expires) - now);
+    if (rest > limits::expiry_notice) {
+        return std::nullopt;
+    }
+    told_expiry_ = now;
+    return static_cast<std::int32_t>(std::max(rest, seconds{INT32_MIN}).count());
 }
 
 tls_ptr<SSL> tls_context::open() {
+    const tls_use library;
+    if (!library) {
+        return nullptr;
+    }
     const std::lock_guard lock{mutex_};
     tls_ptr<SSL> made{SSL_new(rules_.algorithms.get())};
     if (!made) {
@@ -302,7 +423,9 @@ void tls_context::say_whom_we_mean(SSL* connection) const noexcept {
         SSL_set_tlsext_host_name(connection, rules_.hostname.c_str());
     }
     X509_VERIFY_PARAM* const wanted = SSL_get0_param(connection);
-    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    // The name is where names belong, not in a subject's common name (RFC 9525, 6.3).
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                                X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     const int is_set = is_address ? X509_VERIFY_PARAM_set1_ip_asc(wanted, rules_.hostname.c_str())
                                   : X509_VERIFY_PARAM_set1_host(wanted, rules_.hostname.c_str(),
                                                                 rules_.hostname.size());

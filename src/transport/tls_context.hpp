@@ -7,8 +7,12 @@
 #include "transport/tls_library.hpp"
 #include "transport/tls_tickets.hpp"
 
+#include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,8 +22,9 @@ namespace zlink::transport {
 /// What a TLS context was told by options and files.
 struct tls_rules {
     tls_ptr<SSL_CTX> algorithms; ///< Certificates and keys, too, and those of tickets.
-    std::string hostname;        ///< Whom we dial.
+    std::string hostname;        ///< Whom we dial: a number, or a name without a dot at its end.
     std::string alpn;            ///< As the wire has it (RFC 7301, 3.1).
+    std::time_t expires = 0;     ///< When the first of our certificates does; 0: there is none.
 };
 
 /// Keys, certificates and rules of all TLS connections of one bind or connect call, read from files
@@ -58,6 +63,13 @@ public:
     /// @return Null if there is no memory for it.
     tls_ptr<SSL> open();
 
+    using clock = std::chrono::system_clock;
+
+    /// How long a certificate of ours holds yet, if that is less than limits::expiry_notice, or how
+    /// long it does not any more. Nothing where it has been told within limits::expiry_pause.
+    /// @return Seconds; negative if it has expired.
+    std::optional<std::int32_t> take_expiry(clock::time_point now) noexcept;
+
     // For OpenSSL.
 
     /// Keeps `session` for the next connection.
@@ -78,6 +90,7 @@ private:
     std::mutex mutex_; ///< Guards what follows.
     tls_rules rules_;
     tls_ptr<SSL_SESSION> session_;
+    clock::time_point told_expiry_{}; ///< When take_expiry() gave something.
 };
 
 using tls_context_ptr = std::shared_ptr<tls_context>;

@@ -6,6 +6,9 @@
 #include <doctest/doctest.h>
 #include <openssl/bio.h>
 
+#include <chrono>
+#include <string_view>
+
 using namespace zlink;
 using testing::authority;
 using testing::identity;
@@ -96,6 +99,70 @@ TEST_SUITE("transport") {
         const joined_ends after{*both.dialing, *both.accepting};
         after.open();
         CHECK(!after.is_resumed());
+    }
+
+    TEST_CASE("tls context: asks for a name, as the wire has it, and never for an address") {
+        const sides both;
+        struct {
+            const char* host;
+            const char* asked_for; ///< Null: nothing.
+        } const examples[] = {
+            {"example.org", "example.org"},
+            {"example.org.", "example.org"},
+            {"xn--bcher-kva.example", "xn--bcher-kva.example"},
+            {"localhost", "localhost"},
+            {"127.0.0.1", nullptr},
+            {"127.0.0.1.", nullptr},
+            {"127.1", nullptr},
+            {"2130706433", nullptr},
+            {"::1", nullptr},
+            {"[::1]", nullptr},
+            {"fe80::1%lo", nullptr},
+        };
+        for (const auto& each : examples) {
+            for (const bool is_option : {false, true}) {
+                CAPTURE(each.host);
+                CAPTURE(is_option);
+                endpoint where;
+                where.via = scheme::tls;
+                where.address.host = is_option ? "other.example" : each.host;
+                socket_options options;
+                options.tls_ca = both.issuer.path();
+                options.tls_hostname = is_option ? each.host : "";
+                const auto made = tls_context::make(options, where, endpoint_use::dial);
+                REQUIRE(made);
+                const tls_ptr<SSL> opened = (*made)->open();
+                const char* const asked_for =
+                    SSL_get_servername(opened.get(), TLSEXT_NAMETYPE_host_name);
+                CHECK((asked_for == nullptr) == (each.asked_for == nullptr));
+                if (asked_for != nullptr && each.asked_for != nullptr) {
+                    CHECK(std::string_view{asked_for} == each.asked_for);
+                }
+            }
+        }
+    }
+
+    TEST_CASE("tls context: tells once a day that a certificate expires, until it is replaced") {
+        using namespace std::chrono_literals;
+        sides both;
+        const auto now = tls_context::clock::now();
+        CHECK(!both.accepting->take_expiry(now));
+        CHECK(!both.dialing->take_expiry(now + 100 * 24h)); // It has none.
+        const auto due = now + 20 * 24h;
+        const auto told = both.accepting->take_expiry(due);
+        REQUIRE(told);
+        CHECK(std::chrono::seconds{*told} > 9 * 24h);
+        CHECK(std::chrono::seconds{*told} <= 10 * 24h);
+        CHECK(!both.accepting->take_expiry(due + 23h));
+        CHECK(both.accepting->take_expiry(due + 24h));
+        const auto after = both.accepting->take_expiry(now + 31 * 24h);
+        REQUIRE(after);
+        CHECK(*after < 0);
+        const identity fresh = both.issuer.issue({.valid_to_day = 400});
+        both.of_server.tls_certificate = fresh.certificate;
+        both.of_server.tls_key = fresh.key;
+        both.reload();
+        CHECK(!both.accepting->take_expiry(now + 31 * 24h));
     }
 
     TEST_CASE("tls context: a connection that began before its files were read again gets no "

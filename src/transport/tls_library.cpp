@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/tls_library.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <mutex>
+#include <openssl/conf.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -9,6 +14,22 @@
 namespace zlink::transport {
 
 namespace {
+
+// Neither constructed nor destroyed: threads look here while the process ends. The lock is taken
+// under a tls_use only, so that no child inherits it held.
+constinit std::atomic<bool> is_over{false};
+constinit std::mutex starting;
+constinit bool is_registered = false;
+constinit OSSL_LIB_CTX* own_algorithms = nullptr;
+constinit std::uint32_t own_generation = 0; ///< Of the process that `own_algorithms` was made in.
+/// Of the process in which all is ready.
+constinit std::atomic<std::uint32_t> started_in{UINT32_MAX};
+
+/// OpenSSL calls this before it frees anything.
+void end() noexcept {
+    is_over.store(true, std::memory_order_seq_cst);
+    fork_gate::pass(); // Who had entered before has left now.
+}
 
 /// The reasons of OpenSSL that stand for an alert of the peer begin here (RFC 8446, 6).
 constexpr int alert_reason(int alert) noexcept {
@@ -36,9 +57,49 @@ int errno_of_reason(int reason) noexcept {
 
 } // namespace
 
-void start_tls_library() noexcept {
-    // What OpenSSL would free at exit, threads of contexts that were not terminated still use.
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
+bool tls_use::is_allowed() noexcept {
+    return !is_tls_over();
+}
+
+bool is_tls_over() noexcept {
+    return is_over.load(std::memory_order_acquire);
+}
+
+bool start_tls_library() noexcept {
+    const std::uint32_t generation = fork_gate::generation();
+    if (started_in.load(std::memory_order_acquire) == generation) [[likely]] {
+        return true;
+    }
+    const std::lock_guard lock{starting};
+    if (!is_registered) {
+        // What OpenSSL would free at exit, threads of contexts that were not terminated still use.
+        // Who used it before us has it freed all the same.
+        if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1 || OPENSSL_atexit(&end) != 1) {
+            ERR_clear_error();
+            return false;
+        }
+        is_registered = true;
+    }
+    if (generation != 0 && own_generation != generation) {
+        OSSL_LIB_CTX* const made = OSSL_LIB_CTX_new();
+        if (made == nullptr) {
+            ERR_clear_error();
+            return false;
+        }
+        // As OpenSSL does for the one that all have; without the file it takes its own providers.
+        CONF_modules_load_file_ex(made, nullptr, nullptr,
+                                  CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE |
+                                      CONF_MFLAGS_IGNORE_RETURN_CODES);
+        ERR_clear_error();
+        own_algorithms = made; // The parent's stays as it was.
+        own_generation = generation;
+    }
+    started_in.store(generation, std::memory_order_release);
+    return true;
+}
+
+OSSL_LIB_CTX* tls_algorithms() noexcept {
+    return own_algorithms;
 }
 
 std::string take_tls_error() {

@@ -1,29 +1,73 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/fork_gate.hpp"
 #include "base/result.hpp"
 
 #include <memory>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <string>
 
 namespace zlink::transport {
 
+/// Lets the thread use OpenSSL while it lives, if it says so. Meanwhile fork(2) waits, so that no
+/// child inherits a lock of OpenSSL's that one of our threads held; and so does OpenSSL's clean-up,
+/// which comes at exit, before the application's static objects are destroyed and while our threads
+/// run, if anybody but us was the first to use OpenSSL. After that nothing of OpenSSL's may be
+/// touched, and what we have of it is left to the system.
+///
+/// @threads Any.
+class tls_use {
+public:
+    explicit operator bool() const noexcept { return is_allowed_; }
+
+private:
+    static bool is_allowed() noexcept;
+
+    fork_gate::hold hold_;
+    bool is_allowed_ = is_allowed(); ///< After the gate was entered.
+};
+
 // What we use of OpenSSL, with owners.
 
 struct tls_deleter {
-    void operator()(SSL_CTX* each) const noexcept { SSL_CTX_free(each); }
-    void operator()(SSL* each) const noexcept { SSL_free(each); }
-    void operator()(SSL_SESSION* each) const noexcept { SSL_SESSION_free(each); }
-    void operator()(BIO_METHOD* each) const noexcept { BIO_meth_free(each); }
-    void operator()(X509* each) const noexcept { X509_free(each); }
+    template<class Kind>
+    void operator()(Kind* each) const noexcept {
+        if (const tls_use library; library) {
+            free(each);
+        }
+    }
+
+private:
+    static void free(SSL_CTX* each) noexcept { SSL_CTX_free(each); }
+    static void free(SSL* each) noexcept { SSL_free(each); }
+    static void free(SSL_SESSION* each) noexcept { SSL_SESSION_free(each); }
+    static void free(BIO_METHOD* each) noexcept { BIO_meth_free(each); }
+    static void free(X509* each) noexcept { X509_free(each); }
+    static void free(EVP_CIPHER* each) noexcept { EVP_CIPHER_free(each); }
+    static void free(EVP_MAC* each) noexcept { EVP_MAC_free(each); }
+    static void free(EVP_MAC_CTX* each) noexcept { EVP_MAC_CTX_free(each); }
 };
 template<class Kind>
 using tls_ptr = std::unique_ptr<Kind, tls_deleter>;
 
-/// Readies OpenSSL, once.
+/// Readies OpenSSL, once in a process. Before its first use, under a tls_use.
+/// @return Whether there was memory for it. Where OpenSSL itself was refused memory when it was
+///         first used, there never is: it does not begin again.
 /// @threads any
-void start_tls_library() noexcept;
+bool start_tls_library() noexcept;
+
+/// Where OpenSSL has its algorithms and random numbers for us, for functions that take it: null,
+/// the one that all have, but in a child process that fork(2) made. There that one's locks may be
+/// held for ever by threads that only the parent has, of ours or the application's; so we have one
+/// of our own, which is configured as OpenSSL's file says.
+/// @threads any, after start_tls_library()
+OSSL_LIB_CTX* tls_algorithms() noexcept;
+
+/// Whether OpenSSL was cleaned up: no connection over TLS will ever be made again.
+/// @threads any
+bool is_tls_over() noexcept;
 
 /// What OpenSSL says of the last call of this thread that failed, in words, without our call's
 /// name; empty if it says nothing. Its queue of errors is empty then.

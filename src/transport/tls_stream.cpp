@@ -3,6 +3,8 @@
 
 #include "base/limits.hpp"
 #include "base/patience.hpp"
+#include "runtime/timer_clock.hpp"
+#include "wire/tls_records.hpp"
 
 #include <algorithm>
 #include <array>
@@ -114,6 +116,63 @@ private:
     std::size_t count_ = 0;
 };
 
+/// Counts what a peer sends besides what it has to say: alerts, and messages of TLS itself. Each
+/// new key that it announces costs us as much as thousands of octets. So others have their turn
+/// after some of them, and a peer that sends nothing else is ended.
+class control_records {
+public:
+    /// One came. @param is_established  Otherwise the handshake goes on.
+    void count(bool is_established) noexcept {
+        ++in_turn_;
+        if (const auto now = runtime::timer_clock::now();
+            is_established && now - period_begin_ >= limits::tls_control_period) {
+            period_begin_ = now;
+            in_period_ = 0;
+        }
+        ++in_period_;
+    }
+
+    void begin_turn() noexcept { in_turn_ = 0; }
+    bool is_turn_over() const noexcept { return in_turn_ >= limits::tls_control_per_turn; }
+
+    /// The handshake is over.
+    void establish() noexcept {
+        in_period_ = 0;
+        period_begin_ = runtime::timer_clock::now();
+    }
+    bool are_too_many(bool is_established) const noexcept {
+        return in_period_ >
+               (is_established ? limits::tls_control_max : limits::tls_handshake_control_max);
+    }
+
+private:
+    unsigned in_turn_ = 0;
+    unsigned in_period_ = 0; ///< Or in the handshake.
+    runtime::timer_clock::time_point period_begin_;
+};
+
+/// Octets that were received and that OpenSSL gets later.
+class held_back {
+public:
+    /// @throws std::bad_alloc
+    void hold(std::span<const std::byte> octets) { octets_.assign(octets.begin(), octets.end()); }
+    std::span<const std::byte> rest() const noexcept {
+        return std::span{octets_}.subspan(taken_bytes_);
+    }
+    bool is_empty() const noexcept { return octets_.empty(); }
+    void take(std::size_t bytes) noexcept {
+        taken_bytes_ += bytes;
+        if (taken_bytes_ == octets_.size()) {
+            std::vector<std::byte>{}.swap(octets_);
+            taken_bytes_ = 0;
+        }
+    }
+
+private:
+    std::vector<std::byte> octets_;
+    std::size_t taken_bytes_ = 0;
+};
+
 class tls_stream final : public stream {
 public:
     tls_stream(boost::asio::io_context& reactor, stream_ptr below, tls_context_ptr rules)
@@ -166,12 +225,21 @@ private:
     static int bio_write(BIO* bio, const char* from, int bytes) noexcept;
     static long bio_control(BIO* bio, int what, long, void*) noexcept;
 
+    static void on_octets(int is_written, int version, int kind, const void* octets,
+                          std::size_t bytes, SSL* ssl, void* stream) noexcept;
+
     int fetch(BIO* bio, char* to, std::size_t bytes) noexcept;
+    int fetch_held(std::span<std::byte> to) noexcept;
+    int fetch_below(BIO* bio, std::span<std::byte> to) noexcept;
+    int feed(std::span<const std::byte> received) noexcept;
     int put(BIO* bio, const char* from, std::size_t bytes) noexcept;
     void begin_call() noexcept;
     io_outcome outcome_of(int returned) noexcept;
     io_outcome fail(int error) noexcept;
     io_outcome fail_writing(int error) noexcept;
+    /// OpenSSL was cleaned up.
+    static io_outcome over() noexcept { return {status::failed, 0, ESHUTDOWN}; }
+    void say_goodbye() noexcept;
     std::size_t flush() noexcept;
     void flush_later() noexcept;
     void on_readable_below() noexcept;
@@ -189,7 +257,10 @@ private:
     std::vector<std::byte> unsent_;            ///< Encrypted.
     std::size_t sent_bytes_ = 0;               ///< Of `unsent_`.
     int error_ = 0;                            ///< Of the stream below, or ours.
-    std::optional<io_outcome> end_;            ///< What every further reading comes to.
+    wire::tls_records records_;                ///< Of what OpenSSL got.
+    held_back held_;
+    control_records controls_;
+    std::optional<io_outcome> end_; ///< What every further reading comes to.
 
     /// What the last call found out of reading.
     enum class supply : std::uint8_t {
@@ -202,15 +273,20 @@ private:
 };
 
 bool tls_stream::open() noexcept {
+    const tls_use library;
     ssl_ = rules_->open();
     BIO* const bio = ssl_ ? BIO_new(bio_method()) : nullptr;
     if (bio == nullptr) {
-        ERR_clear_error();
+        if (library) {
+            ERR_clear_error();
+        }
         return false;
     }
     BIO_set_data(bio, this);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_.get(), bio, bio);
+    SSL_set_msg_callback(ssl_.get(), &on_octets);
+    SSL_set_msg_callback_arg(ssl_.get(), this);
     return true;
 }
 
@@ -249,19 +325,68 @@ long tls_stream::bio_control(BIO* bio, int what, long, void*) noexcept {
     }
 }
 
+/// OpenSSL tells what it reads and writes.
+void tls_stream::on_octets(int is_written, int, int kind, const void* octets, std::size_t bytes,
+                           SSL*, void* stream) noexcept {
+    if (is_written != 0 || bytes == 0) {
+        return;
+    }
+    // Of a record that is encrypted the type of its content is told apart.
+    const bool is_type = kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE;
+    const unsigned type = *static_cast<const unsigned char*>(octets);
+    if (kind == SSL3_RT_HANDSHAKE || (is_type && type != SSL3_RT_APPLICATION_DATA)) {
+        auto& self = *static_cast<tls_stream*>(stream);
+        self.controls_.count(self.is_established_);
+    }
+}
+
+/// Gives OpenSSL a few records at a time, since it goes on for as long as there are some without
+/// content for us: how many there are shows before it asks for more.
 int tls_stream::fetch(BIO* bio, char* to, std::size_t bytes) noexcept {
     BIO_clear_retry_flags(bio);
-    if (supply_ == supply::exhausted) {
+    if (controls_.are_too_many(is_established_)) {
+        error_ = EPROTO;
+        return -1;
+    }
+    const bool has_some = supply_ != supply::exhausted || !held_.is_empty();
+    if (!has_some || controls_.is_turn_over()) {
         BIO_set_retry_read(bio);
         return -1;
     }
-    const iovec room{to, bytes};
+    const std::span room{reinterpret_cast<std::byte*>(to), bytes};
+    return held_.is_empty() ? fetch_below(bio, room) : fetch_held(room);
+}
+
+int tls_stream::fetch_held(std::span<std::byte> to) noexcept {
+    const auto next = held_.rest().first(std::min(held_.rest().size(), to.size()));
+    const std::size_t taken = records_.step_over(next, limits::tls_records_at_once);
+    std::copy_n(next.begin(), taken, to.begin());
+    held_.take(taken);
+    return static_cast<int>(taken);
+}
+
+/// @return How much of it OpenSSL gets now.
+int tls_stream::feed(std::span<const std::byte> received) noexcept {
+    const std::size_t taken = records_.step_over(received, limits::tls_records_at_once);
+    if (taken != received.size()) {
+        try {
+            held_.hold(received.subspan(taken));
+        } catch (const std::bad_alloc&) {
+            error_ = ENOMEM;
+            return -1;
+        }
+    }
+    return static_cast<int>(taken);
+}
+
+int tls_stream::fetch_below(BIO* bio, std::span<std::byte> to) noexcept {
+    const iovec room{to.data(), to.size()};
     const io_outcome got = below_->try_read({&room, 1});
     switch (got.what) {
     case status::moved:
         // What fills less than the room was all; who waits is told of more.
-        supply_ = got.bytes < bytes ? supply::exhausted : supply::more;
-        return static_cast<int>(got.bytes);
+        supply_ = got.bytes < to.size() ? supply::exhausted : supply::more;
+        return feed(to.first(got.bytes));
     case status::would_block:
         supply_ = supply::exhausted;
         BIO_set_retry_read(bio);
@@ -373,6 +498,10 @@ io_outcome tls_stream::try_open() noexcept {
     if (const io_outcome opened = below_->try_open(); opened.what != status::moved) {
         return opened;
     }
+    const tls_use library;
+    if (!library) {
+        return over();
+    }
     begin_call();
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned != 1) {
@@ -382,6 +511,7 @@ io_outcome tls_stream::try_open() noexcept {
     }
     flush();
     is_established_ = true;
+    controls_.establish();
     // From now on, because a peer whose handshake stalls is to cost little.
     SSL_set_default_read_buffer_len(ssl_.get(), limits::tls_read_bytes);
     supply_ = supply::more;
@@ -391,6 +521,10 @@ io_outcome tls_stream::try_open() noexcept {
 io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
     if (end_) {
         return *end_;
+    }
+    const tls_use library;
+    if (!library) {
+        return over();
     }
     begin_call();
     std::size_t bytes = 0;
@@ -423,7 +557,11 @@ io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
 }
 
 io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
+    const tls_use library;
     flush();
+    if (!library) {
+        return over();
+    }
     if (error_ != 0) {
         return fail(error_);
     }
@@ -480,7 +618,9 @@ void tls_stream::wait_readable(stream_user& user) {
     if (supply_ == supply::blocked && holds_unsent()) {
         return; // Told when that is sent.
     }
-    if (supply_ == supply::exhausted && !end_ && error_ == 0) {
+    const bool waits_for_peer =
+        supply_ == supply::exhausted && held_.is_empty() && !controls_.is_turn_over();
+    if (waits_for_peer && !end_ && error_ == 0) {
         return below_->wait_readable(*relay_);
     }
     // The stream below does not know of what is here already.
@@ -523,6 +663,7 @@ void tls_stream::on_writable_below() noexcept {
 }
 
 void tls_stream::tell_reader() noexcept {
+    controls_.begin_turn();
     if (const auto told = std::exchange(reader_, nullptr)) {
         told->on_readable();
     }
@@ -535,6 +676,10 @@ void tls_stream::tell_writer() noexcept {
 }
 
 void tls_stream::describe(pipe::property_list& properties) const {
+    const tls_use library;
+    if (!library) {
+        return;
+    }
     properties.add("Tls-Version", SSL_get_version(ssl_.get()));
     properties.add("Tls-Cipher", SSL_get_cipher_name(ssl_.get()));
     properties.add("Tls-Resumed", SSL_session_reused(ssl_.get()) == 1 ? "1" : "0");
@@ -551,6 +696,10 @@ void tls_stream::describe(pipe::property_list& properties) const {
 }
 
 void tls_stream::end_writing() noexcept {
+    const tls_use library;
+    if (!library) {
+        return below_->end_writing();
+    }
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
     ERR_clear_error();
@@ -562,6 +711,19 @@ void tls_stream::close() noexcept {
         return;
     }
     relay_->owner = nullptr;
+    if (const tls_use library; library) {
+        say_goodbye();
+    }
+    ssl_.reset();
+    below_->close();
+    below_.reset();
+    reader_.reset();
+    writer_.reset();
+    std::vector<std::byte>{}.swap(unsent_);
+    sent_bytes_ = 0;
+}
+
+void tls_stream::say_goodbye() noexcept {
     const bool is_lost = error_ != 0 || has_end_below_;
     const bool is_broken = !is_lost && end_ && end_->what == status::failed;
     if (is_established_ && !is_broken) {
@@ -572,13 +734,6 @@ void tls_stream::close() noexcept {
         SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
     ERR_clear_error();
-    ssl_.reset();
-    below_->close();
-    below_.reset();
-    reader_.reset();
-    writer_.reset();
-    std::vector<std::byte>{}.swap(unsent_);
-    sent_bytes_ = 0;
 }
 
 } // namespace

@@ -5,8 +5,11 @@
 #include "testing/tls_far_end.hpp"
 #include "testing/tls_sides.hpp"
 
+#include <array>
 #include <cerrno>
 #include <doctest/doctest.h>
+#include <string>
+#include <string_view>
 
 using namespace zlink;
 using status = transport::io_outcome::status;
@@ -60,6 +63,56 @@ TEST_SUITE("transport") {
         end.thread.drive_ready(100);
         CHECK(end.user->readable_count == 1);
         CHECK(end.stream->try_read({&part, 1}).what == status::failed);
+    }
+
+    TEST_CASE("tls stream: others have their turn between a peer's new keys") {
+        accepted end;
+        end.peer.announce_new_keys(60);
+        end.peer.say("behind them");
+        end.below->peer_sends(end.peer.take_said());
+        std::array<char, 100> octets{};
+        const iovec part{octets.data(), octets.size()};
+        int turns = 0;
+        auto outcome = end.stream->try_read({&part, 1});
+        for (; outcome.what == status::would_block && turns < 100; ++turns) {
+            CHECK(end.stream->try_read({&part, 1}).what == status::would_block); // Not at once.
+            end.stream->wait_readable(*end.user);
+            end.thread.drive_ready(100);
+            REQUIRE(end.user->readable_count == turns + 1);
+            outcome = end.stream->try_read({&part, 1});
+        }
+        // A record and a message each; of up to 16 records OpenSSL gets at once.
+        CHECK(turns >= 60 * 2 / (32 + 2 * 15));
+        CHECK(turns <= 60 * 2 / 32);
+        REQUIRE(outcome.what == status::moved);
+        CHECK(std::string_view{octets.data(), outcome.bytes} == "behind them");
+    }
+
+    TEST_CASE("tls stream: small records reach the reader in order, however many come at once") {
+        accepted end;
+        std::string expected;
+        for (int count = 0; count < 5000; ++count) {
+            const std::string content = std::to_string(count) + ",";
+            end.peer.say(content);
+            expected += content;
+        }
+        end.below->peer_sends(end.peer.take_said());
+        std::string received;
+        std::array<char, 3000> octets{};
+        const iovec part{octets.data(), octets.size()};
+        while (received.size() < expected.size()) {
+            const auto outcome = end.stream->try_read({&part, 1});
+            if (outcome.what == status::would_block) {
+                const int told = end.user->readable_count;
+                end.stream->wait_readable(*end.user);
+                end.thread.drive_ready(100);
+                REQUIRE(end.user->readable_count == told + 1);
+                continue;
+            }
+            REQUIRE(outcome.what == status::moved);
+            received.append(octets.data(), outcome.bytes);
+        }
+        CHECK(received == expected);
     }
 
     TEST_CASE("tls stream: a reader stays for another turn if it can below") {

@@ -2,6 +2,7 @@
 #include "transport/tls_tickets.hpp"
 
 #include "base/limits.hpp"
+#include "transport/tls_library.hpp"
 
 #include <algorithm>
 #include <openssl/rand.h>
@@ -17,9 +18,11 @@ bool ticket_keys::current(clock::time_point now, ticket_key& key) {
     const std::lock_guard lock{mutex_};
     if (!is_within(current_, 1, now)) {
         held made{{}, now, true};
-        if (RAND_bytes(made.key.name.data(), static_cast<int>(made.key.name.size())) != 1 ||
-            RAND_priv_bytes(made.key.cipher.raw(), made.key.cipher.bytes) != 1 ||
-            RAND_priv_bytes(made.key.authenticator.raw(), made.key.authenticator.bytes) != 1) {
+        OSSL_LIB_CTX* const source = tls_algorithms();
+        if (RAND_bytes_ex(source, made.key.name.data(), made.key.name.size(), 0) != 1 ||
+            RAND_priv_bytes_ex(source, made.key.cipher.raw(), made.key.cipher.bytes, 0) != 1 ||
+            RAND_priv_bytes_ex(source, made.key.authenticator.raw(), made.key.authenticator.bytes,
+                               0) != 1) {
             return false;
         }
         previous_ = current_;

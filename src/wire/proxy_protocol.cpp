@@ -2,9 +2,11 @@
 #include "wire/proxy_protocol.hpp"
 
 #include "base/byte_order.hpp"
+#include "wire/websocket/utf8.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -72,6 +74,38 @@ std::optional<std::uint16_t> decode_port(std::string_view text) noexcept {
         return std::nullopt;
     }
     return port;
+}
+
+bool may_send(std::uint32_t v4) noexcept {
+    const bool is_multicast = v4 >> 28 == 0xe;
+    return v4 != 0 && v4 != 0xffff'ffff && !is_multicast;
+}
+
+/// Whether somebody can be at an address: it is none that stands for many, or for nobody.
+bool may_send(const proxied_peer& peer) noexcept {
+    constexpr std::array<std::byte, 12> mapped_v4{
+        {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
+    const std::byte* const octets = peer.host.data();
+    if (peer.what == proxied_peer::kind::ipv4) {
+        return may_send(load_big_endian<std::uint32_t>(octets));
+    }
+    if (std::equal(mapped_v4.begin(), mapped_v4.end(), octets)) {
+        return may_send(load_big_endian<std::uint32_t>(octets + mapped_v4.size()));
+    }
+    const bool is_multicast = octets[0] == std::byte{0xff};
+    return peer.host != std::array<std::byte, 16>{} && !is_multicast;
+}
+
+/// Whether a name of a socket is told as it is: as text in one line, and not as a name of the other
+/// kind, which is told with an @ for its zero octet.
+bool is_tellable(std::string_view path) noexcept {
+    const bool is_abstract = path.starts_with('\0');
+    const std::string_view name = path.substr(is_abstract ? 1 : 0);
+    const bool is_ambiguous = !is_abstract && name.starts_with('@');
+    const bool has_controls = std::any_of(name.begin(), name.end(), [](unsigned char octet) {
+        return octet < 0x20 || octet == 0x7f;
+    });
+    return !is_ambiguous && !has_controls && websocket::is_utf8(name);
 }
 
 bool is_host(int family, const std::string& text, void* to) noexcept {
@@ -172,7 +206,7 @@ result<void> proxy_header::decode_line() {
     }
     peer_.what = is_v4 ? proxied_peer::kind::ipv4 : proxied_peer::kind::ipv6;
     peer_.port = *port;
-    return {};
+    return may_send(peer_) ? result<void>{} : errc::protocol_violation;
 }
 
 // Version 2.
@@ -223,12 +257,18 @@ result<void> proxy_header::take_addresses() {
         peer_.path.assign(source, unix_path_bytes);
         const std::size_t first = peer_.path[0] == '\0' ? 1 : 0; // Abstract names begin with one.
         peer_.path.resize(std::min(peer_.path.find('\0', first), unix_path_bytes));
+        if (!is_tellable(peer_.path)) {
+            return errc::protocol_violation;
+        }
     } else {
         const std::size_t host_bytes = family == internet_4 ? 4 : 16;
         peer_.what = family == internet_4 ? proxied_peer::kind::ipv4 : proxied_peer::kind::ipv6;
         std::memcpy(peer_.host.data(), source, host_bytes);
         const auto* const port = reinterpret_cast<const std::byte*>(source) + 2 * host_bytes;
         peer_.port = load_big_endian<std::uint16_t>(port);
+        if (!may_send(peer_)) {
+            return errc::protocol_violation;
+        }
     }
     version_ = version::two_rest;
     skipped_bytes_ -= address_bytes(family);

@@ -27,7 +27,8 @@ struct proxied_peer {
 };
 
 /// Reads the header with which a proxy begins a connection: the PROXY protocol of HAProxy, versions
-/// 1 and 2. No I/O.
+/// 1 and 2. No I/O. What it says is told on, line by line: so an address at which nobody can be is
+/// refused, and a path that is no text or looks like one of another kind.
 ///
 ///   version 1: "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n", TCP6 likewise, or
 ///              "PROXY UNKNOWN ...\r\n"; at most 107 octets
@@ -47,7 +48,7 @@ public:
 
     /// Takes octets.
     /// @param octets  At most as many as wanted_bytes() said.
-    /// @error protocol_violation  This is no such header.
+    /// @error protocol_violation  This is no such header, or there can be no such peer.
     /// @error message_too_large   It is longer than is accepted.
     result<void> on_received(std::span<const std::byte> octets);
 

@@ -66,15 +66,15 @@ TEST_SUITE("proxy protocol") {
         } const lines[] = {
             {"PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n", proxied_peer::kind::ipv4,
              "c0000201 00*12", 56324},
-            {"PROXY TCP4 0.0.0.0 255.255.255.255 0 65535\r\n", proxied_peer::kind::ipv4, "00*16",
-             0},
+            {"PROXY TCP4 0.0.0.1 255.255.255.255 0 65535\r\n", proxied_peer::kind::ipv4,
+             "000000 01 00*12", 0},
             {"PROXY TCP4 1.1.1.1 1.1.1.1 1 1\r\n", proxied_peer::kind::ipv4, "01*4 00*12", 1},
             {"PROXY TCP6 2001:db8::1 ::1 65535 1\r\n", proxied_peer::kind::ipv6,
              "20010db8 00*11 01", 65535},
-            {"PROXY TCP6 :: :: 1 1\r\n", proxied_peer::kind::ipv6, "00*16", 1},
-            {"PROXY TCP6 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff "
+            {"PROXY TCP6 ::1 :: 1 1\r\n", proxied_peer::kind::ipv6, "00*15 01", 1},
+            {"PROXY TCP6 feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff "
              "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 65535 65535\r\n",
-             proxied_peer::kind::ipv6, "ff*16", 65535},
+             proxied_peer::kind::ipv6, "fe ff*15", 65535},
             {"PROXY UNKNOWN\r\n", proxied_peer::kind::unknown, "00*16", 0},
             {"PROXY UNKNOWN any thing, 1 2 3 4\r\n", proxied_peer::kind::unknown, "00*16", 0},
         };
@@ -213,6 +213,64 @@ TEST_SUITE("proxy protocol") {
         }
         CHECK(read(octets("0d0a0d0a000d0a515549540b 20 00 0000")).error ==
               errc::protocol_violation);
+    }
+
+    TEST_CASE("proxy protocol: a path that would tell more than a path is refused") {
+        const auto error_of = [](const std::string& path) {
+            std::string name = path;
+            name.resize(108, '\0');
+            std::vector<std::byte> input = version_two("21 31 00d8");
+            for (const char octet : name + std::string(108, '\0')) {
+                input.push_back(static_cast<std::byte>(octet));
+            }
+            const outcome found = read(input);
+            CHECK((found.error != errc{} || found.peer.path.size() <= path.size() + 1));
+            return found.error;
+        };
+        for (int octet = 1; octet < 0x80; ++octet) {
+            CAPTURE(octet);
+            const bool is_control = octet < 0x20 || octet == 0x7f;
+            const std::string inside = "/run/" + std::string(1, static_cast<char>(octet)) + "x";
+            const errc expected = is_control ? errc::protocol_violation : errc{};
+            CHECK(error_of(inside) == expected);
+            CHECK(error_of(std::string(1, '\0') + inside) == expected);
+        }
+        CHECK(error_of("/run/x\nTls-Subject: CN=admin") == errc::protocol_violation);
+        CHECK(error_of("/run/\xff") == errc::protocol_violation);
+        CHECK(error_of("/run/\xc3") == errc::protocol_violation);
+        CHECK(error_of("/run/\xc3\xa9") == errc{});
+        CHECK(error_of("@name") == errc::protocol_violation); // As an abstract name is told.
+        CHECK(error_of(std::string("\0@name", 6)) == errc{});
+    }
+
+    TEST_CASE("proxy protocol: an address at which nobody can be is refused") {
+        for (const char* const rest : {
+                 "21 11 000c 00000000 c6336407 dc04 01bb",
+                 "21 11 000c ffffffff c6336407 dc04 01bb",
+                 "21 11 000c e0000001 c6336407 dc04 01bb",
+                 "21 11 000c efffffff c6336407 dc04 01bb",
+                 "21 21 0024 00*16 00*15 01 ffff 0001",
+                 "21 21 0024 ff02 00*13 01 00*15 01 ffff 0001",
+                 "21 21 0024 00*10 ffff 00000000 00*15 01 ffff 0001",
+                 "21 21 0024 00*10 ffff e0000001 00*15 01 ffff 0001",
+             }) {
+            CAPTURE(rest);
+            CHECK(read(version_two(rest)).error == errc::protocol_violation);
+        }
+        CHECK(read(version_two("21 11 000c dfffffff c6336407 dc04 01bb")).error == errc{});
+        CHECK(read(version_two("21 11 000c f0000000 c6336407 dc04 01bb")).error == errc{});
+        CHECK(read(version_two("21 21 0024 00*10 ffff 0a000001 00*15 01 ffff 0001")).error ==
+              errc{});
+        for (const char* const line : {
+                 "PROXY TCP4 0.0.0.0 198.51.100.7 56324 443\r\n",
+                 "PROXY TCP4 255.255.255.255 198.51.100.7 56324 443\r\n",
+                 "PROXY TCP4 224.0.0.1 198.51.100.7 56324 443\r\n",
+                 "PROXY TCP6 :: 2001:db8::1 56324 443\r\n",
+                 "PROXY TCP6 ff02::1 2001:db8::1 56324 443\r\n",
+             }) {
+            CAPTURE(line);
+            CHECK(read_text(line).error == errc::protocol_violation);
+        }
     }
 
     TEST_CASE("proxy protocol: version 2 ends at the limit, before it is read") {

@@ -29,7 +29,7 @@ inline constexpr std::string_view zap_request_id = "1";
 /// Who wants to enter.
 struct zap_request {
     std::string_view domain;
-    std::string_view address;    ///< The peer's, without port; empty for ipc.
+    std::string_view address;    ///< The peer's, as Peer-Address has it.
     std::string_view routing_id; ///< Of the socket that asks, as in libzmq.
     std::string_view mechanism;
     std::vector<secret_text> credentials; ///< NULL: none; PLAIN: name, password; CURVE: the key.

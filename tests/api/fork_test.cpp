@@ -5,11 +5,17 @@
 // A child tells by its exit status which check failed first; it leaves by _exit, so that nothing of
 // the parent's is torn down twice.
 #include "fixture.hpp"
+#include "testing/certificates.hpp"
+#include "watcher.hpp"
 
 // The thread sanitizer cannot follow a child that starts threads.
 #ifndef __SANITIZE_THREAD__
 
 #include <cerrno>
+#include <filesystem>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <set>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,11 +60,17 @@ int errno_of(int outcome) {
     return outcome == -1 ? zlink_errno() : ok;
 }
 
+/// What both ends have to be told before they talk.
+using preparation = std::function<bool(void* pull, void* push)>;
+
 /// Sends `octets` octets from one new socket to another.
-bool exchanges(const std::string& endpoint, std::size_t octets) {
+bool exchanges(const std::string& endpoint, std::size_t octets, const preparation& prepare = {}) {
     void* const made = zlink_ctx_new();
     void* const pull = zlink_socket(made, ZLINK_PULL);
     void* const push = zlink_socket(made, ZLINK_PUSH);
+    if (prepare && !prepare(pull, push)) {
+        return false;
+    }
     const std::string sent(octets, 'x');
     std::string received(octets, ' ');
     char bound[256];
@@ -167,6 +179,71 @@ TEST_CASE("fork: a child of a child knows whose objects are whose") {
           }) == 0);
 }
 
+TEST_CASE("fork: a child has none of its parent's connections, listeners and other descriptors") {
+    const auto sockets = [] {
+        std::set<std::string> found;
+        for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+            std::error_code gone;
+            const std::string what = std::filesystem::read_symlink(each.path(), gone);
+            if (what.starts_with("socket:")) {
+                found.insert(what);
+            }
+        }
+        return found;
+    };
+    const std::set<std::string> before = sockets();
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        const context parent{io_threads};
+        socket over_tcp{parent, ZLINK_PULL};
+        socket over_ipc{parent, ZLINK_PULL};
+        socket raw{parent, ZLINK_STREAM};
+        const std::string endpoint = over_tcp.bind(transport::tcp);
+        socket sender{parent, ZLINK_PUSH};
+        sender.connect(endpoint);
+        sender.connect(over_ipc.bind(transport::ipc));
+        raw.bind("ws://127.0.0.1:*");
+        REQUIRE(sender.send("one") == ok);
+        REQUIRE(sender.send("other") == ok);
+        CHECK(over_tcp.recv().frames.size() == 1);
+        CHECK(over_ipc.recv().frames.size() == 1);
+        REQUIRE(sockets().size() >= before.size() + 7);
+        CHECK(in_child([&](checks& check) { check(sockets() == before); }) == 0);
+    }
+}
+
+TEST_CASE("fork: what the parent closes ends for its peers while a child lives on") {
+    context parent;
+    socket receiver{parent, ZLINK_PULL};
+    const std::string endpoint = receiver.bind(transport::tcp);
+    const context other;
+    socket sender{other, ZLINK_PUSH};
+    watcher watch{other, sender};
+    sender.connect(endpoint);
+    watch.await(ZLINK_EVENT_HANDSHAKE_SUCCEEDED);
+
+    std::array<int, 2> ends;
+    REQUIRE(::pipe(ends.data()) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        ::close(ends[1]);
+        char end;
+        ::_exit(::read(ends[0], &end, 1) == 0 ? 0 : 1); // Until the parent is done.
+    }
+    receiver.close();
+    parent.end();
+    watch.await(ZLINK_EVENT_DISCONNECTED);
+    const context next;
+    socket successor{next, ZLINK_PULL};
+    CHECK(successor.try_bind(endpoint) == ok);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+}
+
 // The address sanitizer's allocator may be locked for ever in the child.
 #ifndef __SANITIZE_ADDRESS__
 TEST_CASE("fork: whatever the parent's threads are doing, a child can work") {
@@ -183,6 +260,62 @@ TEST_CASE("fork: whatever the parent's threads are doing, a child can work") {
         CHECK(in_child([](checks& check) {
                   check(exchanges("inproc://child", 100000));
                   check(exchanges("tcp://127.0.0.1:*", 10));
+              }) == 0);
+    }
+    goes_on = false;
+    for (std::thread& each : busy) {
+        each.join();
+    }
+}
+
+TEST_CASE("fork: a child can use TLS and CURVE while its parent's threads are within OpenSSL") {
+    const zlink::testing::temporary_folder folder;
+    zlink::testing::authority issuer{folder, "issuer"};
+    const zlink::testing::identity server = issuer.issue();
+    const std::string trusted = issuer.path();
+    std::array<char, 41> open;
+    std::array<char, 41> hidden;
+    REQUIRE(zlink_curve_keypair(open.data(), hidden.data()) == 0);
+
+    const auto set = [](void* target, int option, std::string_view value) {
+        return zlink_setsockopt(target, option, value.data(), value.size()) == 0;
+    };
+    const preparation with_tls = [&](void* pull, void* push) {
+        return set(pull, ZLINK_TLS_CERTIFICATE, server.certificate) &&
+               set(pull, ZLINK_TLS_KEY, server.key) && set(push, ZLINK_TLS_CA, trusted);
+    };
+    const preparation with_curve = [&](void* pull, void* push) {
+        const int on = 1;
+        return zlink_setsockopt(pull, ZLINK_CURVE_SERVER, &on, sizeof on) == 0 &&
+               set(pull, ZLINK_CURVE_SECRETKEY, {hidden.data(), 40}) &&
+               set(push, ZLINK_CURVE_SERVERKEY, {open.data(), 40}) &&
+               set(push, ZLINK_CURVE_PUBLICKEY, {open.data(), 40}) &&
+               set(push, ZLINK_CURVE_SECRETKEY, {hidden.data(), 40});
+    };
+    std::atomic<bool> goes_on{true};
+    std::vector<std::thread> busy;
+    busy.emplace_back([&] {
+        while (goes_on) {
+            exchanges("tls://127.0.0.1:*", 100000, with_tls);
+        }
+    });
+    busy.emplace_back([&] {
+        while (goes_on) {
+            exchanges("tcp://127.0.0.1:*", 100000, with_curve);
+        }
+    });
+    // The application's own, which takes what is OpenSSL's only.
+    busy.emplace_back([&] {
+        std::array<unsigned char, 32> octets;
+        while (goes_on) {
+            RAND_bytes(octets.data(), octets.size());
+            EVP_CIPHER_free(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
+        }
+    });
+    for (int count = 0; count < 200; ++count) {
+        CHECK(in_child([&](checks& check) {
+                  check(exchanges("tls://127.0.0.1:*", 30000, with_tls));
+                  check(exchanges("tcp://127.0.0.1:*", 30000, with_curve));
               }) == 0);
     }
     goes_on = false;

@@ -295,7 +295,7 @@ TEST_CASE("message: lent octets are given back once when sockets close with them
             CAPTURE(over);
             CAPTURE(static_cast<int>(way));
             std::vector<std::unique_ptr<lent_octets>> all;
-            const context owner{over};
+            context owner{over};
             socket push{owner, ZLINK_PUSH};
             socket pull{owner, ZLINK_PULL};
             push.connect(way == ending::nobody_there ? vacant(over.via) : pull.bind(over.via));
@@ -318,6 +318,11 @@ TEST_CASE("message: lent octets are given back once when sockets close with them
             push.close();
             pull.close();
 
+            if (way == ending::nobody_there && over.via == transport::inproc) {
+                owner.end(); // Until then they wait for somebody to bind there.
+                CHECK(std::ranges::all_of(all, [](auto& each) { return each->freed_count == 1; }));
+                continue;
+            }
             for (const auto& each : all) {
                 wait_until(owner, [&] { return each->freed_count != 0; });
             }

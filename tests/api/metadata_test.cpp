@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // What a message tells of the peer that sent it.
+#include "zap_handler.hpp"
 #include "zmtp_peer.hpp"
 
 #include "fixture.hpp"
 
 using namespace api_test;
+using namespace std::string_literals;
 
 namespace {
+
+/// What a message may tell that its peer has no say in.
+constexpr std::array own_names{"User-Id",     "Peer-Address", "Tls-Version", "Tls-Cipher",
+                               "Tls-Resumed", "Tls-Alpn",     "Tls-Subject", "tls-subject",
+                               "Tls-Later",   "Path",         "Origin",      "Subprotocol",
+                               "Extensions",  "Detail",       "Reason",      "DETAIL"};
 
 std::string property(frame& of, const char* name) {
     const char* const found = zlink_msg_gets(of.get(), name);
@@ -43,15 +51,66 @@ TEST_CASE("metadata: a message tells what its peer said of itself, and where it 
     }
 }
 
-TEST_CASE("metadata: a peer can say neither its address nor who it is") {
+TEST_CASE("metadata: a peer can say nothing under the names of what the library knows of it") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
     zmtp_peer peer{pull.bind(transport::tcp)};
-    peer.shake_hands("PUSH", on_wire("User-Id", "root") + on_wire("Peer-Address", "192.0.2.1"));
+    std::string claims;
+    for (const char* const name : own_names) {
+        claims += on_wire(name, "claimed");
+    }
+    peer.shake_hands("PUSH", claims + on_wire("X-Origin", "allowed"));
     REQUIRE(peer.send_frame(0, "x"));
     frame got;
     REQUIRE(zlink_msg_recv(got.get(), pull, 0) == 1);
 
-    CHECK(property(got, "User-Id") == "(none)");
+    for (const char* const name : own_names) {
+        CAPTURE(name);
+        CHECK(property(got, name) == (name == "Peer-Address"s ? "127.0.0.1" : "(none)"));
+    }
+    CHECK(property(got, "X-Origin") == "allowed");
+}
+
+TEST_CASE("metadata: a ZAP handler says who somebody is, and nothing that the library knows") {
+    const context owner;
+    std::string claims;
+    for (const char* const name : own_names) {
+        claims += on_wire(name, "claimed");
+    }
+    zap_handler handler{owner, [&](const message&) {
+                            return std::vector<std::string>{"200", "", "joe",
+                                                            claims + on_wire("X-Group", "players")};
+                        }};
+    socket pull{owner, ZLINK_PULL};
+    pull.set(ZLINK_ZAP_DOMAIN, "any");
+    socket push{owner, ZLINK_PUSH};
+    push.connect(pull.bind(transport::tcp));
+    REQUIRE(push.send("x") == ok);
+    frame got;
+    REQUIRE(zlink_msg_recv(got.get(), pull, 0) == 1);
+
+    for (const char* const name : own_names) {
+        CAPTURE(name);
+        CHECK(property(got, name) == (name == "Peer-Address"s ? "127.0.0.1"
+                                      : name == "User-Id"s    ? "joe"
+                                                              : "(none)"));
+    }
+    CHECK(property(got, "X-Group") == "players");
+}
+
+TEST_CASE("metadata: a message tells where its peer was, also if that reset the connection") {
+    // Driven by its caller, the socket takes the connection when all of that has happened.
+    const context owner{0};
+    socket pull{owner, ZLINK_PULL};
+    pull.set(ZLINK_TCP_ACCEPT_FILTER, "127.0.0.1");
+    zmtp_peer peer{pull.bind(transport::tcp)};
+    REQUIRE(peer.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}) + "NULL" +
+                      std::string(48, '\0')));
+    REQUIRE(peer.send_frame(4, octets({5}) + "READY" + on_wire("Socket-Type", "PUSH")));
+    REQUIRE(peer.send_frame(0, "x"));
+    peer.reset();
+    frame got;
+    REQUIRE(zlink_msg_recv(got.get(), pull, 0) == 1);
+
     CHECK(property(got, "Peer-Address") == "127.0.0.1");
 }

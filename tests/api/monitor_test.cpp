@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
+#include "raw_peer.hpp"
 #include "watcher.hpp"
 
 using namespace api_test;
@@ -218,4 +219,93 @@ TEST_CASE("monitor: endpoints and events that cannot be are refused") {
     CHECK(error_at(taken.c_str(), ZLINK_EVENT_ALL) == EADDRINUSE);
     CHECK(error_at("inproc://monitor", 0x10000) == EINVAL);
     CHECK(error_at("inproc://monitor", 0) == ok);
+}
+
+namespace {
+
+/// A greeting of ZMTP 3.0.
+std::string greeting(const std::string& mechanism) {
+    std::string made("\xff\0\0\0\0\0\0\0\0\x7f\3\0", 12);
+    made += mechanism;
+    made.resize(64, '\0');
+    return made;
+}
+
+/// A command, at most 255 octets long.
+std::string command(const std::string& name, const std::string& data) {
+    const std::string body = std::string(1, static_cast<char>(name.size())) + name + data;
+    return std::string("\4") + static_cast<char>(body.size()) + body;
+}
+
+std::string socket_type(const std::string& name) {
+    return std::string("\x0bSocket-Type") + std::string("\0\0\0", 3) +
+           static_cast<char>(name.size()) + name;
+}
+
+constexpr int no_detail = ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+constexpr int protocol = ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+constexpr int auth = ZLINK_EVENT_HANDSHAKE_FAILED_AUTH;
+
+} // namespace
+
+TEST_CASE("monitor: tells of each handshake that fails, whatever the peer speaks") {
+    const std::string http = "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: somebody\r\n\r\n";
+    const std::string tls = std::string("\x16\x03\x01\x02\x00\x01", 6) + std::string(512, 'r');
+    const std::string older("\xff\0\0\0\0\0\0\0\1\x7f\1\5\0\0", 14);
+    const std::string older_pub("\xff\0\0\0\0\0\0\0\1\x7f\1\1\0\0", 14);
+    const struct {
+        const char* mechanism; ///< The server's.
+        std::string octets;
+        int what;
+        int value;
+    } cases[] = {
+        {"NULL", http, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED},
+        {"NULL", tls, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED},
+        {"NULL", older_pub, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_INVALID_METADATA},
+        {"PLAIN", http, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH},
+        {"PLAIN", tls, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH},
+        {"PLAIN", older, protocol, ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH},
+        {"NULL", greeting("PLAIN"), protocol, ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH},
+        {"PLAIN", greeting("NULL"), protocol, ZLINK_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH},
+        {"NULL", greeting("NULL") + command("READY", socket_type("PUB")), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_INVALID_METADATA},
+        {"NULL", greeting("NULL") + command("READY", "\x7fx"), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_INVALID_METADATA},
+        {"NULL", greeting("NULL") + command("HELLO", ""), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND},
+        {"NULL", greeting("NULL") + std::string("\0\1x", 3), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND},
+        {"PLAIN", greeting("PLAIN") + std::string("\0\1x", 3), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_UNSPECIFIED},
+        {"PLAIN", greeting("PLAIN") + command("HELLO", "\x9u"), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_HELLO},
+        {"NULL",
+         greeting("NULL") + command("ERROR", "\x03"
+                                             "400"),
+         auth, 400},
+        {"NULL", greeting("NULL") + command("ERROR", "\4oops"), no_detail, EACCES},
+        {"NULL", greeting("NULL") + command("ERROR", "\x9oops"), protocol,
+         ZLINK_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR},
+        {"NULL", greeting("NULL").substr(0, 20), no_detail, EAGAIN},
+        {"NULL", "", no_detail, EAGAIN},
+    };
+    for (const int io_threads : every_io_threads) {
+        for (const auto& each : cases) {
+            CAPTURE(io_threads);
+            CAPTURE(each.mechanism);
+            CAPTURE(each.octets);
+            const context owner{io_threads};
+            socket server{owner, ZLINK_DEALER};
+            server.set(ZLINK_PLAIN_SERVER, each.mechanism == std::string("PLAIN"));
+            server.set(ZLINK_HANDSHAKE_IVL, each.value == EAGAIN ? moment : patience);
+            watcher watched{owner, server,
+                            no_detail | protocol | auth | ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
+            raw_peer peer{owner, server.bind(transport::tcp)};
+            peer.send(each.octets);
+            const event told = watched.next();
+            CHECK(told.what == each.what);
+            CHECK(told.value == each.value);
+            CHECK(watched.is_silent());
+        }
+    }
 }

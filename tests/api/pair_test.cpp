@@ -95,3 +95,76 @@ TEST_CASE("pair: sends nothing to a peer that has gone, though what it sent was 
         CHECK(bound.recv() == message{"last"});
     }
 }
+
+TEST_CASE("pair: the next peer is there when the one before went unnoticed") {
+    for (const setting& over : every_setting()) {
+        for (const bool has_unread : {false, true}) {
+            CAPTURE(over);
+            CAPTURE(has_unread);
+            const context owner{over};
+            socket bound{owner, ZLINK_PAIR};
+            const std::string endpoint = bound.bind(over.via);
+            socket first{owner, ZLINK_PAIR};
+            first.set(ZLINK_LINGER, -1).connect(endpoint);
+            REQUIRE(first.send("one") == ok);
+            CHECK(bound.recv() == message{"one"});
+            if (has_unread) {
+                REQUIRE(first.send("rest") == ok);
+                REQUIRE(bound.poll(ZLINK_POLLIN) == ZLINK_POLLIN);
+            }
+            first.close();
+            socket second{owner, ZLINK_PAIR};
+            second.set(ZLINK_LINGER, -1).connect(endpoint);
+            REQUIRE(second.send(message{"two", "frames"}) == ok);
+
+            if (has_unread) {
+                CHECK(bound.recv() == message{"rest"});
+            }
+            CHECK(bound.recv() == message{"two", "frames"});
+            REQUIRE(bound.send("back") == ok);
+            CHECK(second.recv() == message{"back"});
+        }
+    }
+}
+
+TEST_CASE("pair: those that came too early have their turn one after the other") {
+    for (const setting& over : every_setting()) {
+        CAPTURE(over);
+        const context owner{over};
+        socket bound{owner, ZLINK_PAIR};
+        const std::string endpoint = bound.bind(over.via);
+        std::vector<socket> peers;
+        for (const std::string name : {"first", "second", "third"}) {
+            peers.emplace_back(owner, ZLINK_PAIR);
+            peers.back().set(ZLINK_LINGER, -1).connect(endpoint);
+            REQUIRE(peers.back().send(name) == ok);
+            wait_until(owner, [&] {
+                return zlink_socket_peers(bound, nullptr, 0) == static_cast<int>(peers.size());
+            });
+        }
+        for (socket& each : peers) {
+            const message received = bound.recv();
+            CHECK(bound.recv_error() == EAGAIN);
+            REQUIRE(bound.send(received) == ok);
+            CHECK(each.recv() == received);
+            each.close();
+        }
+    }
+}
+
+TEST_CASE("pair: holds no more peers than its limit, and has room for others later") {
+    const context owner;
+    socket bound{owner, ZLINK_PAIR};
+    const std::string endpoint = bound.bind(transport::tcp);
+    std::vector<socket> peers;
+    for (int index = 0; index < 100; ++index) {
+        peers.emplace_back(owner, ZLINK_PAIR);
+        peers.back().set(ZLINK_RECONNECT_IVL, 1).connect(endpoint);
+    }
+    wait_until(owner, [&] { return zlink_socket_peers(bound, nullptr, 0) == 64; });
+    peers.clear();
+    socket last{owner, ZLINK_PAIR};
+    last.set(ZLINK_RECONNECT_IVL, 1).connect(endpoint);
+    REQUIRE(last.send("last") == ok);
+    CHECK(bound.recv() == message{"last"});
+}

@@ -2,7 +2,10 @@
 #include "watcher.hpp"
 #include "zap_handler.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <optional>
+#include <unistd.h>
 
 using namespace api_test;
 
@@ -53,7 +56,12 @@ TEST_SUITE("security") {
 
             const auto& questions = handler.stop();
             REQUIRE(questions.size() == 1);
-            const std::string address = chosen.via != transport::ipc ? "127.0.0.1" : "";
+            const std::string address = chosen.via != transport::ipc
+                                            ? "127.0.0.1"
+                                            : "localhost:" + std::to_string(::getuid()) + ":" +
+                                                  std::to_string(::getgid()) + ":" +
+                                                  std::to_string(::getpid());
+            CHECK(property(received, "Peer-Address") == address);
             CHECK(questions[0] ==
                   message{"", "1.0", "1", "global", address, "server", "PLAIN", "joe", "secret"});
         }
@@ -146,6 +154,62 @@ TEST_SUITE("security") {
             REQUIRE(zlink_msg_recv(received.get(), server, 0) == 5);
             CHECK(property(received, "User-Id") == (has_handler ? "anybody" : "none"));
         }
+    }
+
+    TEST_CASE("zap: where a handler was, nobody gets in by its going") {
+        for (const setting& chosen : network_settings()) {
+            for (const bool was_asked : {false, true}) {
+                CAPTURE(chosen);
+                CAPTURE(was_asked);
+                context owner{chosen.io_threads == 0 ? 1 : chosen.io_threads};
+                std::optional<zap_handler> handler;
+                std::atomic<bool> is_asked{false};
+                handler.emplace(owner, [&](const message&) {
+                    is_asked = true;
+                    return std::vector<std::string>{};
+                });
+                socket server{owner, ZLINK_PULL};
+                server.set(ZLINK_ZAP_DOMAIN, "global");
+                watcher watched{owner, server,
+                                ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                                    ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
+                socket client{owner, ZLINK_PUSH};
+                client.set(ZLINK_RECONNECT_IVL, 1);
+                const std::string endpoint = server.bind(chosen.via);
+                if (was_asked) {
+                    client.connect(endpoint);
+                    REQUIRE(client.send("secret") == ok);
+                    wait_until(owner, [&] { return is_asked.load(); });
+                    handler.reset();
+                } else {
+                    handler.reset();
+                    client.connect(endpoint);
+                    REQUIRE(client.send("secret") == ok);
+                }
+                for (int count = 0; count < 5; ++count) { // The client comes again and again.
+                    const event told = watched.next();
+                    CHECK(told.what == ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+                    CHECK(told.value == EFAULT);
+                }
+                CHECK(server.recv_error() == EAGAIN);
+
+                handler.emplace(owner, always("200"));
+                CHECK(server.recv() == message{"secret"});
+            }
+        }
+    }
+
+    TEST_CASE("zap: a socket that cannot answer lets nobody in") {
+        const context owner;
+        socket handler{owner, ZLINK_DEALER};
+        handler.bind("inproc://zeromq.zap.01");
+        socket server{owner, ZLINK_PULL};
+        server.set(ZLINK_ZAP_DOMAIN, "global");
+        watcher watched{owner, server, ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL};
+        socket client{owner, ZLINK_PUSH};
+        const std::string endpoint = server.bind(transport::tcp);
+        client.connect(endpoint);
+        CHECK(watched.expect(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL, endpoint) == EFAULT);
     }
 
 } // TEST_SUITE

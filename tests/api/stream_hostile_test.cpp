@@ -35,6 +35,8 @@ struct served {
         const identity shown = ours.issue();
         server.set(ZLINK_TLS_CERTIFICATE, shown.certificate).set(ZLINK_TLS_KEY, shown.key);
         server.set(ZLINK_HANDSHAKE_IVL, handshake).set(ZLINK_SNDHWM, send_hwm);
+        const std::int64_t unlimited = -1;
+        REQUIRE(zlink_setsockopt(server, ZLINK_MAXMSGSIZE, &unlimited, sizeof unlimited) == 0);
         client.set(ZLINK_TLS_CA, ours.path());
         bound = server.bind(endpoint);
         const std::size_t begin = bound.find("://");

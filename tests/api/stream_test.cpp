@@ -514,6 +514,24 @@ TEST_SUITE("stream") {
         CHECK(zlink_msg_gets(received.get(), "Peer-Address") == std::string_view{"127.0.0.1"});
     }
 
+    TEST_CASE("stream: a peer that sends and resets the connection is known all the same") {
+        // Driven by its caller, the socket takes the connection when all of that has happened.
+        const context owner{0};
+        socket stream{owner, ZLINK_STREAM};
+        stream.set(ZLINK_MAX_CONNECTIONS_PER_ADDRESS, 1);
+        const std::string endpoint = stream.bind(transport::tcp);
+        for (const char* const payload : {"one", "two"}) {
+            raw_peer peer{owner, endpoint};
+            peer.send(framed(payload));
+            peer.reset();
+            const news told = recv_news(stream);
+            CHECK(told.has_come);
+            CHECK(told.text.starts_with("tcp://127.0.0.1:"));
+            CHECK(stream.recv() == message{told.id, payload});
+            CHECK(recv_departure(stream, told.id) == "1006 Connection reset by peer");
+        }
+    }
+
     TEST_CASE("stream: closing the socket sends what was sent") {
         context owner{1};
         socket stream{owner, ZLINK_STREAM};

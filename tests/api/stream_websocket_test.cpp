@@ -404,11 +404,12 @@ TEST_SUITE("stream over ws") {
             frame sent{payload};
             CHECK(zlink_stream_send_many(both.server, ids.data(), 3, sent.get(), 0) == 2);
             CHECK(sent.text().empty());
-            frame text{payload};
+            const std::string words(bytes, 'w');
+            frame text{words};
             CHECK(zlink_stream_send_many(both.server, ids.data(), 1, text.get(), ZLINK_SNDTEXT) ==
                   1);
             const std::string wire =
-                from_server(fin | binary, payload) + from_server(fin | 1, payload);
+                from_server(fin | binary, payload) + from_server(fin | 1, words);
             CHECK(both.client->recv(wire.size()) == wire);
             CHECK(plain.recv(4 + bytes) == framed(payload));
             frame to_nobody{payload};

@@ -203,6 +203,76 @@ TEST_SUITE("tls") {
         }
     }
 
+    TEST_CASE("tls: does not take a common name for whom a certificate is for") {
+        tls_pair pair;
+        tls_pair::present(pair.bound,
+                          pair.ours.issue({.common_name = "chat.example.org", .names = {}}));
+        pair.connecting.set(ZLINK_TLS_HOSTNAME, "chat.example.org");
+        CHECK(pair.failure() == EKEYREJECTED);
+    }
+
+    TEST_CASE("tls: takes the forms of a name, and refuses what is none") {
+        tls_pair pair;
+        tls_pair::present(pair.bound,
+                          pair.ours.issue({.names = "DNS:xn--bcher-kva.example,IP:::1"}));
+        for (const char* const name :
+             {"xn--bcher-kva.example.", "XN--BCHER-KVA.EXAMPLE", "[::1]"}) {
+            CAPTURE(name);
+            socket client{pair.owner, ZLINK_PAIR};
+            client.set(ZLINK_TLS_CA, pair.ours.path()).set(ZLINK_TLS_HOSTNAME, name);
+            watcher events{pair.owner, client};
+            const std::string where = pair.bound.bind("tls://127.0.0.1:*");
+            client.connect(where);
+            events.await(ZLINK_EVENT_HANDSHAKE_SUCCEEDED);
+            CHECK(pair.bound.unbind(where) == ok);
+        }
+        for (const char* const name : {"b\xc3\xbc"
+                                       "cher.example",
+                                       "a..example", ".", "a b", "example.org:443",
+                                       "https://example.org", "*.example.org"}) {
+            CAPTURE(name);
+            pair.connecting.set(ZLINK_TLS_HOSTNAME, name);
+            CHECK(pair.connecting.try_connect("tls://127.0.0.1:9") == EINVAL);
+            CHECK(text_of_last_error().find("ZLINK_TLS_HOSTNAME") != std::string::npos);
+        }
+    }
+
+    TEST_CASE("tls: tells when a certificate of ours expires, or has expired") {
+        constexpr int day = 24 * 3600;
+        struct {
+            int days;
+            bool is_told;
+        } const examples[] = {{15, false}, {13, true}, {1, true}, {-3, true}};
+        for (const auto& example : examples) {
+            CAPTURE(example.days);
+            tls_pair pair;
+            tls_pair::present(
+                pair.bound, pair.ours.issue({.valid_from_day = -10, .valid_to_day = example.days}));
+            watcher events{pair.owner, pair.bound, ZLINK_EVENT_CERTIFICATE_EXPIRES};
+            const std::string where = pair.bound.bind("tls://127.0.0.1:*");
+            if (!example.is_told) {
+                CHECK(events.is_silent());
+                continue;
+            }
+            const int seconds = events.expect(ZLINK_EVENT_CERTIFICATE_EXPIRES, where);
+            CHECK(seconds <= example.days * day);
+            CHECK(seconds > example.days * day - 600);
+            CHECK(events.is_silent());
+            REQUIRE(zlink_setsockopt(pair.bound, ZLINK_TLS_RELOAD, nullptr, 0) == 0);
+            events.expect(ZLINK_EVENT_CERTIFICATE_EXPIRES, where);
+        }
+    }
+
+    TEST_CASE("tls: tells of a client's certificate, too, by where it connects") {
+        tls_pair pair;
+        tls_pair::present(pair.connecting, pair.ours.issue({.valid_to_day = 2}));
+        watcher events{pair.owner, pair.connecting, ZLINK_EVENT_CERTIFICATE_EXPIRES};
+        pair.join();
+        const std::string where = pair.connecting.last_endpoint();
+        CHECK(events.expect(ZLINK_EVENT_CERTIFICATE_EXPIRES, where) > 0);
+        CHECK(events.is_silent());
+    }
+
     TEST_CASE("tls: connects by name") {
         tls_pair pair;
         const std::string where = pair.bound.bind("tls://127.0.0.1:*");

@@ -102,6 +102,11 @@ zmtp_peer::frame zmtp_peer::recv_frame() const {
     return {head[0], recv(static_cast<unsigned char>(head[1]))};
 }
 
+bool zmtp_peer::has_octets() const {
+    char octet;
+    return ::recv(descriptor_, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
 bool zmtp_peer::answers() const {
     char octet;
     const ssize_t bytes = ::recv(descriptor_, &octet, 1, 0);

@@ -42,6 +42,9 @@ public:
     };
     frame recv_frame() const;
 
+    /// Whether there are octets to be received, now.
+    bool has_octets() const;
+
     /// Whether an octet comes, not the end of the connection; the test ends if neither does.
     bool answers() const;
 

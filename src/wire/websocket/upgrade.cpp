@@ -4,6 +4,7 @@
 #include "wire/websocket/field_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace zlink::wire::websocket {
 
@@ -105,6 +106,26 @@ std::string_view first_subprotocol(std::string_view offered,
 bool is_origin_allowed(std::string_view origin, std::span<const std::string> allowed) noexcept {
     return std::ranges::any_of(
         allowed, [&](const std::string& pattern) { return is_match(origin, pattern); });
+}
+
+std::optional<std::string> origin_form(std::string_view target) {
+    if (target.starts_with('/')) {
+        return std::string{target};
+    }
+    const std::size_t end = target.find(scheme_end);
+    const std::string_view scheme = target.substr(0, end);
+    constexpr std::array schemes{"http", "https", "ws", "wss"};
+    if (end == std::string_view::npos ||
+        std::ranges::none_of(schemes, [&](auto each) { return is_same_text(scheme, each); })) {
+        return std::nullopt;
+    }
+    const std::string_view rest = target.substr(end + scheme_end.size());
+    const std::size_t host_end = std::min(rest.find_first_of("/?#"), rest.size());
+    if (host_end == 0) {
+        return std::nullopt;
+    }
+    const std::string_view path = rest.substr(host_end);
+    return path.starts_with('/') ? std::string{path} : "/" + std::string{path};
 }
 
 std::string_view path_of(std::string_view target) noexcept {

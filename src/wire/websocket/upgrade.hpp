@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,12 @@ std::string_view first_subprotocol(std::string_view offered,
 ///
 /// @param origin  The value of Origin.
 bool is_origin_allowed(std::string_view origin, std::span<const std::string> allowed) noexcept;
+
+/// What a request is for, as the path and query that its target says in one of two forms (RFC 9112,
+/// 3.2.1 and 3.2.2): as it stands, or behind "http://host". Proxies send the second one; the host
+/// then counts instead of the field of that name.
+/// @return Nothing if it is neither.
+std::optional<std::string> origin_form(std::string_view target);
 
 /// The path that a request asks for: its target without the query; `/` if nothing is left.
 /// @param target  In origin-form (RFC 9112, 3.2.1), e.g. `/chat?room=1`.

@@ -141,6 +141,23 @@ TEST_SUITE("wire/websocket") {
         CHECK(path_of("?x") == "/");
     }
 
+    TEST_CASE("target: is the same path with the host before it and without") {
+        CHECK(origin_form("/chat?room=1") == "/chat?room=1");
+        CHECK(origin_form("http://example.org/chat?room=1") == "/chat?room=1");
+        CHECK(origin_form("HTTPS://example.org:8443/chat") == "/chat");
+        CHECK(origin_form("ws://[::1]:80/chat") == "/chat");
+        CHECK(origin_form("wss://user@example.org/") == "/");
+        CHECK(origin_form("http://example.org") == "/");
+        CHECK(origin_form("http://example.org?room=1") == "/?room=1");
+        CHECK(origin_form("http://example.org/http://other/chat") == "/http://other/chat");
+        CHECK(origin_form("//example.org/chat") == "//example.org/chat");
+        for (const char* target : {"", "*", "chat", "example.org:80", "ftp://example.org/chat",
+                                   "http:/chat", "http:///chat", "http://?x", "://example.org/"}) {
+            CAPTURE(target);
+            CHECK(!origin_form(target));
+        }
+    }
+
     TEST_CASE("path: matches the same octets only") {
         CHECK(is_path("/chat?room=1", "/chat"));
         CHECK(is_path("/", "/"));

@@ -30,14 +30,59 @@ std::size_t ascii_steps_bytes(std::span<const std::byte> octets) noexcept {
     return at;
 }
 
+constexpr bool is_tail(std::uint8_t octet) noexcept {
+    return (octet & 0xc0) == 0x80;
+}
+
+/// How many octets the character at `octets` takes, of which four can be looked at: 0 if it is not
+/// valid (RFC 3629, 3).
+std::size_t character_bytes(const std::uint8_t* octets) noexcept {
+    const std::uint8_t lead = octets[0];
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xe0) {
+        return lead >= 0xc2 && is_tail(octets[1]) ? 2 : 0;
+    }
+    const std::uint32_t two = (lead & 0xfU) << 12 | (octets[1] & 0x3fU) << 6;
+    if (lead < 0xf0) {
+        // Below 0x800 it would be a longer form than needed, from 0xd800 on a surrogate.
+        const bool is_valid = two >= 0x800 && (two & 0xf800U) != 0xd800;
+        return is_valid && is_tail(octets[1]) && is_tail(octets[2]) ? 3 : 0;
+    }
+    const std::uint32_t plane = (lead & 0x7U) << 2 | (octets[1] & 0x30U) >> 4;
+    const bool is_valid = lead < 0xf5 && plane >= 1 && plane <= 16;
+    return is_valid && is_tail(octets[1]) && is_tail(octets[2]) && is_tail(octets[3]) ? 4 : 0;
+}
+
+/// How many octets at the front of `octets` are whole valid characters, up to the last four octets,
+/// which cannot be looked at at once, or one that is not valid.
+std::size_t characters_bytes(std::span<const std::byte> octets) noexcept {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(octets.data());
+    std::size_t at = 0;
+    while (octets.size() - at >= 4) {
+        if (begin[at] < 0x80 && begin[at + 1] < 0x80) {
+            const std::size_t ascii = ascii_steps_bytes(octets.subspan(at));
+            at += ascii != 0 ? ascii : 1;
+            continue;
+        }
+        const std::size_t bytes = character_bytes(begin + at);
+        if (bytes == 0) {
+            break;
+        }
+        at += bytes;
+    }
+    return at;
+}
+
 } // namespace
 
 bool utf8_validator::push(std::span<const std::byte> octets) noexcept {
     std::size_t at = 0;
     while (at < octets.size()) {
         if (missing_count_ == 0) {
-            at += ascii_steps_bytes(octets.subspan(at));
-            // Up to the next character that is not ASCII, which the steps end before.
+            at += characters_bytes(octets.subspan(at));
+            // What is left is short, or is not valid.
             while (at < octets.size() && octets[at] < std::byte{0x80}) {
                 ++at;
             }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "base/fork_gate.hpp"
+
+#include "base/limits.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <pthread.h>
+#include <thread>
+
+namespace zlink {
+
+namespace {
+
+/// Threads that hold the gate are counted in several places, each thread in its own as a rule, so
+/// that they do not take a cache line from each other.
+struct alignas(limits::cache_line_bytes) counter {
+    std::atomic<std::uint32_t> holds{0};
+};
+
+// Neither constructed nor destroyed: threads go through here while the process ends.
+constinit std::array<counter, 16> counters;
+constinit std::atomic<std::uint32_t> is_shut{0};
+constinit std::atomic<std::uint32_t> next_counter{0};
+constinit std::mutex passing; ///< Held by the one that passes.
+constinit std::uint32_t fork_count = 0;
+
+constinit thread_local counter* own = nullptr;
+constinit thread_local std::uint32_t depth = 0; ///< Of the thread's holds.
+
+counter& own_counter() noexcept {
+    if (own == nullptr) {
+        own = &counters[next_counter.fetch_add(1, std::memory_order_relaxed) % counters.size()];
+    }
+    return *own;
+}
+
+/// What the calling thread holds itself of `each`.
+std::uint32_t own_part(const counter& each) noexcept {
+    return depth != 0 && &each == own ? 1 : 0;
+}
+
+bool is_free() noexcept {
+    for (const counter& each : counters) {
+        // Either a thread sees the gate shut, or we see its hold: both sides are sequentially
+        // consistent.
+        if (each.holds.load(std::memory_order_seq_cst) > own_part(each)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// A hold lasts for some microseconds as a rule, so nobody tells us of its end.
+void shut() noexcept {
+    passing.lock();
+    is_shut.store(1, std::memory_order_seq_cst);
+    const auto until = std::chrono::steady_clock::now() + limits::fork_wait_max;
+    while (!is_free() && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(limits::fork_wait_step);
+    }
+}
+
+void open() noexcept {
+    is_shut.store(0, std::memory_order_seq_cst);
+    is_shut.notify_all();
+    passing.unlock();
+}
+
+void open_in_child() noexcept {
+    for (counter& each : counters) {
+        each.holds.store(own_part(each), std::memory_order_relaxed);
+    }
+    open();
+}
+
+void count_fork() noexcept {
+    ++fork_count;
+}
+
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, count_fork);
+
+/// What is registered last is called first before a fork: the locks of our own that are taken then
+/// are still free, which a thread that holds the gate may want.
+void watch_forks() noexcept {
+    [[maybe_unused]] static const int watches_forks = pthread_atfork(shut, open, open_in_child);
+}
+
+} // namespace
+
+fork_gate::hold::hold() noexcept {
+    watch_forks();
+    if (depth++ != 0) {
+        return;
+    }
+    std::atomic<std::uint32_t>& holds = own_counter().holds;
+    while (true) {
+        holds.fetch_add(1, std::memory_order_seq_cst);
+        if (is_shut.load(std::memory_order_seq_cst) == 0) [[likely]] {
+            return;
+        }
+        holds.fetch_sub(1, std::memory_order_seq_cst);
+        is_shut.wait(1);
+    }
+}
+
+fork_gate::hold::~hold() {
+    if (--depth == 0) {
+        own->holds.fetch_sub(1, std::memory_order_release);
+    }
+}
+
+void fork_gate::pass() noexcept {
+    shut();
+    open();
+}
+
+std::uint32_t fork_gate::generation() noexcept {
+    return fork_count;
+}
+
+} // namespace zlink

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// How a socket undoes what bind and connect began.
+#include "base/patience.hpp"
+#include "session/session.hpp"
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+#include "transport/address.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zlink::socket {
+
+namespace {
+
+void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
+    owner.for_each_thread([&](runtime::io_thread& each) {
+        each.post([&each, origin_id, told] {
+            each.tell_origin_gone(origin_id, told != nullptr);
+            if (told) {
+                told->arrive();
+            }
+        });
+    });
+}
+
+} // namespace
+
+result<void> socket::unbind(std::string_view address) {
+    return undo(address, endpoint_use::listen);
+}
+
+result<void> socket::disconnect(std::string_view address) {
+    return undo(address, endpoint_use::dial);
+}
+
+/// As in libzmq, either call undoes what either began, and all that has the address.
+result<void> socket::undo(std::string_view address, endpoint_use use) {
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    result<endpoint> where = decode_endpoint(address, use);
+    if (!where && use == endpoint_use::dial) {
+        where = decode_endpoint(address, endpoint_use::listen);
+    }
+    if (!where) {
+        return where.error();
+    }
+    const std::vector<std::uint64_t> meant = origins_meant(address, *where);
+    if (meant.empty()) {
+        return errc::no_such_endpoint;
+    }
+    for (const std::uint64_t id : meant) {
+        const auto found = std::find_if(bindings_.begin(), bindings_.end(),
+                                        [&](const binding& each) { return each.origin_id == id; });
+        release_binding(*found);
+        bindings_.erase(found);
+    }
+    return {};
+}
+
+/// Whether `where` leaves it to the system where to listen, so that it names no place.
+bool socket::chooses_place(const endpoint& where) noexcept {
+    return has_host(where.via) ? where.address.port == 0
+                               : where.via == scheme::ipc && where.path == "*";
+}
+
+/// The bind and connect calls that have the address: in the words that they were given or that
+/// ZMQ_LAST_ENDPOINT says, else in any that come to the same.
+std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
+                                                 const endpoint& where) const {
+    std::vector<std::uint64_t> meant;
+    const auto add_if = [&](auto&& is_meant) {
+        for (const binding& each : bindings_) {
+            if (is_meant(each)) {
+                meant.push_back(each.origin_id);
+            }
+        }
+    };
+    if (where.via == scheme::inproc) { // Where the name is ours, only that is given up.
+        add_if([&](const binding& each) { return each.listens && each.address == address; });
+    }
+    if (meant.empty()) {
+        add_if([&](const binding& each) {
+            return each.address == address || (each.spelling == address && each.listens);
+        });
+    }
+    if (meant.empty() && has_host(where.via) && !bindings_.empty()) {
+        if (const auto resolved = transport::listening_text(where, options_.ipv6, true)) {
+            add_if([&](const binding& each) { return is_spelled(each, where, *resolved); });
+        }
+    }
+    return meant;
+}
+
+/// Whether `each` has the address that `where` turned out to be. Names that were connected to are
+/// compared as they are: nobody asks a resolver where they lead.
+bool socket::is_spelled(const binding& each, const endpoint& where,
+                        std::string_view resolved) const {
+    if (each.listens || each.via != where.via) { // `resolved` has where.via.
+        return each.address == resolved;
+    }
+    const result<endpoint> dialled = decode_endpoint(each.address, endpoint_use::dial);
+    if (!dialled || dialled->source != where.source) {
+        return false;
+    }
+    return *dialled == where ||
+           transport::listening_text(*dialled, options_.ipv6, false) == resolved;
+}
+
+/// Whether a further connection to `address` is of no use, as zmq_connect(3) has it of some types.
+/// One that has ended for good does not count.
+bool socket::is_connected_already(std::string_view address) const noexcept {
+    const socket_type type = options_.type;
+    if (type != socket_type::dealer && type != socket_type::sub && type != socket_type::pub &&
+        type != socket_type::req) {
+        return false;
+    }
+    return std::any_of(bindings_.begin(), bindings_.end(), [&](const binding& each) {
+        return each.address == address &&
+               (each.listens || options_.has_pipe_per_connection() ||
+                std::any_of(peers_.begin(), peers_.end(), [&](const auto& with) {
+                    return with->end().origin_id == each.origin_id && !with->is_closed_by_peer();
+                }));
+    });
+}
+
+/// Tells the session how long it may take after we let go.
+void socket::set_linger(pipe::pipe_end& end) const noexcept {
+    if (!end.has_ended() && !end.whole().is_inproc && options_.linger >= 0) {
+        end.whole().linger = milliseconds(options_.linger);
+    }
+}
+
+/// Ends what a bind or connect call began, with all its connections.
+void socket::release_binding(binding& undone) noexcept {
+    stop_binding(undone, {});
+    for (const auto& each : peers_) {
+        if (each->end().origin_id == undone.origin_id) {
+            let_go(*each);
+        }
+    }
+    destroy_departed();
+    if (!undone.listener) {
+        tell_sessions(undone, {});
+    }
+}
+
+/// Sends nothing more to a peer, whose connection ends once all is written, or after ZMQ_LINGER.
+/// What has arrived from it can still be received.
+void socket::let_go(peer& left) noexcept {
+    if (left.departing || left.is_closed_by_peer()) {
+        return;
+    }
+    set_linger(left.end());
+    pipe::frame front;
+    const bool has_unread = left.is_held || (pattern_->reads_after_close(left) &&
+                                             patiently([&] { return left.peek_any(front); }));
+    if (!has_unread) {
+        return on_peer_drained(left);
+    }
+    left.end().end_sending();
+    left.mark_closed_by_peer();
+    pattern_->on_closed(left);
+    if (left.is_held) {
+        return; // Its pattern comes back to it.
+    }
+    left.keep_reader_awake();
+    patiently([&] { pattern_->on_readable(left); });
+}
+
+/// Lets nobody in any more, and frees the address. Connections stay, but those that have no pipe
+/// yet.
+/// @param told  Notes that each I/O thread knows, of a drain. Null: the connections end, too.
+void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
+    if (undone.via == scheme::inproc) {
+        const std::string name =
+            patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
+        if (undone.listens) {
+            context_.unbind_inproc(name, this);
+        } else {
+            context_.disconnect_inproc(name, *undone.joined, !only_subscribes());
+        }
+    }
+    if (!undone.listener) {
+        return;
+    }
+    const int descriptor = undone.listener->descriptor();
+    undone.listener->free_address();
+    monitored_->on_connection_event(connection_event::closed, descriptor, undone.address);
+    undone.thread->post(
+        [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
+            listener->stop();
+            tell_all_sessions(owner, id, told); // Now that no more of them come.
+            owner.on_session_gone();
+        });
+}
+
+/// Has sessions that have no pipe yet learn on their own threads that a connect call was undone.
+/// @param told  As stop_binding().
+void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
+    if (undone.via != scheme::inproc) {
+        tell_all_sessions(context_, undone.origin_id, told);
+    }
+}
+
+} // namespace zlink::socket
