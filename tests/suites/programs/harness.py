@@ -245,7 +245,7 @@ class Watch:
         while not self._is_over.wait(WATCH_SECONDS):
             for pid in descendants():
                 for file in mapped_libraries(pid):
-                    self._seen.setdefault(file, set()).add(command_name(pid))
+                    self._seen.setdefault(file, set()).update(program_name(pid))
 
     def stop(self):
         """Returns each library that was mapped, with the names of the programs that had it."""
@@ -290,12 +290,12 @@ def mapped_libraries(pid):
     return {file for file in files if LIBRARY_NAME.match(os.path.basename(file))}
 
 
-def command_name(pid):
-    """The program that a process runs, without the digest that Cargo puts behind a test's name."""
+def program_name(pid):
+    """The program that a process runs, without the digest that Cargo puts behind a test's name; none if it has ended."""
     try:
-        return re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(os.readlink(f"/proc/{pid}/exe")))
+        return {re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(os.readlink(f"/proc/{pid}/exe")))}
     except OSError:
-        return "ended"
+        return set()
 
 
 def kill_group(process):
