@@ -55,6 +55,13 @@ public:
         return {};
     }
 
+    /// From now on what comes stays in the queue, or nothing does any more.
+    void receive_later() noexcept { receives_ = false; }
+    void receive_now() {
+        receives_ = true;
+        receive();
+    }
+
     /// The memory of what was received is passed on, as it is between two turns of a peer.
     void pass_on_memory() {
         queue_.mark_reader_asleep();
@@ -84,7 +91,7 @@ private:
     }
 
     void receive() {
-        while (queue_.has_frame()) {
+        while (receives_ && queue_.has_frame()) {
             const pipe::frame front = frames_ == pipe::layout::length
                                           ? queue_.front<pipe::length_layout>()
                                           : queue_.front<pipe::websocket_layout>();
@@ -116,6 +123,7 @@ private:
     std::vector<std::string> arrived_;
     std::vector<std::string> pings_;
     std::string close_;
+    bool receives_ = true;
     std::size_t read_count_ = 0;
     std::size_t pause_count_ = 0;
 };
