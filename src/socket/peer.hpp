@@ -5,6 +5,7 @@
 #include "base/copy_past_caches.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
@@ -175,6 +176,13 @@ public:
         if (info_ != nullptr) {
             info_->drop(1U + spare_info_count_);
         }
+    }
+
+    /// Leaves its end of the pipe as it was, for another peer object. To be destroyed then.
+    void abandon() noexcept {
+        keep_reader_awake();
+        end_->set_owner(nullptr);
+        end_.leave_open();
     }
 
     void on_events(std::uint32_t happened) noexcept override {
@@ -393,7 +401,8 @@ private:
         if (former != nullptr) {
             former->drop(1U + std::exchange(spare_info_count_, 0));
         }
-        owner_.on_peer_info(*this);
+        // What the frame said is nowhere else any more.
+        patiently([this] { owner_.on_peer_info(*this); });
     }
 
     [[gnu::noinline]] void take_message(const pipe::frame& front, pipe::message& into) {

@@ -287,7 +287,7 @@ private:
     void end_connections() noexcept;
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
-    void note_endpoint(std::string_view text);
+    void note_endpoint(std::string text) noexcept;
     result<void> undo(std::string_view address, bool listens);
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);

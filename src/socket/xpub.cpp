@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xpub.hpp"
 
+#include "base/patience.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace zlink::socket {
 
@@ -16,7 +18,11 @@ void xpub::on_attached(peer& added) {
                           options_.xpub_welcome.size(), 0);
         added.finish_message();
     }
-    read(added);
+    try {
+        read(added);
+    } catch (const std::bad_alloc&) {
+        added.end().deliver(pipe::event::readable); // For the next look into the mailbox.
+    }
 }
 
 void xpub::on_detached(peer& removed) {
@@ -28,11 +34,17 @@ void xpub::on_detached(peer& removed) {
         std::erase(unread_, &removed);
     }
     forget_sender(removed);
-    asked_.remove_all(&removed, [&](topic_view topic, bool) { notify(false, topic, nullptr); });
-    subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
-        if (!is_manual() && (is_last || options_.xpub_verboser)) {
-            notify(false, topic, nullptr);
-        }
+    // Each topic is removed before it is told, and a peer cannot stay because its topics do.
+    const auto tell = [this](topic_view topic) {
+        patiently([&] { notify(false, topic, nullptr); });
+    };
+    patiently([&] { asked_.remove_all(&removed, [&](topic_view topic, bool) { tell(topic); }); });
+    patiently([&] {
+        subscribers_.remove_all(&removed, [&](topic_view topic, bool is_last) {
+            if (!is_manual() && (is_last || options_.xpub_verboser)) {
+                tell(topic);
+            }
+        });
     });
 }
 

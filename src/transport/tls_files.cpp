@@ -25,7 +25,7 @@ errc refuse(errc error, std::string_view option, const std::string& path,
 
 /// What OpenSSL has found wrong with a file that can be read.
 errc refuse_content(std::string_view option, const std::string& path) {
-    const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
+    const bool is_short = is_tls_short_of_memory();
     const std::string reason = take_tls_error();
     return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, path, reason);
 }

@@ -73,6 +73,9 @@ bool is_tls_over() noexcept;
 /// name; empty if it says nothing. Its queue of errors is empty then.
 std::string take_tls_error();
 
+/// Whether it failed because memory was refused, on the way. Leaves the queue of errors as it is.
+bool is_tls_short_of_memory() noexcept;
+
 /// The subject of a certificate as RFC 2253 writes names, "CN=example.org,O=Example".
 /// @throws std::bad_alloc
 std::string subject_of(const X509* certificate);
