@@ -19,7 +19,17 @@
 ///
 /// In a child process that fork(2) made, whatever its parent's threads were doing, the parent's
 /// contexts and sockets fail with ETERM; only zlink_close and zlink_ctx_term succeed, and let go of
-/// the child's view without touching the parent or its peers. The child may make its own.
+/// the child's view without touching the parent or its peers. The child may make its own, whose
+/// random numbers are others than its parent's. Descriptors of the parent's contexts are closed in
+/// the child before fork(2) returns there, but for what the application gave with ZLINK_USE_FD and
+/// three of each I/O thread, through which nothing passes. (Only OpenSSL has locks of the process:
+/// where another thread of the application, not of ours, is making a TLS connection just then, a
+/// child's TLS may wait for ever, as its own use of OpenSSL may.)
+///
+/// A process may end with contexts that are not terminated, and static objects may close theirs
+/// behind main. OpenSSL's clean-up may precede them, where somebody used it before this library:
+/// then TLS connections end, what waits for them is dropped, and new ones fail with ESHUTDOWN;
+/// everything else works. Once loaded, the library stays mapped until the process ends.
 ///
 /// @threads A context may be used by any number of threads at once. A socket may be used by one
 ///          thread at a time; handing it to another thread takes a full memory barrier, as a mutex

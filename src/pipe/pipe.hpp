@@ -359,6 +359,13 @@ public:
         }
     }
 
+    /// Holds the end no more, and leaves it open for another holder.
+    void leave_open() noexcept {
+        if (end_ != nullptr) {
+            std::exchange(end_, nullptr)->release();
+        }
+    }
+
     explicit operator bool() const noexcept { return end_ != nullptr; }
     pipe_end& operator*() const noexcept { return *end_; }
     pipe_end* operator->() const noexcept { return end_; }

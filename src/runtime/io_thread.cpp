@@ -372,8 +372,8 @@ void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexc
     }
 }
 
-void io_thread::settle_later(tenant& who) {
-    unsettled_.push_back(&who);
+void io_thread::settle_later(tenant& who) noexcept {
+    patiently([&] { unsettled_.push_back(&who); });
     if (!unsettled_work_) {
         unsettled_work_.emplace(context_.get_executor());
     }
@@ -446,8 +446,8 @@ bool io_thread::gives_way_or_moves() noexcept {
     return taken.has_value();
 }
 
-void io_thread::sweep_later(tenant& who) {
-    warm_.push_back(&who);
+void io_thread::sweep_later(tenant& who) noexcept {
+    patiently([&] { warm_.push_back(&who); });
     schedule_sweep();
 }
 

@@ -145,7 +145,8 @@ public:
 
     /// Calls who.on_turn_over() once, at the end of the present turn, and on_settled() after one
     /// heavy fence for all that asked.
-    void settle_later(tenant& who);
+    /// @blocks  While the system has no memory.
+    void settle_later(tenant& who) noexcept;
 
     /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
     /// the processor before anybody goes to sleep (stream_pace.hpp). A caller that drives has its
@@ -172,7 +173,8 @@ public:
     bool others_are_ready() const noexcept;
 
     /// Calls who.on_sweep() from time to time, as long as it says so.
-    void sweep_later(tenant& who);
+    /// @blocks  While the system has no memory.
+    void sweep_later(tenant& who) noexcept;
 
     /// Whether callers drive it: drive() returns to them when it has something for them.
     bool is_driven() const noexcept { return !has_thread_; }

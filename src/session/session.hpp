@@ -415,10 +415,12 @@ void session::guarded(Action&& action) noexcept {
     try {
         action();
     } catch (const std::bad_alloc&) {
-        if (state_ == session_state::connecting) {
+        if (state_ != session_state::connecting) {
+            lost(errc::no_memory);
+        } else if (dialing_) {
             patiently([this] { dial_later(errc::no_memory); });
         } else {
-            lost(errc::no_memory);
+            finish(); // It was accepted and has no stream yet.
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "socket/context.hpp"
 
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "socket/socket.hpp"
@@ -278,7 +279,7 @@ void context::poll() {
 
 /// Hands the second end of a pipe to the socket whose name its first end connected to. Until it
 /// finds the end in its mailbox, the binder's side of the pipe is ours.
-void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
+void context::join(const inproc_binding& bound, pipe::pipe_end& end) noexcept {
     end.out.set_limits({.messages_max = static_cast<std::uint64_t>(bound.send_hwm)});
     end.in.add_reader_limit(static_cast<std::uint64_t>(bound.recv_hwm));
     end.set_home(bound.mailbox, nullptr);
@@ -286,7 +287,8 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) {
     if (bound.wants_newest) {
         end.other().deliver(pipe::event::conflated); // It may be sending.
     }
-    end.push_control(pipe::make_peer_info(bound.routing_id));
+    // One of several ends of a bind call: those before it cannot be taken back.
+    patiently([&] { end.push_control(pipe::make_peer_info(bound.routing_id)); });
     end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
                 (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
 }

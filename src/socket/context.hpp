@@ -166,7 +166,7 @@ public:
 
 private:
     result<void> start_threads();
-    static void join(const inproc_binding& bound, pipe::pipe_end& end);
+    static void join(const inproc_binding& bound, pipe::pipe_end& end) noexcept;
     bool may_end() const noexcept;
     template<class Done, class Rest>
     result<void> drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done, Rest&& rest,

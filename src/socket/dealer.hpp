@@ -13,12 +13,12 @@ public:
     explicit dealer(const socket_options& options) noexcept : options_(options) {}
 
     void on_attached(peer& added) override {
+        queue_.attach(added);
+        balancer_.attach(added);
         if (options_.probe_router) {
             added.push_octets(nullptr, 0, 0);
             added.finish_message();
         }
-        queue_.attach(added);
-        balancer_.attach(added);
     }
     void on_detached(peer& removed) override {
         queue_.detach(removed);

@@ -5,6 +5,7 @@
 #include "base/copy_past_caches.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
+#include "base/patience.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
@@ -175,6 +176,13 @@ public:
         if (info_ != nullptr) {
             info_->drop(1U + spare_info_count_);
         }
+    }
+
+    /// Leaves its end of the pipe as it was, for another peer object. To be destroyed then.
+    void abandon() noexcept {
+        keep_reader_awake();
+        end_->set_owner(nullptr);
+        end_.leave_open();
     }
 
     void on_events(std::uint32_t happened) noexcept override {
@@ -419,7 +427,8 @@ private:
         if (former != nullptr) {
             former->drop(1U + std::exchange(spare_info_count_, 0));
         }
-        owner_.on_peer_info(*this);
+        // What the frame said is nowhere else any more.
+        patiently([this] { owner_.on_peer_info(*this); });
     }
 
     [[gnu::noinline]] void take_message(const pipe::frame& front, pipe::message& into) {
@@ -490,7 +499,7 @@ public:
     // Here they take no room, and a server has many peers.
     bool departing = false; ///< On the socket's list of peers to be destroyed.
     bool is_asked_to_go = false;
-    bool is_held = false;   ///< Neither looked at nor ended before its pattern says so.
+    bool is_held = false; ///< Neither looked at nor ended before its pattern says so.
 };
 
 } // namespace zlink::socket

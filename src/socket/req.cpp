@@ -6,12 +6,12 @@ namespace zlink::socket {
 req::req(const socket_options& options) : options_(options), request_id_(random_number()) {}
 
 void req::on_attached(peer& added) {
+    queue_.attach(added);
+    balancer_.attach(added);
     if (options_.probe_router) {
         added.push_octets(nullptr, 0, 0);
         added.finish_message();
     }
-    queue_.attach(added);
-    balancer_.attach(added);
 }
 
 void req::on_detached(peer& removed) {

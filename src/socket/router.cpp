@@ -22,13 +22,13 @@ std::span<const std::byte> octets_of(const std::string& text) noexcept {
 router::router(const socket_options& options) : options_(options), next_id_(random_number()) {}
 
 void router::on_attached(peer& added) {
-    if (options_.probe_router && !options_.raw) {
-        added.push_octets(nullptr, 0, 0);
-        added.finish_message();
-    }
     queue_.attach(added);
     if (!added.routing_id.empty() || options_.raw) { // ZMQ_CONNECT_ROUTING_ID
         identify(added);
+    }
+    if (options_.probe_router && !options_.raw) {
+        added.push_octets(nullptr, 0, 0);
+        added.finish_message();
     }
     queue_.look_at(added);
 }
@@ -88,7 +88,12 @@ void router::identify(peer& added) {
         }
     }
     added.routing_id = std::move(id);
-    peers_by_id_.insert(&added);
+    try {
+        peers_by_id_.insert(&added);
+    } catch (...) {
+        added.routing_id.clear(); // It is not known under it.
+        throw;
+    }
 }
 
 /// Takes the name away from a peer whose name another one has now. A message that is being passed

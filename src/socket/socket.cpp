@@ -184,9 +184,13 @@ result<int> socket::descriptor() {
 
 // Peers.
 
+/// What there is no memory for is left in the mailbox, for the next call.
+/// @error terminated
+/// @error no_memory
 result<void> socket::process_mail() {
     pattern_->begin_turn();
-    mailbox_->collect([this](pipe::letter& about, std::uint32_t happened) {
+    bool has_memory = true;
+    mailbox_->collect([&](pipe::letter& about, std::uint32_t happened) {
         if (&about == this) {
             is_terminated_ = true;
             monitored_->stop();
@@ -196,22 +200,27 @@ result<void> socket::process_mail() {
             return; // Of a countdown.
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
-        if ((happened & pipe::event::attached) != 0) {
-            if (is_undone(end)) {
-                return turn_away(end);
-            }
-            try {
+        try {
+            if ((happened & pipe::event::attached) != 0) {
+                if (is_undone(end)) {
+                    return turn_away(end);
+                }
                 attach(end, opener::them);
-            } catch (const std::bad_alloc&) {
-                return; // Without memory for it, the peer's connection ends.
+                happened &= ~pipe::event::attached;
             }
-        }
-        if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
-            owner->on_events(happened & ~pipe::event::attached);
+            if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
+                owner->on_events(happened);
+            }
+        } catch (const std::bad_alloc&) {
+            has_memory = false;
+            mailbox_->deliver(about, happened);
         }
     });
     destroy_departed();
-    return is_terminated_ ? result<void>{errc::terminated} : result<void>{};
+    if (is_terminated_) {
+        return errc::terminated;
+    }
+    return has_memory ? result<void>{} : result<void>{errc::no_memory};
 }
 
 /// Whether the bind or connect call that the connection comes of was undone while it was made.
@@ -232,27 +241,41 @@ void socket::turn_away(pipe::pipe_end& end) const noexcept {
 }
 
 /// @param by  Who asked for the connection: the name of the next one is for one of ours.
+/// @throws std::bad_alloc  Nothing changed, `end` included.
 peer& socket::attach(pipe::pipe_end& end, opener by) {
-    peers_.push_back(std::make_unique<peer>(*this, pipe::end_ptr(end)));
+    if (peers_.size() == peers_.capacity()) {
+        peers_.reserve(std::max<std::size_t>(4, 2 * peers_.size()));
+    }
+    pipe::end_ptr holder{end};
+    try {
+        peers_.push_back(std::make_unique<peer>(*this, std::move(holder)));
+    } catch (...) {
+        holder.leave_open();
+        throw;
+    }
     peer& added = *peers_.back();
     added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
     end.out.renew_credit(); // Who connected over inproc may have changed its mark meanwhile.
     const bool names_peers =
         options_.type == socket_type::router || options_.type == socket_type::raw_stream;
     const bool is_named = by == opener::us && names_peers && !options_.connect_routing_id.empty();
-    if (is_named) {
-        added.routing_id = std::exchange(options_.connect_routing_id, {});
-    }
     try {
+        if (is_named) {
+            added.routing_id = options_.connect_routing_id;
+        }
         pattern_->on_attached(added);
+        if (options_.type == socket_type::raw_stream && !is_named) {
+            // As in libzmq: who connects reads there under which name it reaches the peer.
+            options_.routing_id = added.routing_id;
+        }
     } catch (...) {
         pattern_->on_detached(added);
+        added.abandon(); // It may be attached again.
         peers_.pop_back();
         throw;
     }
-    if (options_.type == socket_type::raw_stream && !is_named) {
-        // As in libzmq: who connects reads there under which name it reaches the peer.
-        options_.routing_id = added.routing_id;
+    if (is_named) {
+        options_.connect_routing_id.clear();
     }
     return added;
 }
@@ -448,9 +471,9 @@ result<void> socket::check_transport(const endpoint& where) const {
     return {};
 }
 
-void socket::note_endpoint(std::string_view text) {
+void socket::note_endpoint(std::string text) noexcept {
     const std::lock_guard lock{last_endpoint_mutex_};
-    last_endpoint_ = text;
+    last_endpoint_ = std::move(text);
 }
 
 /// Tells if a certificate that we show does not hold for long any more.
@@ -485,6 +508,10 @@ result<void> socket::bind(std::string_view address) {
 }
 
 result<void> socket::bind_inproc(const endpoint& where, std::string_view address) {
+    // What may fail comes first: a name that is bound would stay so.
+    std::string text{address};
+    bindings_.reserve(bindings_.size() + 1);
+    binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
     const result<void> bound =
         context_.bind_inproc(where.path, {.binder = this,
                                           .mailbox = mailbox_,
@@ -497,11 +524,12 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     if (!bound) {
         return bound.error();
     }
-    note_endpoint(address);
-    bindings_.push_back(
-        {last_endpoint_, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}});
-    // Those that waited for the name are here by now.
-    return process_mail();
+    note_endpoint(std::move(text));
+    bindings_.push_back(std::move(added));
+    // Those that waited for the name are here by now; for one there may be no memory before the
+    // next call.
+    const result<void> processed = process_mail();
+    return processed || processed.error() == errc::no_memory ? result<void>{} : processed;
 }
 
 /// @error  As transport::tls_context::make().
@@ -573,7 +601,10 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     if (!chooses_place(where)) {
         added.spelling = address;
     }
-    const auto start = [listener, accept] { listener->start(accept); };
+    // Moved, as a copy may be refused memory where nobody would learn of it.
+    const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
+        listener->start(std::move(accept));
+    };
     note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     last_endpoint_);
@@ -619,11 +650,21 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.arrival = joined->second.arrival = context_.next_arrival();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
-    note_endpoint(address);
+    std::string text{address};
     bindings_.push_back(
-        {last_endpoint_, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
-    attach(joined->first, opener::us);
-    context_.connect_inproc(where.path, joined);
+        {text, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
+    peer* added = nullptr;
+    try {
+        added = &attach(joined->first, opener::us);
+        context_.connect_inproc(where.path, joined);
+    } catch (...) {
+        if (added != nullptr) {
+            destroy(*added);
+        }
+        bindings_.pop_back();
+        throw;
+    }
+    note_endpoint(std::move(text));
     return {};
 }
 
@@ -657,9 +698,9 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         whole->second.works_in_batches();
         attach(whole->first, opener::us);
     }
-    note_endpoint(address);
     tell_expiry(origin->tls, origin->target);
-    bindings_.push_back({last_endpoint_, {}, origin->id, where.via, false, {}, &thread, {}, {}});
+    std::string text{address};
+    bindings_.push_back({text, {}, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
         session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
@@ -668,6 +709,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         bindings_.pop_back();
         throw;
     }
+    note_endpoint(std::move(text));
     return {};
 }
 

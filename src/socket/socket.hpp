@@ -313,7 +313,7 @@ private:
     void end_connections() noexcept;
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
-    void note_endpoint(std::string_view text);
+    void note_endpoint(std::string text) noexcept;
     void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
     result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xpub.hpp"
 
+#include "base/patience.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zlink::socket {
@@ -25,7 +27,11 @@ void xpub::on_attached(peer& added) {
                           options_.xpub_welcome.size(), 0);
         added.finish_message();
     }
-    read(added);
+    try {
+        read(added);
+    } catch (const std::bad_alloc&) {
+        added.end().deliver(pipe::event::readable); // For the next look into the mailbox.
+    }
 }
 
 void xpub::on_detached(peer& removed) {
@@ -37,7 +43,7 @@ void xpub::on_detached(peer& removed) {
     forget_sender(removed);
     // Nothing is left to do but for a peer that could not be attached.
     const std::size_t work_left = std::exchange(work_left_, SIZE_MAX);
-    take_topics_from(removed);
+    patiently([&] { take_topics_from(removed); });
     work_left_ = work_left;
 }
 
@@ -62,11 +68,14 @@ bool xpub::lets_go(peer& leaving) noexcept {
 
 /// As far as that can be done in this turn.
 void xpub::take_topics_from(peer& leaving) {
-    asked_.remove_some(&leaving, work_left_,
-                       [&](topic_view topic, bool) { notify(false, topic, nullptr); });
+    // Each topic is removed before it is told.
+    const auto tell = [this](topic_view topic) {
+        patiently([&] { notify(false, topic, nullptr); });
+    };
+    asked_.remove_some(&leaving, work_left_, [&](topic_view topic, bool) { tell(topic); });
     subscribers_.remove_some(&leaving, work_left_, [&](topic_view topic, bool is_last) {
         if (!is_manual() && (is_last || options_.xpub_verboser)) {
-            notify(false, topic, nullptr);
+            tell(topic);
         }
     });
 }

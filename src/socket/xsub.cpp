@@ -2,6 +2,7 @@
 #include "socket/xsub.hpp"
 
 #include "base/give_way.hpp"
+#include "base/patience.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -51,13 +52,17 @@ void xsub::on_restarted(peer& about) {
 void xsub::send_all_subscriptions(peer& to) {
     // Subscriptions are not subject to the high-water mark: they may not get lost.
     topics_.for_each([&](topic_view topic) {
-        write_command(command_, topic, true);
-        to.push_octets(command_.data(), command_.size(), zmtp::flag_command);
+        // Some have gone out already: none is to be sent twice.
+        patiently([&] {
+            write_command(command_, topic, true);
+            to.push_octets(command_.data(), command_.size(), zmtp::flag_command);
+        });
         to.finish_message();
     });
 }
 
 void xsub::change(topic_view topic, bool subscribe) {
+    write_command(command_, topic, subscribe); // May fail, as may the next; what follows may not.
     if (subscribe) {
         // Repeated subscriptions are passed on: whether they matter is the publisher's to say
         // (ZMQ_XPUB_VERBOSE), perhaps behind a device.
@@ -65,9 +70,8 @@ void xsub::change(topic_view topic, bool subscribe) {
     } else if (topics_.remove(topic) != topic_counts::removal::last) {
         return;
     }
-    write_command(command_, topic, subscribe);
     for (peer* const each : queue_.all()) {
-        each->push_octets(command_.data(), command_.size(), zmtp::flag_command);
+        patiently([&] { each->push_octets(command_.data(), command_.size(), zmtp::flag_command); });
         each->finish_message();
     }
 }

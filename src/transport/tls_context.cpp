@@ -160,11 +160,17 @@ tls_context& owner_of(const SSL_CTX* rules) noexcept {
 
 /// Where an SSL_CTX has its keys of tickets. A ticket counts for nothing but the files and rules
 /// that its connection began with, also where that ends its handshake after they were read again.
+/// @return Negative: there is no memory for it now.
 int place_of_tickets() noexcept {
-    static const int place = SSL_CTX_get_ex_new_index(
-        0, nullptr, nullptr, nullptr, [](void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) {
-            delete static_cast<ticket_keys*>(keys);
-        });
+    static constinit std::mutex making;
+    static constinit int place = -1;
+    const std::lock_guard lock{making};
+    if (place < 0) {
+        place = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr,
+                                         [](void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) {
+                                             delete static_cast<ticket_keys*>(keys);
+                                         });
+    }
     return place;
 }
 
@@ -343,6 +349,16 @@ result<tls_rules> tls_context::read(const socket_options& options) {
     if (!library) {
         return static_cast<errc>(ESHUTDOWN);
     }
+    result<tls_rules> rules = read_once(options);
+    if (!rules && rules.error() != errc::no_memory) {
+        // OpenSSL goes on without an algorithm that it was refused memory for, and finds then that
+        // it does not know it. Where that was not the reason, this fails, too.
+        rules = read_once(options);
+    }
+    return rules;
+}
+
+result<tls_rules> tls_context::read_once(const socket_options& options) {
     const bool listens = use_ == endpoint_use::listen;
     tls_ptr<SSL_CTX> made{SSL_CTX_new_ex(tls_algorithms(), nullptr,
                                          listens ? TLS_server_method() : TLS_client_method())};

@@ -83,6 +83,7 @@ public:
 private:
     tls_context(endpoint where, endpoint_use use) : where_(std::move(where)), use_(use) {}
 
+    result<tls_rules> read_once(const socket_options& options);
     void say_whom_we_mean(SSL* connection) const noexcept;
 
     const endpoint where_;

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/tls_library.hpp"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <openssl/conf.h>
 #include <openssl/crypto.h>
+#include <openssl/decoder.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/rand.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <span>
 
 namespace zlink::transport {
 
@@ -24,6 +31,28 @@ constinit OSSL_LIB_CTX* own_algorithms = nullptr;
 constinit std::uint32_t own_generation = 0; ///< Of the process that `own_algorithms` was made in.
 /// Of the process in which all is ready.
 constinit std::atomic<std::uint32_t> started_in{UINT32_MAX};
+
+template<class Kind>
+bool is_found(Kind* fetched, void (*release)(Kind*)) noexcept {
+    release(fetched);
+    return fetched != nullptr;
+}
+
+/// Has OpenSSL take note of what its providers have. Refused memory in the midst of that, it never
+/// asks again, and the algorithms stay unknown: so it is done where failing is an error for the
+/// caller. Those that are asked for are such that TLS needs.
+bool know_algorithms(OSSL_LIB_CTX* where) noexcept {
+    std::array<unsigned char, 1> octet;
+    return is_found(EVP_MD_fetch(where, "SHA256", nullptr), &EVP_MD_free) &&
+           is_found(EVP_CIPHER_fetch(where, "AES-128-GCM", nullptr), &EVP_CIPHER_free) &&
+           is_found(EVP_MAC_fetch(where, "HMAC", nullptr), &EVP_MAC_free) &&
+           is_found(EVP_KDF_fetch(where, "TLS13-KDF", nullptr), &EVP_KDF_free) &&
+           is_found(EVP_KEYMGMT_fetch(where, "EC", nullptr), &EVP_KEYMGMT_free) &&
+           is_found(EVP_KEYEXCH_fetch(where, "ECDH", nullptr), &EVP_KEYEXCH_free) &&
+           is_found(EVP_SIGNATURE_fetch(where, "ECDSA", nullptr), &EVP_SIGNATURE_free) &&
+           is_found(OSSL_DECODER_fetch(where, "EC", nullptr), &OSSL_DECODER_free) &&
+           RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1;
+}
 
 /// OpenSSL calls this before it frees anything.
 void end() noexcept {
@@ -90,9 +119,17 @@ bool start_tls_library() noexcept {
         CONF_modules_load_file_ex(made, nullptr, nullptr,
                                   CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE |
                                       CONF_MFLAGS_IGNORE_RETURN_CODES);
+        if (!know_algorithms(made)) {
+            OSSL_LIB_CTX_free(made);
+            ERR_clear_error();
+            return false;
+        }
         ERR_clear_error();
         own_algorithms = made; // The parent's stays as it was.
         own_generation = generation;
+    } else if (generation == 0 && !know_algorithms(nullptr)) {
+        ERR_clear_error();
+        return false;
     }
     started_in.store(generation, std::memory_order_release);
     return true;
@@ -100,6 +137,21 @@ bool start_tls_library() noexcept {
 
 OSSL_LIB_CTX* tls_algorithms() noexcept {
     return own_algorithms;
+}
+
+bool is_tls_short_of_memory() noexcept {
+    // There is no way to look at what lies between the first and the last without taking it.
+    bool is_short = false;
+    std::array<unsigned long, ERR_NUM_ERRORS> taken;
+    std::size_t count = 0;
+    for (unsigned long code = 0; count < taken.size() && (code = ERR_get_error()) != 0; ++count) {
+        taken[count] = code;
+        is_short = is_short || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+    }
+    for (const unsigned long code : std::span{taken}.first(count)) {
+        ERR_raise(ERR_GET_LIB(code), ERR_GET_REASON(code));
+    }
+    return is_short;
 }
 
 std::string subject_of(const X509* certificate) {

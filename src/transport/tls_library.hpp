@@ -69,6 +69,10 @@ OSSL_LIB_CTX* tls_algorithms() noexcept;
 /// @threads any
 bool is_tls_over() noexcept;
 
+/// Whether the last call of this thread failed because memory was refused, on the way. Leaves the
+/// queue of errors as it is.
+bool is_tls_short_of_memory() noexcept;
+
 /// The subject of a certificate as RFC 2253 writes names, "CN=example.org,O=Example".
 /// @throws std::bad_alloc
 std::string subject_of(const X509* certificate);

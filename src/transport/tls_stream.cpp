@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <openssl/err.h>
 #include <optional>
@@ -216,7 +217,8 @@ private:
         tls_stream* owner; ///< Null once it is closed.
     };
 
-    // What OpenSSL calls to move octets.
+    // What OpenSSL calls to move octets. Under a tls_use.
+    /// @return Null: there is no memory for it now.
     static const BIO_METHOD* bio_method() noexcept;
     static tls_stream& of(BIO* bio) noexcept {
         return *static_cast<tls_stream*>(BIO_get_data(bio));
@@ -293,16 +295,17 @@ bool tls_stream::open() noexcept {
 // Below OpenSSL.
 
 const BIO_METHOD* tls_stream::bio_method() noexcept {
-    static const BIO_METHOD* const made = [] {
-        BIO_METHOD* const fresh =
-            BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "zlink stream");
-        if (fresh != nullptr) {
-            BIO_meth_set_read(fresh, &bio_read);
-            BIO_meth_set_write(fresh, &bio_write);
-            BIO_meth_set_ctrl(fresh, &bio_control);
+    static constinit std::mutex making;
+    static constinit BIO_METHOD* made = nullptr; // Stays as long as the process.
+    const std::lock_guard lock{making};
+    if (made == nullptr) {
+        made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "zlink stream");
+        if (made != nullptr) {
+            BIO_meth_set_read(made, &bio_read);
+            BIO_meth_set_write(made, &bio_write);
+            BIO_meth_set_ctrl(made, &bio_control);
         }
-        return fresh;
-    }();
+    }
     return made;
 }
 

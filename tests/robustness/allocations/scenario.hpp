@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+
+namespace refusal {
+
+/// A conversation between two sockets of one context.
+struct scenario {
+    const char* name;
+    const char* endpoint; ///< To bind.
+    int near_type;        ///< Connects, and sends.
+    int far_type;         ///< Binds, and receives.
+    int io_threads = 1;
+    bool is_watched = false; ///< By a monitor.
+
+    enum class security : unsigned char { none, plain, curve, tls } with = security::none;
+    bool conflates = false;
+    bool compresses = false;
+};
+
+std::span<const scenario> every_scenario() noexcept;
+
+/// What endpoints with TLS or CURVE need, made before memory is refused.
+struct credentials {
+    std::string certificate;
+    std::string key;
+    std::string trusted;
+    std::array<char, 41> open{};
+    std::array<char, 41> hidden{};
+};
+
+/// Has the conversation take place, with one allocation refused as refusal::begin() was told. Calls
+/// that fail for want of memory are made again.
+/// @return 0 if nothing but that failed, and messages came through behind it. Otherwise the
+///         standard error output says what happened.
+int converse(const scenario& chosen, const credentials& shown);
+
+} // namespace refusal
