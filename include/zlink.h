@@ -78,12 +78,12 @@ ZLINK_EXPORT int zlink_errno(void);
 ///         the system's, until the thread calls this or strerror again.
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
-/// Describes why the last call of this thread failed, where an errno number does not say enough: of
-/// zlink_bind, zlink_connect and ZLINK_TLS_RELOAD, which file, key or option of TLS was wrong; of
-/// zlink_setsockopt and zlink_getsockopt, what a ZLINK_STREAM does not do.
+/// Describes why the last of this thread's calls of zlink_bind, zlink_connect, zlink_unbind,
+/// zlink_disconnect, zlink_setsockopt and zlink_getsockopt that failed did so: which endpoint,
+/// option, value, size or file was wrong, and in what way.
 ///
-/// @return A text in English, never NULL; empty if there is no more to say. Until the thread's next
-///         call of one of these.
+/// @return A text in English, never NULL; empty if there was none, or one of the first five has
+///         been called since and has not failed. Until the thread's next call of one of these.
 ZLINK_EXPORT const char* zlink_error_text(void);
 
 /// Writes the version of the library in use, as ZLINK_VERSION_* state it at compile time.
@@ -107,7 +107,7 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_IO_THREADS 1
 /// Most sockets open at once. Default 1023.
 #define ZLINK_MAX_SOCKETS 2
-/// Read only: the largest value that ZLINK_MAX_SOCKETS takes.
+/// Read only: 65535, as libzmq has it. ZLINK_MAX_SOCKETS takes more, too.
 #define ZLINK_SOCKET_LIMIT 3
 /// Write only: the I/O threads' priority, in the sense of pthread_setschedparam; 0 or more. Until
 /// it is set: the priority of who opens the first socket.
@@ -343,9 +343,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// @name Socket options
 /// Each line: access unless it is read and write; types of sockets unless it is any; type; unit;
 /// meaning; special values; default, last, with its meaning if that is special. "Flag" is an int, 0
-/// or 1; "text" and "octets" are unset by default and at most 255 octets long unless the line says
-/// any length, and a text is read back with a zero octet. Options that concern connections apply to
-/// those made after they are set. docs/options.md has the ranges.
+/// or 1 (some take other numbers for 1, as in libzmq); "text" and "octets" are unset by default and
+/// at most 255 octets long unless the line says any length, and a text is read back with a zero
+/// octet. Options that concern connections apply to those made after they are set; ZLINK_SNDHWM and
+/// ZLINK_RCVHWM count at once for those that stand, too. docs/options.md has the ranges.
 ///
 /// A ZLINK_STREAM refuses to be told what it would not do: the options of CURVE, PLAIN and ZAP,
 /// ZLINK_CONFLATE, and what else docs/options.md has as "any but STREAM" give EINVAL there. After
@@ -459,10 +460,13 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_ZAP_ENFORCE_DOMAIN 93 ///< Flag: a domain without a ZAP handler lets nobody in. 0.
 
 /// Options that libzmq 4.3.5 has as drafts, with its numbers.
+#define ZLINK_XPUB_MANUAL_LAST_VALUE                                                               \
+    98 ///< Write, XPUB and PUB, flag: ZLINK_XPUB_MANUAL, and what is sent after a subscription, or
+       ///< other message of a peer, was received is for that peer alone, once. 0.
 #define ZLINK_SOCKS_USERNAME 99  ///< Text: our name at the SOCKS5 proxy. Unset: it asks for none.
 #define ZLINK_SOCKS_PASSWORD 100 ///< Text: our password there.
 #define ZLINK_ONLY_FIRST_SUBSCRIBE                                                                 \
-    108 ///< Write, XPUB and PUB, flag: of a multipart message that does not begin with a
+    108 ///< Write, XPUB, PUB and XSUB, flag: of a multipart message that does not begin with a
         ///< subscription, no frame is one. 0.
 
 #define ZLINK_RECONNECT_STOP                                                                       \
@@ -471,6 +475,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RECONNECT_STOP_HANDSHAKE_FAILED 2 ///< After a handshake failed.
 #define ZLINK_RECONNECT_STOP_AFTER_DISCONNECT 4 ///< After the connection was lost.
 #define ZLINK_PRIORITY 112                      ///< int: SO_PRIORITY. 0: the system's.
+#define ZLINK_TOPICS_COUNT                                                                         \
+    116 ///< Read, PUB, SUB, XPUB and XSUB, int: topics subscribed to, of a publisher by its peers.
 
 /// Options that libzmq lacks.
 #define ZLINK_DROPPED                                                                              \
@@ -652,8 +658,13 @@ ZLINK_EXPORT int zlink_setsockopt(void* socket, int option, const void* value, s
 /// Reads an option.
 ///
 /// @param option  As zlink_setsockopt.
-/// @param size  In: room at `value`. Out: octets written; of a text, with its end.
-/// @error EINVAL    The option is unknown or write only, or there is too little room.
+/// @param size  In: room at `value`, of a number exactly what its type takes, but for
+/// ZLINK_RCVMORE,
+///              ZLINK_FD, ZLINK_EVENTS, ZLINK_THREAD_SAFE and ZLINK_TOPICS_COUNT, which may have
+///              more. Out: octets written; of a text, with its end. The rest of the room is filled
+///              with zeros.
+/// @error EINVAL    The option is unknown or write only, the room is not right, or a pointer is
+///                  NULL.
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t* size);

@@ -21,6 +21,8 @@ TABLE = ROOT / "src" / "api" / "option_table.cpp"
 SECURITY = ROOT / "src" / "api" / "security_options.cpp"
 FIELDS = ROOT / "src" / "base" / "socket_options.hpp"
 
+WORDS = ROOT / "src" / "api" / "option_words.cpp"
+
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 # What a comment says instead of a unit where octets are not limited to 255.
 ANY_LENGTH = "any length"
@@ -29,6 +31,8 @@ CONSTANTS = {
     "INT_MAX": INT_MAX,
     "INT64_MAX": 2**63 - 1,
     "UINT16_MAX": 2**16 - 1,
+    "own_least": INT_MIN,
+    "own_most": INT_MAX,
 }
 
 INTRODUCTION = """\
@@ -77,6 +81,7 @@ class Entry:
     most: int
     is_text: bool
     step: int
+    has_range: bool
 
 
 @dataclasses.dataclass
@@ -135,8 +140,9 @@ def read_table():
     rows = rows[: rows.index("\n};")]
     for row in re.findall(r"entry\{(.*?)\}(?=,\s*(?:entry|$|\n))", rows + "\n", re.S):
         arguments = split_arguments(row)
-        defaults = ["", "", "access::read_write", "any_type", "INT_MIN", "INT_MAX", "false", "1"]
-        option, field, access, sockets, least, most, is_text, step = arguments + defaults[len(arguments) :]
+        defaults = ["", "", "access::read_write", "any_type", "own_least", "own_most", "false", "1", "false"]
+        arguments += defaults[len(arguments) :]
+        option, field, access, sockets, least, most, is_text, step, _ = arguments
         sockets = type_list(sockets) if sockets.startswith("only") else sets[sockets]
         entries[option] = Entry(
             field.split("::")[-1],
@@ -146,6 +152,7 @@ def read_table():
             evaluate(most.replace("reconnect_stop::", "reconnect_stop_"), names),
             is_text == "true",
             int(step),
+            least != "own_least",
         )
     return entries
 
@@ -202,6 +209,8 @@ def read_option(macro):
 
 
 def range_of(option, entry):
+    if option.type == "flag" and entry and entry.has_range:
+        return "0, 1; " + ("any other number is 1" if entry.least < 0 else "what is above is 1")
     if option.type == "flag":
         return "0, 1"
     if option.type == "key":
@@ -216,6 +225,8 @@ def range_of(option, entry):
     if entry is None or (entry.least == INT_MIN and entry.most == INT_MAX):
         return ""
     step = f", in steps of {entry.step}" if entry.step != 1 else ""
+    if entry.least == INT_MIN and entry.most < INT_MAX:
+        return f"up to {entry.most}" + step
     return (f"{entry.least} to {entry.most}" if entry.most < INT_MAX else f"{entry.least} or more") + step
 
 
@@ -275,6 +286,11 @@ def make_page():
     missing -= {each.name for each in options}
     if missing:
         raise Disagreement(f"the header does not describe {', '.join(sorted(missing))}")
+    named = set(re.findall(r"NAMED\((ZLINK_\w+)\)", WORDS.read_text()))
+    deprecated = {each.name for each in options if not each.number.isdigit()}
+    unnamed = {each.name for each in options} - named - deprecated
+    if unnamed:
+        raise Disagreement(f"{WORDS.name} does not name {', '.join(sorted(unnamed))}")
     page = INTRODUCTION
     page += "| option | number | type, unit | range | default | access | sockets | meaning |\n|" + "---|" * 8 + "\n"
     absent = ABSENT_INTRODUCTION

@@ -18,45 +18,45 @@ using zlink::api::at_boundary;
 using zlink::api::at_context;
 using zlink::socket::context_options;
 
-/// Sockets that can be open at once: each may take a descriptor.
+/// What libzmq says that ZMQ_MAX_SOCKETS can be at most, though it takes more.
 constexpr int sockets_max_limit = 65535;
+
+/// Of libzmq's draft API; its stable library takes it as well.
+constexpr int zero_copy_recv = 10;
 
 /// For how long, in microseconds, who waits may keep a processor busy.
 constexpr int busy_poll_limit = 1000;
 
+/// Sets a number to what is `least` or more.
+result<void> assign(int& target, int value, int least, int most = INT_MAX) {
+    if (value < least || value > most) {
+        return errc::invalid_argument;
+    }
+    target = value;
+    return {};
+}
+
+/// Any number that is not negative, of which 0 says no.
+result<void> assign(bool& target, int value) {
+    if (value < 0) {
+        return errc::invalid_argument;
+    }
+    target = value != 0;
+    return {};
+}
+
 result<void> set_option(context_options& options, int option, int value) {
-    const bool is_flag = value == 0 || value == 1;
     switch (option) {
     case ZLINK_IO_THREADS:
-        if (value < 0) {
-            return errc::invalid_argument;
-        }
-        options.io_threads = value;
-        return {};
+        return assign(options.io_threads, value, 0);
     case ZLINK_MAX_SOCKETS:
-        if (value < 1 || value > sockets_max_limit) {
-            return errc::invalid_argument;
-        }
-        options.sockets_max = value;
-        return {};
+        return assign(options.sockets_max, value, 1);
     case ZLINK_MAX_MSGSZ:
-        if (value < 0) {
-            return errc::invalid_argument;
-        }
-        options.message_bytes_max = value;
-        return {};
+        return assign(options.message_bytes_max, value, 0);
     case ZLINK_THREAD_PRIORITY:
-        if (value < 0) {
-            return errc::invalid_argument;
-        }
-        options.thread_priority = value;
-        return {};
+        return assign(options.thread_priority, value, 0);
     case ZLINK_THREAD_SCHED_POLICY:
-        if (value < 0) {
-            return errc::invalid_argument;
-        }
-        options.thread_scheduling_policy = value;
-        return {};
+        return assign(options.thread_scheduling_policy, value, 0);
     case ZLINK_THREAD_AFFINITY_CPU_ADD:
         if (value < 0 || std::count(options.thread_processors.begin(),
                                     options.thread_processors.end(), value) != 0) {
@@ -68,29 +68,19 @@ result<void> set_option(context_options& options, int option, int value) {
         return std::erase(options.thread_processors, value) != 0 ? result<void>{}
                                                                  : errc::invalid_argument;
     case ZLINK_THREAD_NAME_PREFIX:
-        if (value < 0) {
-            return errc::invalid_argument;
-        }
-        options.thread_name_prefix = value;
-        return {};
-    case ZLINK_BUSY_POLL:
-        if (value < 0 || value > busy_poll_limit) {
-            return errc::invalid_argument;
-        }
-        options.busy_poll = std::chrono::microseconds{value};
-        return {};
+        return assign(options.thread_name_prefix, value, INT_MIN);
+    case zero_copy_recv:
+        return assign(options.zero_copy_recv, value);
+    case ZLINK_BUSY_POLL: {
+        int microseconds = 0;
+        const result<void> assigned = assign(microseconds, value, 0, busy_poll_limit);
+        options.busy_poll = assigned ? std::chrono::microseconds{microseconds} : options.busy_poll;
+        return assigned;
+    }
     case ZLINK_IPV6:
-        if (!is_flag) {
-            return errc::invalid_argument;
-        }
-        options.ipv6 = value != 0;
-        return {};
+        return assign(options.ipv6, value);
     case ZLINK_BLOCKY:
-        if (!is_flag) {
-            return errc::invalid_argument;
-        }
-        options.blocky = value != 0;
-        return {};
+        return assign(options.blocky, value);
     default:
         return errc::invalid_argument;
     }
@@ -112,6 +102,8 @@ result<int> option_value(const context_options& options, int option) {
         return options.thread_scheduling_policy;
     case ZLINK_THREAD_NAME_PREFIX:
         return options.thread_name_prefix;
+    case zero_copy_recv:
+        return int{options.zero_copy_recv};
     case ZLINK_BUSY_POLL:
         return static_cast<int>(options.busy_poll.count());
     case ZLINK_IPV6:

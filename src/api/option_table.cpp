@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/option_table.hpp"
 
+#include "api/option_words.hpp"
 #include "api/security_options.hpp"
 #include "api/socket_types.hpp"
 #include "base/endpoint.hpp"
@@ -17,7 +18,7 @@
 #include <climits>
 #include <cstring>
 #include <initializer_list>
-#include <span>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,6 +38,8 @@ constexpr unsigned only(std::initializer_list<socket_type> types) {
 constexpr unsigned any_type = ~0U;
 constexpr unsigned routers = only({socket_type::rep, socket_type::router});
 constexpr unsigned publishers = only({socket_type::pub, socket_type::xpub});
+constexpr unsigned subscription_passers =
+    only({socket_type::pub, socket_type::xpub, socket_type::xsub});
 constexpr unsigned streams = only({socket_type::stream});
 constexpr unsigned probers =
     only({socket_type::req, socket_type::rep, socket_type::dealer, socket_type::router});
@@ -47,16 +50,21 @@ using field = std::variant<int socket_options::*, bool socket_options::*,
                            std::uint64_t socket_options::*, std::int64_t socket_options::*,
                            std::string socket_options::*, secret_text socket_options::*>;
 
+// Of numbers: all that their type holds; of flags: 0 and 1.
+constexpr std::int64_t own_least = INT64_MIN;
+constexpr std::int64_t own_most = INT64_MAX;
+
 /// One option that is a field of socket_options.
 struct entry {
     int option;
     field where;
     access may = access::read_write;
     unsigned settable_on = any_type;
-    std::int64_t least = INT_MIN; ///< Numbers: the smallest value.
-    std::int64_t most = INT_MAX;  ///< Numbers: the largest value. Texts: the most octets.
-    bool is_text = false;         ///< Texts: read back with a zero octet.
-    int step = 1;                 ///< Numbers: rounded down to a multiple.
+    std::int64_t least = own_least; ///< Numbers: the smallest value. Texts: the fewest octets.
+    std::int64_t most = own_most;   ///< Numbers: the largest value. Texts: the most octets.
+    bool is_text = false;           ///< Texts: read back with a zero octet.
+    int step = 1;                   ///< Numbers: rounded towards 0 to a multiple.
+    bool null_clears = false;       ///< Texts: a null pointer makes it empty, whatever `least`.
 };
 
 using options = socket_options;
@@ -70,6 +78,9 @@ constexpr std::size_t secret_bytes_max = 255;
 /// Of a file's path, PATH_MAX of the system, and of what may be as long.
 constexpr int path_bytes_max = 4095;
 
+/// Of an interface's name, IFNAMSIZ of the system.
+constexpr int interface_bytes_max = 16;
+
 constexpr std::array table{
     entry{ZLINK_AFFINITY, &options::affinity},
     entry{ZLINK_ROUTING_ID, &options::routing_id, access::read_write, any_type, 1, 255},
@@ -82,15 +93,15 @@ constexpr std::array table{
     entry{ZLINK_RECONNECT_IVL_MAX, &options::reconnect_interval_max, access::read_write, any_type,
           0},
     entry{ZLINK_BACKLOG, &options::backlog, access::read_write, any_type, 0},
-    entry{ZLINK_MAXMSGSIZE, &options::message_bytes_max, access::read_write, any_type, -1,
-          INT64_MAX},
+    entry{ZLINK_MAXMSGSIZE, &options::message_bytes_max},
     entry{ZLINK_SNDHWM, &options::send_hwm, access::read_write, any_type, 0},
     entry{ZLINK_RCVHWM, &options::recv_hwm, access::read_write, any_type, 0},
     entry{ZLINK_MULTICAST_HOPS, &options::multicast_hops, access::read_write, any_type, 1},
     entry{ZLINK_MULTICAST_MAXTPDU, &options::multicast_max_tpdu, access::read_write, any_type, 1},
     entry{ZLINK_RCVTIMEO, &options::recv_timeout, access::read_write, any_type, -1},
     entry{ZLINK_SNDTIMEO, &options::send_timeout, access::read_write, any_type, -1},
-    entry{ZLINK_ROUTER_MANDATORY, &options::router_mandatory, access::write_only, routers},
+    entry{ZLINK_ROUTER_MANDATORY, &options::router_mandatory, access::write_only, routers, 0,
+          INT_MAX},
     entry{ZLINK_TCP_KEEPALIVE, &options::keepalive, access::read_write, any_type, -1, 1},
     entry{ZLINK_TCP_KEEPALIVE_CNT, &options::keepalive_count, access::read_write, any_type, -1},
     entry{ZLINK_TCP_KEEPALIVE_IDLE, &options::keepalive_idle, access::read_write, any_type, -1},
@@ -99,24 +110,28 @@ constexpr std::array table{
     entry{ZLINK_TCP_MAXRT, &options::tcp_retransmit_max, access::read_write, any_type, 0},
     entry{ZLINK_IMMEDIATE, &options::immediate},
     entry{ZLINK_CONFLATE, &options::conflate},
-    entry{ZLINK_XPUB_VERBOSE, &options::xpub_verbose, access::write_only, publishers},
-    entry{ZLINK_XPUB_VERBOSER, &options::xpub_verboser, access::write_only, publishers},
+    entry{ZLINK_XPUB_VERBOSE, &options::xpub_verbose, access::write_only, publishers, 0, INT_MAX},
+    entry{ZLINK_XPUB_VERBOSER, &options::xpub_verboser, access::write_only, publishers, 0, INT_MAX},
     entry{ZLINK_XPUB_WELCOME_MSG, &options::xpub_welcome, access::write_only, publishers, 0},
-    entry{ZLINK_XPUB_NODROP, &options::xpub_no_drop, access::write_only, publishers},
-    entry{ZLINK_XPUB_MANUAL, &options::xpub_manual, access::write_only, publishers},
+    entry{ZLINK_XPUB_NODROP, &options::xpub_no_drop, access::write_only, publishers, 0, INT_MAX},
+    entry{ZLINK_XPUB_MANUAL, &options::xpub_manual, access::write_only, publishers, 0, INT_MAX},
+    entry{ZLINK_XPUB_MANUAL_LAST_VALUE, &options::xpub_manual_last_value, access::write_only,
+          publishers, 0, INT_MAX},
     entry{ZLINK_ONLY_FIRST_SUBSCRIBE, &options::only_first_subscribe, access::write_only,
-          publishers},
+          subscription_passers, 0, INT_MAX},
     entry{ZLINK_IPV6, &options::ipv6},
-    entry{ZLINK_PROBE_ROUTER, &options::probe_router, access::write_only, probers},
+    entry{ZLINK_PROBE_ROUTER, &options::probe_router, access::write_only, probers, 0, INT_MAX},
     entry{ZLINK_REQ_CORRELATE, &options::req_correlate, access::write_only,
-          only({socket_type::req})},
-    entry{ZLINK_REQ_RELAXED, &options::req_relaxed, access::write_only, only({socket_type::req})},
-    entry{ZLINK_ROUTER_HANDOVER, &options::router_handover, access::write_only, routers},
+          only({socket_type::req}), 0, INT_MAX},
+    entry{ZLINK_REQ_RELAXED, &options::req_relaxed, access::write_only, only({socket_type::req}), 0,
+          INT_MAX},
+    entry{ZLINK_ROUTER_HANDOVER, &options::router_handover, access::write_only, routers, 0,
+          INT_MAX},
     entry{ZLINK_TOS, &options::type_of_service, access::read_write, any_type, 0},
     entry{ZLINK_CONNECT_ROUTING_ID, &options::connect_routing_id, access::write_only,
           only({socket_type::rep, socket_type::router, socket_type::raw_stream}), 1, 255},
     entry{ZLINK_ROUTER_RAW, &options::raw, access::write_only,
-          only({socket_type::router, socket_type::rep})},
+          only({socket_type::router, socket_type::rep}), 0, INT_MAX},
     entry{ZLINK_STREAM_NOTIFY, &options::stream_notify, access::write_only,
           only({socket_type::raw_stream})},
     entry{ZLINK_STREAM_EVENTS, &options::stream_events, access::read_write, streams},
@@ -135,21 +150,22 @@ constexpr std::array table{
     entry{ZLINK_PROXY_PROTOCOL, &options::proxy_protocol},
     entry{ZLINK_REUSE_PORT, &options::reuse_port},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
-    entry{ZLINK_INVERT_MATCHING, &options::invert_matching},
+    entry{ZLINK_INVERT_MATCHING, &options::invert_matching, access::read_write, any_type, INT_MIN,
+          INT_MAX},
     entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
     // As much as the wire's 16 bits hold, in tenths of a second.
-    entry{ZLINK_HEARTBEAT_TTL, &options::heartbeat_ttl, access::read_write, any_type, 0,
+    entry{ZLINK_HEARTBEAT_TTL, &options::heartbeat_ttl, access::read_write, any_type, -99,
           UINT16_MAX * 100 + 99, false, 100},
     entry{ZLINK_HEARTBEAT_TIMEOUT, &options::heartbeat_timeout, access::read_write, any_type, 0},
     entry{ZLINK_CONNECT_TIMEOUT, &options::connect_timeout, access::read_write, any_type, 0},
-    entry{ZLINK_SOCKS_PROXY, &options::socks_proxy, access::read_write, any_type, 0, 255, true},
+    entry{ZLINK_SOCKS_PROXY, &options::socks_proxy, access::read_write, any_type, 1, INT_MAX, true,
+          1, true},
     entry{ZLINK_SOCKS_USERNAME, &options::socks_username, access::read_write, any_type, 0, 255,
           true},
     entry{ZLINK_SOCKS_PASSWORD, &options::socks_password, access::read_write, any_type, 0, 255,
           true},
     entry{ZLINK_USE_FD, &options::use_descriptor, access::read_write, any_type, -1},
-    entry{ZLINK_RECONNECT_STOP, &options::reconnect_stop, access::read_write, any_type, 0,
-          reconnect_stop::all},
+    entry{ZLINK_RECONNECT_STOP, &options::reconnect_stop},
     entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 1, 255, true},
     entry{ZLINK_TLS_CERTIFICATE, &options::tls_certificate, access::read_write, any_type, 0,
@@ -167,9 +183,11 @@ constexpr std::array table{
           path_bytes_max, true},
     entry{ZLINK_TLS_ALPN, &options::tls_alpn, access::read_write, any_type, 0, 255, true},
     entry{ZLINK_TLS_SESSION_RESUMPTION, &options::tls_session_resumption},
-    entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 0, 255, true},
-    entry{loopback_fast_path, &options::loopback_fast_path},
-    entry{multicast_loop, &options::multicast_loop},
+    entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 1,
+          interface_bytes_max, true, 1, true},
+    entry{loopback_fast_path, &options::loopback_fast_path, access::read_write, any_type, INT_MIN,
+          INT_MAX},
+    entry{multicast_loop, &options::multicast_loop, access::read_write, any_type, INT_MIN, INT_MAX},
 };
 
 /// What a STREAM does not act on: its peers speak no ZMTP, do not shake hands by a mechanism, and
@@ -199,35 +217,50 @@ const entry* find(int option) noexcept {
 
 /// Reads a number of type T out of exactly as many octets.
 template<class T>
-result<T> number(const void* value, std::size_t size) noexcept {
+result<T> number(int option, const void* value, std::size_t size) {
     T read;
-    if (value == nullptr || size != sizeof read) {
-        return errc::invalid_argument;
+    if (size != sizeof read) {
+        return refuse_size(option, sizeof read, size);
+    }
+    if (value == nullptr) {
+        return refuse_null(option);
     }
     std::memcpy(&read, value, sizeof read);
     return read;
 }
 
+template<class T>
+result<T> number_within(int option, std::int64_t least, std::int64_t most, const void* value,
+                        std::size_t size) {
+    const result<T> given = number<T>(option, value, size);
+    if (given && (*given < least || *given > most)) {
+        return refuse_range(option, *given, least, most);
+    }
+    return given;
+}
+
 result<void> assign(const entry& at, int& target, const void* value, std::size_t size) {
-    const result<int> given = number<int>(value, size);
-    if (!given || *given < at.least || *given > at.most) {
-        return errc::invalid_argument;
+    const result<int> given = number_within<int>(at.option, at.least, at.most, value, size);
+    if (!given) {
+        return given.error();
     }
     target = *given - *given % at.step;
     return {};
 }
 
-result<void> assign(const entry&, bool& target, const void* value, std::size_t size) {
-    const result<int> given = number<int>(value, size);
-    if (!given || (*given != 0 && *given != 1)) {
-        return errc::invalid_argument;
+result<void> assign(const entry& at, bool& target, const void* value, std::size_t size) {
+    const std::int64_t least = at.least == own_least ? 0 : at.least;
+    const std::int64_t most = at.most == own_most ? 1 : at.most;
+    const result<int> given = number_within<int>(at.option, least, most, value, size);
+    if (!given) {
+        return given.error();
     }
     target = *given != 0;
     return {};
 }
 
-result<void> assign(const entry&, std::uint64_t& target, const void* value, std::size_t size) {
-    const result<std::uint64_t> given = number<std::uint64_t>(value, size);
+result<void> assign(const entry& at, std::uint64_t& target, const void* value, std::size_t size) {
+    const result<std::uint64_t> given = number<std::uint64_t>(at.option, value, size);
     if (!given) {
         return given.error();
     }
@@ -236,9 +269,10 @@ result<void> assign(const entry&, std::uint64_t& target, const void* value, std:
 }
 
 result<void> assign(const entry& at, std::int64_t& target, const void* value, std::size_t size) {
-    const result<std::int64_t> given = number<std::int64_t>(value, size);
-    if (!given || *given < at.least) {
-        return errc::invalid_argument;
+    const result<std::int64_t> given =
+        number_within<std::int64_t>(at.option, at.least, at.most, value, size);
+    if (!given) {
+        return given.error();
     }
     target = *given;
     return {};
@@ -247,42 +281,15 @@ result<void> assign(const entry& at, std::int64_t& target, const void* value, st
 /// @param target  A std::string or secret_text.
 template<class Text>
 result<void> assign(const entry& at, Text& target, const void* value, std::size_t size) {
-    if (static_cast<std::int64_t>(size) < at.least || static_cast<std::int64_t>(size) > at.most ||
-        (value == nullptr && size != 0)) {
-        return errc::invalid_argument;
+    const bool clears = at.null_clears && value == nullptr && size == 0;
+    const auto bytes = static_cast<std::int64_t>(std::min<std::size_t>(size, INT64_MAX));
+    if (!clears && (bytes < at.least || bytes > at.most)) {
+        return refuse_length(at.option, size, at.least, at.most);
+    }
+    if (value == nullptr && size != 0) {
+        return refuse_null(at.option);
     }
     target.assign(std::string_view{static_cast<const char*>(value), size});
-    return {};
-}
-
-/// Writes `octets`, which must fit.
-result<void> give(std::span<const std::byte> octets, void* value, std::size_t* size) noexcept {
-    if (*size < octets.size()) {
-        return errc::invalid_argument;
-    }
-    if (!octets.empty()) {
-        std::memcpy(value, octets.data(), octets.size());
-    }
-    *size = octets.size();
-    return {};
-}
-
-template<class T>
-result<void> give_number(T number, void* value, std::size_t* size) noexcept {
-    return give(std::as_bytes(std::span{&number, 1}), value, size);
-}
-
-result<void> give_text(std::string_view text, bool with_zero, void* value,
-                       std::size_t* size) noexcept {
-    const std::size_t bytes = text.size() + (with_zero ? 1 : 0);
-    if (*size < bytes) {
-        return errc::invalid_argument;
-    }
-    auto* const end = std::copy(text.begin(), text.end(), static_cast<char*>(value));
-    if (with_zero) {
-        *end = '\0';
-    }
-    *size = bytes;
     return {};
 }
 
@@ -304,47 +311,65 @@ result<int> descriptor(socket::socket& source) {
     return source.descriptor();
 }
 
-/// What is no field of socket_options, or a second view of one.
-result<void> read_other(socket::socket& source, int option, void* value, std::size_t* size) {
+/// What concerns the socket as it is now; with more room than it takes, as in libzmq.
+std::optional<result<void>> read_state(socket::socket& source, int option, const room& to) {
     switch (option) {
     case ZLINK_RCVMORE:
-        return give_number(int{source.receives_more()}, value, size);
+        return to.give_within(int{source.receives_more()});
     case ZLINK_FD: {
         const result<int> opened = descriptor(source);
-        return opened ? give_number(*opened, value, size) : result<void>{opened.error()};
+        return opened ? to.give_within(*opened) : opened.error();
     }
     case ZLINK_EVENTS: {
         const result<int> now = events(source);
-        return now ? give_number(*now, value, size) : result<void>{now.error()};
+        return now ? to.give_within(*now) : now.error();
     }
-    case ZLINK_TYPE:
-        return give_number(type_for_c(source.options().type), value, size);
+    case ZLINK_THREAD_SAFE:
+        return to.give_within(0);
     case ZLINK_LAST_ENDPOINT:
-        return give_text(source.last_endpoint(), true, value, size);
+        return to.give_text(source.last_endpoint(), true);
+    case ZLINK_TOPICS_COUNT:
+        if (const result<void> processed = source.process_mail(); !processed) {
+            return processed;
+        }
+        if (const auto count = source.rules().topic_count()) {
+            return to.give_within(static_cast<int>(std::min<std::size_t>(*count, INT_MAX)));
+        }
+        return {};
+    default:
+        return {};
+    }
+}
+
+/// What is no field of socket_options, or a second view of one.
+result<void> read_other(socket::socket& source, int option, const room& to) {
+    if (const auto read = read_state(source, option, to)) {
+        return *read;
+    }
+    switch (option) {
+    case ZLINK_TYPE:
+        return to.give_number(type_for_c(source.options().type));
     case ZLINK_DROPPED:
         if (const result<void> processed = source.process_mail(); !processed) {
             return processed.error();
         }
-        return give_number(source.dropped_count(), value, size);
+        return to.give_number(source.dropped_count());
     case ZLINK_WS_DEFLATED:
-        return give_number(source.rules().deflated_count(), value, size);
+        return to.give_number(source.rules().deflated_count());
     case ZLINK_STREAM_FULL_CLOSE:
-        return give_number(source.options().full_close_code, value, size);
-    case ZLINK_THREAD_SAFE:
-        return give_number(0, value, size);
+        return to.give_number(source.options().full_close_code);
     case ZLINK_IPV4ONLY:
-        return give_number(int{!source.options().ipv6}, value, size);
+        return to.give_number(int{!source.options().ipv6});
     default:
-        return is_security_option(option)
-                   ? read_security_option(source.options(), option, value, size)
-                   : errc::invalid_argument;
+        return is_security_option(option) ? read_security_option(source.options(), option, to)
+                                          : result<void>{refuse_reading(option)};
     }
 }
 
 template<class T>
-result<void> add_filter(std::vector<T>& filters, T added) {
+result<void> add_filter(int option, std::vector<T>& filters, T added) {
     if (filters.size() >= limits::accept_filters_max) {
-        return errc::invalid_argument;
+        return refuse(option, "there are as many already as a socket can have");
     }
     filters.push_back(added);
     return {};
@@ -352,17 +377,17 @@ result<void> add_filter(std::vector<T>& filters, T added) {
 
 /// Adds a number to a list, or empties the list if no value is given.
 template<class T>
-result<void> add_to(std::vector<T>& filters, const void* value, std::size_t size) {
+result<void> add_to(int option, std::vector<T>& filters, const void* value, std::size_t size) {
     static_assert(sizeof(T) == sizeof(int));
     if (value == nullptr && size == 0) {
         filters.clear();
         return {};
     }
-    const result<int> given = number<int>(value, size);
+    const result<int> given = number<int>(option, value, size);
     if (!given) {
         return given.error();
     }
-    return add_filter(filters, static_cast<T>(*given));
+    return add_filter(option, filters, static_cast<T>(*given));
 }
 
 result<void> add_network(socket_options& target, const void* value, std::size_t size) {
@@ -370,61 +395,89 @@ result<void> add_network(socket_options& target, const void* value, std::size_t 
         target.tcp_accept_filters.clear();
         return {};
     }
-    if (value == nullptr || size == 0 || size > host_bytes_max) {
-        return errc::invalid_argument;
+    constexpr int option = ZLINK_TCP_ACCEPT_FILTER;
+    if (value == nullptr) {
+        return refuse_null(option);
     }
-    const result<network> given =
-        decode_network({static_cast<const char*>(value), size}, target.ipv6);
+    if (size == 0 || size > host_bytes_max) {
+        return refuse_length(option, size, 1, host_bytes_max);
+    }
+    const std::string_view text{static_cast<const char*>(value), size};
+    const result<network> given = decode_network(text, target.ipv6);
     if (!given) {
-        return given.error();
+        return refuse(option, "\"" + std::string{text} + "\" is no address, nor one with /BITS" +
+                                  (target.ipv6 ? "" : " (of IPv6 only with ZLINK_IPV6)"));
     }
-    return add_filter(target.tcp_accept_filters, *given);
+    return add_filter(option, target.tcp_accept_filters, *given);
 }
 
 result<void> set_secret(secret_text& target, const void* value, std::size_t size) {
-    if (size > secret_bytes_max || (value == nullptr && size != 0)) {
-        return errc::invalid_argument;
+    if (size > secret_bytes_max) {
+        return refuse_length(ZLINK_TLS_KEY_PASSWORD, size, 0, secret_bytes_max);
+    }
+    if (value == nullptr && size != 0) {
+        return refuse_null(ZLINK_TLS_KEY_PASSWORD);
     }
     target.assign({static_cast<const char*>(value), size});
     return {};
 }
 
 result<void> set_full_close(socket_options& target, const void* value, std::size_t size) {
-    const result<int> given = number<int>(value, size);
+    const result<int> given = number<int>(ZLINK_STREAM_FULL_CLOSE, value, size);
     const bool is_code =
         given && *given > 0 && *given <= 4999 &&
         wire::websocket::may_be_sent(static_cast<wire::websocket::close_code>(*given));
-    if (target.type != socket_type::stream || !given || (*given != 0 && !is_code)) {
-        return errc::invalid_argument;
+    if (target.type != socket_type::stream) {
+        return refuse(ZLINK_STREAM_FULL_CLOSE, "not of this type of socket");
+    }
+    if (!given) {
+        return given.error();
+    }
+    if (*given != 0 && !is_code) {
+        return refuse(ZLINK_STREAM_FULL_CLOSE, "no code that a close frame may have");
     }
     target.full_close_code = *given;
     return {};
+}
+
+result<void> change_subscription(socket::socket& target, int option, const void* value,
+                                 std::size_t size) {
+    if (value == nullptr && size != 0) {
+        return refuse_null(option);
+    }
+    const result<void> changed = target.rules().change_subscription(
+        {static_cast<const std::byte*>(value), size}, option == ZLINK_SUBSCRIBE);
+    if (!changed && changed.error() == errc::invalid_argument) {
+        return refuse(option, target.options().type == socket_type::xpub
+                                  ? "ZLINK_XPUB_MANUAL is not set"
+                                  : "not of this type of socket");
+    }
+    return changed;
 }
 
 result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
     switch (option) {
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
-        return target.rules().change_subscription({static_cast<const std::byte*>(value), size},
-                                                  option == ZLINK_SUBSCRIBE);
+        return change_subscription(target, option, value, size);
     case ZLINK_STREAM_FULL_CLOSE:
         return set_full_close(target.options(), value, size);
     case ZLINK_TLS_KEY_PASSWORD:
         return set_secret(target.options().tls_key_password, value, size);
     case ZLINK_TLS_RELOAD:
-        return size == 0 ? target.reload_certificates() : result<void>{errc::invalid_argument};
+        return size == 0 ? target.reload_certificates() : refuse_length(option, size, 0, 0);
     case ZLINK_TCP_ACCEPT_FILTER:
         return add_network(target.options(), value, size);
     case ZLINK_IPC_FILTER_PID:
-        return add_to(target.options().ipc_filter_pids, value, size);
+        return add_to(option, target.options().ipc_filter_pids, value, size);
     case ZLINK_IPC_FILTER_UID:
-        return add_to(target.options().ipc_filter_uids, value, size);
+        return add_to(option, target.options().ipc_filter_uids, value, size);
     case ZLINK_IPC_FILTER_GID:
-        return add_to(target.options().ipc_filter_gids, value, size);
+        return add_to(option, target.options().ipc_filter_gids, value, size);
     case ZLINK_IPV4ONLY: {
-        const result<int> given = number<int>(value, size);
-        if (!given || (*given != 0 && *given != 1)) {
-            return errc::invalid_argument;
+        const result<int> given = number_within<int>(option, 0, 1, value, size);
+        if (!given) {
+            return given.error();
         }
         target.options().ipv6 = *given == 0;
         return {};
@@ -432,13 +485,36 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
     default:
         return is_security_option(option)
                    ? set_security_option(target.options(), option, value, size)
-                   : errc::invalid_argument;
+                   : result<void>{refuse_setting(option)};
+    }
+}
+
+/// What a field that was set changes besides.
+void follow(socket::socket& target, int option) {
+    socket_options& changed = target.options();
+    switch (option) {
+    case ZLINK_SNDHWM:
+    case ZLINK_RCVHWM:
+        return target.on_high_water_marks_changed();
+    // The last of these that is set says what is passed on, as in libzmq.
+    case ZLINK_XPUB_VERBOSE:
+        changed.xpub_verboser = false;
+        return;
+    case ZLINK_XPUB_VERBOSER:
+        changed.xpub_verbose = changed.xpub_verboser;
+        return;
+    case ZLINK_XPUB_MANUAL_LAST_VALUE:
+        changed.xpub_manual = changed.xpub_manual_last_value;
+        return;
+    default:
+        return;
     }
 }
 
 } // namespace
 
 result<void> set_option(socket::socket& target, int option, const void* value, std::size_t size) {
+    set_error_text({});
     if (target.is_terminated()) {
         return errc::terminated;
     }
@@ -455,10 +531,14 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     }
     const auto type_bit = 1U << static_cast<unsigned>(target.options().type);
     if ((at->settable_on & type_bit) == 0) {
-        return errc::invalid_argument;
+        return refuse(option, "not of this type of socket");
     }
-    return std::visit(
+    const result<void> set = std::visit(
         [&](auto member) { return assign(*at, target.options().*member, value, size); }, at->where);
+    if (set) {
+        follow(target, option);
+    }
+    return set;
 }
 
 result<void> read_option(socket::socket& source, int option, void* value, std::size_t* size) {
@@ -466,26 +546,27 @@ result<void> read_option(socket::socket& source, int option, void* value, std::s
         return errc::terminated;
     }
     if (value == nullptr || size == nullptr) {
-        return errc::invalid_argument;
+        return refuse_null(option);
     }
+    const room to{option, value, size};
     const entry* const at = find(option);
     if (at == nullptr) {
-        return read_other(source, option, value, size);
+        return read_other(source, option, to);
     }
     if (at->may == access::write_only) {
-        return errc::invalid_argument;
+        return refuse_reading(option);
     }
     return std::visit(
         [&](auto member) {
             const auto& current = source.options().*member;
             if constexpr (std::is_same_v<decltype(current), const std::string&>) {
-                return give_text(current, at->is_text, value, size);
+                return to.give_text(current, at->is_text);
             } else if constexpr (std::is_same_v<decltype(current), const secret_text&>) {
-                return give_text(current.text(), at->is_text, value, size);
+                return to.give_text(current.text(), at->is_text);
             } else if constexpr (std::is_same_v<decltype(current), const bool&>) {
-                return give_number(int{current}, value, size);
+                return to.give_number(int{current});
             } else {
-                return give_number(current, value, size);
+                return to.give_number(current);
             }
         },
         at->where);

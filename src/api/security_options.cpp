@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/security_options.hpp"
 
+#include "api/option_words.hpp"
 #include "api/z85.hpp"
 #include "zlink.h"
 
@@ -8,8 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 
 namespace zlink::api {
@@ -19,21 +19,27 @@ namespace {
 constexpr std::size_t text_bytes_max = 255;
 constexpr std::size_t z85_key_bytes = curve_key_bytes / 4 * 5;
 
-std::optional<int> number(const void* value, std::size_t size) noexcept {
+result<int> number(int option, const void* value, std::size_t size) {
     int read = 0;
-    if (value == nullptr || size != sizeof read) {
-        return {};
+    if (size != sizeof read) {
+        return refuse_size(option, sizeof read, size);
+    }
+    if (value == nullptr) {
+        return refuse_null(option);
     }
     std::memcpy(&read, value, sizeof read);
     return read;
 }
 
 /// Server of a mechanism or, with 0, of none.
-result<void> set_server(socket_options& target, security_mechanism mechanism, const void* value,
-                        std::size_t size) noexcept {
-    const std::optional<int> given = number(value, size);
-    if (!given || (*given != 0 && *given != 1)) {
-        return errc::invalid_argument;
+result<void> set_server(socket_options& target, int option, security_mechanism mechanism,
+                        const void* value, std::size_t size) {
+    const result<int> given = number(option, value, size);
+    if (!given) {
+        return given.error();
+    }
+    if (*given != 0 && *given != 1) {
+        return refuse_range(option, *given, 0, 1);
     }
     target.as_server = *given == 1;
     target.mechanism = target.as_server ? mechanism : security_mechanism::null;
@@ -42,13 +48,17 @@ result<void> set_server(socket_options& target, security_mechanism mechanism, co
 
 /// A name or password: whoever has one is a client of PLAIN; a null pointer goes back to NULL.
 template<class Text>
-result<void> set_text(socket_options& target, Text& text, const void* value, std::size_t size) {
+result<void> set_text(socket_options& target, int option, Text& text, const void* value,
+                      std::size_t size) {
     if (value == nullptr && size == 0) {
         target.mechanism = security_mechanism::null;
         return {};
     }
-    if (value == nullptr || size == 0 || size > text_bytes_max) {
-        return errc::invalid_argument;
+    if (size == 0 || size > text_bytes_max) {
+        return refuse_length(option, size, 1, text_bytes_max);
+    }
+    if (value == nullptr) {
+        return refuse_null(option);
     }
     text.assign(std::string_view{static_cast<const char*>(value), size});
     target.mechanism = security_mechanism::plain;
@@ -57,58 +67,45 @@ result<void> set_text(socket_options& target, Text& text, const void* value, std
 }
 
 /// Takes 32 octets, or 40 characters of Z85 with or without a zero behind.
-result<void> set_key(socket_options& target, std::byte* key, const void* value, std::size_t size) {
+result<void> set_key(socket_options& target, int option, std::byte* key, const void* value,
+                     std::size_t size) {
     curve_secret_key given;
     const auto* const octets = static_cast<const char*>(value);
     const bool is_text = size == z85_key_bytes ||
                          (size == z85_key_bytes + 1 && value != nullptr && octets[size - 1] == 0);
-    if (value == nullptr || (size != curve_key_bytes && !is_text)) {
-        return errc::invalid_argument;
+    if (value == nullptr) {
+        return refuse_null(option);
+    }
+    if (size != curve_key_bytes && !is_text) {
+        return refuse(option, "a key is 32 octets, or 40 characters of Z85 with or without a zero "
+                              "octet behind, not " +
+                                  std::to_string(size) + " octets");
     }
     if (!is_text) {
         std::memcpy(given.data(), value, curve_key_bytes);
     } else if (const auto decoded = decode_z85({octets, z85_key_bytes}, given.raw()); !decoded) {
-        return decoded.error();
+        return refuse(option, "its 40 characters are not Z85");
     }
     std::memcpy(key, given.data(), curve_key_bytes);
     target.mechanism = security_mechanism::curve;
     return {};
 }
 
-result<void> give(std::string_view octets, void* value, std::size_t* size) noexcept {
-    if (*size < octets.size()) {
-        return errc::invalid_argument;
+result<void> give_key(const std::byte* key, const room& to) {
+    if (to.bytes() == curve_key_bytes) {
+        return to.give({reinterpret_cast<const char*>(key), curve_key_bytes});
     }
-    std::memcpy(value, octets.data(), octets.size());
-    *size = octets.size();
-    return {};
-}
-
-result<void> give_number(int number, void* value, std::size_t* size) noexcept {
-    return give({reinterpret_cast<const char*>(&number), sizeof number}, value, size);
-}
-
-/// Gives `text` with a zero behind.
-result<void> give_text(std::string_view text, void* value, std::size_t* size) noexcept {
-    if (*size <= text.size()) {
-        return errc::invalid_argument;
+    if (to.bytes() != z85_key_bytes + 1) {
+        return refuse(to.option(), "a key takes room of 32 octets, or of 41 for its Z85, not of " +
+                                       std::to_string(to.bytes()));
     }
-    *std::copy(text.begin(), text.end(), static_cast<char*>(value)) = '\0';
-    *size = text.size() + 1;
-    return {};
-}
-
-result<void> give_key(const std::byte* key, void* value, std::size_t* size) noexcept {
-    if (*size == curve_key_bytes) {
-        std::memcpy(value, key, curve_key_bytes);
-        return {};
+    std::array<char, z85_key_bytes + 1> text{};
+    if (const auto encoded =
+            encode_z85({reinterpret_cast<const std::uint8_t*>(key), curve_key_bytes}, text.data());
+        !encoded) {
+        return encoded;
     }
-    if (*size != z85_key_bytes + 1) {
-        return errc::invalid_argument;
-    }
-    auto* const text = static_cast<char*>(value);
-    text[z85_key_bytes] = '\0';
-    return encode_z85({reinterpret_cast<const std::uint8_t*>(key), curve_key_bytes}, text);
+    return to.give({text.data(), text.size()});
 }
 
 } // namespace
@@ -134,59 +131,58 @@ result<void> set_security_option(socket_options& target, int option, const void*
                                  std::size_t size) {
     switch (option) {
     case ZLINK_PLAIN_SERVER:
-        return set_server(target, security_mechanism::plain, value, size);
+        return set_server(target, option, security_mechanism::plain, value, size);
     case ZLINK_PLAIN_USERNAME:
-        return set_text(target, target.plain_username, value, size);
+        return set_text(target, option, target.plain_username, value, size);
     case ZLINK_PLAIN_PASSWORD:
-        return set_text(target, target.plain_password, value, size);
+        return set_text(target, option, target.plain_password, value, size);
     case ZLINK_CURVE_SERVER:
-        return set_server(target, security_mechanism::curve, value, size);
+        return set_server(target, option, security_mechanism::curve, value, size);
     case ZLINK_CURVE_PUBLICKEY:
-        return set_key(target, target.curve_public.data(), value, size);
+        return set_key(target, option, target.curve_public.data(), value, size);
     case ZLINK_CURVE_SECRETKEY:
-        return set_key(target, target.curve_secret.data(), value, size);
+        return set_key(target, option, target.curve_secret.data(), value, size);
     case ZLINK_CURVE_SERVERKEY: {
         // Whoever knows the server's key is a client.
-        const result<void> set = set_key(target, target.curve_server.data(), value, size);
+        const result<void> set = set_key(target, option, target.curve_server.data(), value, size);
         target.as_server = target.as_server && !set;
         return set;
     }
     case ZLINK_ZAP_ENFORCE_DOMAIN: {
-        const std::optional<int> given = number(value, size);
+        const result<int> given = number(option, value, size);
         if (!given) {
-            return errc::invalid_argument;
+            return given.error();
         }
         target.zap_enforce_domain = *given != 0;
         return {};
     }
     default:
-        return errc::invalid_argument; // ZLINK_MECHANISM is read-only.
+        return refuse_setting(option); // ZLINK_MECHANISM is read-only.
     }
 }
 
-result<void> read_security_option(const socket_options& source, int option, void* value,
-                                  std::size_t* size) noexcept {
+result<void> read_security_option(const socket_options& source, int option, const room& to) {
     switch (option) {
     case ZLINK_MECHANISM:
-        return give_number(static_cast<int>(source.mechanism), value, size);
+        return to.give_number(static_cast<int>(source.mechanism));
     case ZLINK_PLAIN_SERVER:
-        return give_number(source.is_server_of(security_mechanism::plain), value, size);
+        return to.give_number(int{source.is_server_of(security_mechanism::plain)});
     case ZLINK_PLAIN_USERNAME:
-        return give_text(source.plain_username, value, size);
+        return to.give_text(source.plain_username, true);
     case ZLINK_PLAIN_PASSWORD:
-        return give_text(source.plain_password.text(), value, size);
+        return to.give_text(source.plain_password.text(), true);
     case ZLINK_CURVE_SERVER:
-        return give_number(source.is_server_of(security_mechanism::curve), value, size);
+        return to.give_number(int{source.is_server_of(security_mechanism::curve)});
     case ZLINK_CURVE_PUBLICKEY:
-        return give_key(source.curve_public.data(), value, size);
+        return give_key(source.curve_public.data(), to);
     case ZLINK_CURVE_SECRETKEY:
-        return give_key(source.curve_secret.data(), value, size);
+        return give_key(source.curve_secret.data(), to);
     case ZLINK_CURVE_SERVERKEY:
-        return give_key(source.curve_server.data(), value, size);
+        return give_key(source.curve_server.data(), to);
     case ZLINK_ZAP_ENFORCE_DOMAIN:
-        return give_number(source.zap_enforce_domain, value, size);
+        return to.give_number(int{source.zap_enforce_domain});
     default:
-        return errc::invalid_argument;
+        return refuse_reading(option);
     }
 }
 

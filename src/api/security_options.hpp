@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "api/option_room.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 
@@ -21,10 +22,8 @@ result<void> set_security_option(socket_options& target, int option, const void*
                                  std::size_t size);
 
 /// @param option  One of them.
-/// @param size    Room at `value`; set to what was written. Of a key it says which form is wanted:
-///                32 octets, or 41 for Z85 and a zero.
-/// @error invalid_argument  There is too little room.
-result<void> read_security_option(const socket_options& source, int option, void* value,
-                                  std::size_t* size) noexcept;
+/// @param to      Of a key its size says which form is wanted: 32 octets, or 41 for Z85 and a zero.
+/// @error invalid_argument  The room is not right.
+result<void> read_security_option(const socket_options& source, int option, const room& to);
 
 } // namespace zlink::api

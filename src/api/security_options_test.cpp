@@ -27,7 +27,7 @@ bool set(socket_options& target, int option, int value) {
 std::string get(const socket_options& source, int option, std::size_t room = 256) {
     std::string read(256, '?');
     std::size_t size = room;
-    if (!read_security_option(source, option, read.data(), &size)) {
+    if (!read_security_option(source, option, {option, read.data(), &size})) {
         return "refused";
     }
     return read.substr(0, size);
@@ -35,7 +35,7 @@ std::string get(const socket_options& source, int option, std::size_t room = 256
 int number(const socket_options& source, int option) {
     int read = -1;
     std::size_t size = sizeof read;
-    CHECK(read_security_option(source, option, &read, &size));
+    CHECK(read_security_option(source, option, {option, &read, &size}));
     CHECK(size == sizeof read);
     return read;
 }

@@ -2,9 +2,11 @@
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "api/option_table.hpp"
+#include "api/option_words.hpp"
 #include "api/socket_types.hpp"
 #include "api/symbols.hpp"
 #include "api/text.hpp"
+#include "base/error_text.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,18 +18,39 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::socket_from;
 
-/// Calls `act` with the address, for bind, connect, and what undoes them.
+/// Calls `act` with the address, for bind, connect, and what undoes them. Where that fails,
+/// error_text() says at which address, and why.
 template<class Act>
 int at_endpoint(void* socket, const char* address, Act&& act) {
     return at_boundary([&]() -> result<void> {
+        zlink::set_error_text({});
         const auto target = socket_from(socket);
         if (!target) {
+            zlink::api::tell_failure(address != nullptr ? address : "NULL", target.error());
             return target.error();
         }
         if (address == nullptr) {
+            zlink::set_error_text("a null pointer stands for the endpoint");
             return errc::invalid_argument;
         }
-        return act(**target, std::string_view{address});
+        const result<void> done = act(**target, std::string_view{address});
+        if (!done) {
+            zlink::api::tell_failure(address, done.error());
+        }
+        return done;
+    });
+}
+
+/// Calls `act` to set or read an option. Where that fails, error_text() says why.
+template<class Act>
+int at_option(void* socket, int option, Act&& act) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        const result<void> done = target ? act(**target) : target.error();
+        if (!done) [[unlikely]] {
+            zlink::api::tell_option_failure(option, done.error());
+        }
+        return done;
     });
 }
 
@@ -114,23 +137,15 @@ extern "C" int zlink_socket_drain(void* socket, int timeout) {
 }
 
 extern "C" int zlink_setsockopt(void* socket, int option, const void* value, size_t size) {
-    return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        return zlink::api::set_option(**target, option, value, size);
+    return at_option(socket, option, [&](auto& target) {
+        return zlink::api::set_option(target, option, value, size);
     });
 }
 ZLINK_ALSO_ZMQ(setsockopt)
 
 extern "C" int zlink_getsockopt(void* socket, int option, void* value, size_t* size) {
-    return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        return zlink::api::read_option(**target, option, value, size);
+    return at_option(socket, option, [&](auto& target) {
+        return zlink::api::read_option(target, option, value, size);
     });
 }
 ZLINK_ALSO_ZMQ(getsockopt)

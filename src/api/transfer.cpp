@@ -339,6 +339,9 @@ extern "C" int zlink_recviov(void* socket, iovec* frames, size_t* count, int fla
         if (count == nullptr || *count == 0 || frames == nullptr) {
             return errc::invalid_argument;
         }
+        if (const auto from = zlink::api::socket_from(socket); !from) {
+            return from.error();
+        }
         const size_t room = *count;
         *count = 0;
         bool more = true;

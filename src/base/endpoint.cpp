@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/endpoint.hpp"
 
+#include "base/error_text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <system_error>
@@ -12,6 +14,16 @@ namespace {
 
 constexpr std::string_view scheme_end = "://";
 constexpr std::size_t port_digits_max = 5;
+
+errc refuse(std::string_view why) noexcept {
+    set_error_text(why);
+    return errc::invalid_argument;
+}
+
+errc refuse_host(std::string_view host) {
+    return host.empty() ? refuse("the host is missing")
+                        : refuse(std::string{"\""}.append(host).append("\" is no host"));
+}
 
 bool is_letter_or_digit(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -42,7 +54,7 @@ std::optional<std::uint16_t> decode_port(std::string_view digits) noexcept {
 result<host_address> decode_host_address(std::string_view text, bool may_choose_port) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) {
-        return errc::invalid_argument;
+        return refuse("the port is missing");
     }
     std::string_view host = text.substr(0, colon);
     const std::string_view port_text = text.substr(colon + 1);
@@ -50,7 +62,9 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
     const std::optional<std::uint16_t> port =
         may_choose_port && port_text == "*" ? 0 : decode_port(port_text);
     if (!port) {
-        return errc::invalid_argument;
+        std::string why{"\""};
+        why.append(port_text).append("\" is no port, 0 to 65535");
+        return refuse(why.append(may_choose_port ? " or *" : ""));
     }
 
     if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
@@ -61,11 +75,11 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
         scope = host.substr(percent + 1);
         host = host.substr(0, percent);
         if (scope.empty()) {
-            return errc::invalid_argument;
+            return refuse("no interface follows the %");
         }
     }
     if (host.size() + scope.size() > host_bytes_max) {
-        return errc::invalid_argument;
+        return refuse("the host is too long");
     }
     return host_address{std::string{host}, std::string{scope}, *port};
 }
@@ -79,7 +93,7 @@ bool is_web_path(std::string_view path) noexcept {
 
 result<endpoint> decode_hosts_to_listen(std::string_view rest) {
     if (rest.find(';') != std::string_view::npos) {
-        return errc::invalid_argument; // A source has no meaning here.
+        return refuse("only an endpoint to connect to has a source before a semicolon");
     }
     result<host_address> address = decode_host_address(rest, true);
     if (!address) {
@@ -98,7 +112,7 @@ result<endpoint> decode_hosts_to_dial(std::string_view rest) {
             return source.error();
         }
         if (!is_host_to_dial(source->host)) {
-            return errc::invalid_argument;
+            return refuse_host(source->host);
         }
         decoded.source = std::move(*source);
         rest = rest.substr(semicolon + 1);
@@ -108,7 +122,7 @@ result<endpoint> decode_hosts_to_dial(std::string_view rest) {
         return address.error();
     }
     if (!is_host_to_dial(address->host)) {
-        return errc::invalid_argument;
+        return refuse_host(address->host);
     }
     decoded.address = std::move(*address);
     return decoded;
@@ -122,7 +136,7 @@ result<endpoint> decode_hosts(scheme via, std::string_view rest, endpoint_use us
         path = slash < rest.size() ? rest.substr(slash) : "/";
         rest = rest.substr(0, slash);
         if (!is_web_path(path)) {
-            return errc::invalid_argument;
+            return refuse("the path is too long, or has what a request cannot have");
         }
     }
     result<endpoint> decoded =
@@ -136,7 +150,7 @@ result<endpoint> decode_hosts(scheme via, std::string_view rest, endpoint_use us
 
 result<endpoint> decode_ipc(std::string_view path) {
     if (path == "@") {
-        return errc::invalid_argument;
+        return refuse("no name follows the @");
     }
     if (path.size() > ipc_path_bytes_max) {
         return path_too_long;
@@ -146,7 +160,7 @@ result<endpoint> decode_ipc(std::string_view path) {
 
 result<endpoint> decode_inproc(std::string_view name) {
     if (name.size() > inproc_name_bytes_max) {
-        return errc::invalid_argument;
+        return refuse("the name is above " + std::to_string(inproc_name_bytes_max) + " octets");
     }
     return endpoint{.via = scheme::inproc, .address = {}, .source = {}, .path = std::string{name}};
 }
@@ -183,13 +197,16 @@ std::string endpoint::text() const {
 
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
     const std::size_t end = text.find(scheme_end);
-    if (end == std::string_view::npos || text.find('\0') != std::string_view::npos) {
-        return errc::invalid_argument;
+    if (end == std::string_view::npos) {
+        return refuse("it has no ://");
+    }
+    if (text.find('\0') != std::string_view::npos) {
+        return refuse("it has a zero octet");
     }
     const std::string_view name = text.substr(0, end);
     const std::string_view rest = text.substr(end + scheme_end.size());
     if (name.empty() || rest.empty()) {
-        return errc::invalid_argument;
+        return refuse(name.empty() ? "the transport is missing" : "nothing follows the ://");
     }
     for (const scheme each : {scheme::tcp, scheme::tls, scheme::ws, scheme::wss}) {
         if (name == scheme_name(each)) {
@@ -202,6 +219,7 @@ result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
     if (name == "inproc") {
         return decode_inproc(rest);
     }
+    set_error_text(std::string{"there is no transport \""}.append(name).append("\""));
     return errc::protocol_not_supported;
 }
 

@@ -54,7 +54,7 @@ struct socket_options {
     // Queues: messages per peer and direction; 0: no limit.
     int send_hwm = 1000;
     int recv_hwm = 1000;
-    std::int64_t message_bytes_max = -1; ///< Largest message accepted from a peer; -1: no limit.
+    std::int64_t message_bytes_max = -1; ///< Largest message accepted from a peer; < 0: no limit.
 
     // Waiting, in milliseconds; -1: for ever.
     int linger = -1;
@@ -115,6 +115,7 @@ struct socket_options {
     bool xpub_verboser = false;
     bool xpub_no_drop = false;
     bool xpub_manual = false;
+    bool xpub_manual_last_value = false;
     bool only_first_subscribe = false;
     std::string xpub_welcome;
     bool probe_router = false;

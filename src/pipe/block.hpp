@@ -103,6 +103,11 @@ struct block {
         return kind == origin::cell && payload_bytes <= bytes && !is_shared();
     }
 
+    /// Whether the octets are the application's and stay for ever.
+    bool is_constant() const noexcept {
+        return kind == origin::caller && release.function == nullptr;
+    }
+
     bool is_shared() const noexcept { return references.load(std::memory_order_acquire) > 1; }
 
 private:

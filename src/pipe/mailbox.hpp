@@ -40,6 +40,7 @@ struct event {
     static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
     static constexpr std::uint32_t leaving = 2048; ///< pipe::last_word says how soon this one goes.
     static constexpr std::uint32_t cut_off = 4096; ///< It goes now, whatever waits for it.
+    static constexpr std::uint32_t limited = 8192; ///< The other end changed how much it takes.
 };
 
 /// Something that can lie in a mailbox once, with the events that gathered since it was put there.

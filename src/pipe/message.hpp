@@ -155,7 +155,9 @@ public:
     }
 
     bool is_shared() const noexcept {
-        return kind_ == kind::constant || (kind_ == kind::shared && shared_.payload->is_shared());
+        return kind_ == kind::constant ||
+               (kind_ == kind::shared &&
+                (shared_.payload->is_shared() || shared_.payload->is_constant()));
     }
 
     /// The shared payload, or null if there is none. The message keeps its reference.

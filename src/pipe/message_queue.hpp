@@ -128,7 +128,21 @@ public:
         set_credit_batch(added);
     }
 
+    /// Has `messages_max` alone count from now on, in place of what the writer allows, which never
+    /// changes. Only for the reader, where add_reader_limit() is not used.
+    /// @param messages_max  0: no limit.
+    void replace_limit(std::uint64_t messages_max) noexcept {
+        const std::uint64_t wanted = messages_max == 0 ? unlimited_count : messages_max;
+        // The sum of both counts; if the difference is below 0, the sum overflows to what is
+        // wanted.
+        reader_messages_max_.store(wanted - messages_max_, std::memory_order_relaxed);
+        set_credit_batch(wanted);
+    }
+
     // The writer's side.
+
+    /// Looks at what the reader allows now, before the credit is used up.
+    void renew_credit() noexcept { update_credit(); }
 
     /// Whether another message may begin.
     bool has_credit() noexcept {

@@ -464,6 +464,41 @@ TEST_SUITE("pipe") {
         }
     }
 
+    TEST_CASE("message queue: may have its whole limit changed by the reader, up and down") {
+        for (const std::uint64_t writer_max : {std::uint64_t{0}, std::uint64_t{10}}) {
+            CAPTURE(writer_max);
+            message_queue queue{{.messages_max = writer_max}};
+            send(queue, "message");
+            queue.replace_limit(3);
+            queue.renew_credit();
+            CHECK(queue.credit() == 2);
+            queue.replace_limit(20);
+            queue.renew_credit();
+            CHECK(queue.credit() == 19);
+            queue.replace_limit(1);
+            queue.renew_credit();
+            CHECK(!queue.has_credit());
+            CHECK(queue.credit() == 0);
+            take_all(queue);
+            CHECK(queue.credit() == 1);
+            queue.replace_limit(0);
+            for (int count = 0; count < 100; ++count) {
+                CHECK(queue.has_credit());
+                send(queue, "message");
+            }
+        }
+    }
+
+    TEST_CASE("message queue: a lower limit of the reader counts before the credit is used up") {
+        message_queue queue{{.messages_max = 5}};
+        queue.add_reader_limit(100);
+        queue.renew_credit();
+        CHECK(queue.credit() == 105);
+        queue.add_reader_limit(2);
+        queue.renew_credit();
+        CHECK(queue.credit() == 7);
+    }
+
     TEST_CASE("message queue: may have its limits changed by the writer") {
         message_queue queue{{.messages_max = 1}};
         send(queue, "1");

@@ -70,6 +70,12 @@ public:
         }
     }
 
+    /// How many messages may be under way, each way, as this end sees it: what it allows counts for
+    /// what it sends and, besides what the other end allows if that is a socket's, for what it
+    /// receives. 0: no limit.
+    void change_limits(std::uint64_t sent_messages_max,
+                       std::uint64_t received_messages_max) noexcept;
+
     /// This end is a session's, which publishes whole batches. Before the other end can see this
     /// one.
     void works_in_batches() noexcept { out.fence_publications(); }
@@ -290,6 +296,16 @@ inline void pipe_end::retain() noexcept {
 
 inline void pipe_end::release() noexcept {
     intrusive_ptr_release(&whole_);
+}
+
+inline void pipe_end::change_limits(std::uint64_t sent_messages_max,
+                                    std::uint64_t received_messages_max) noexcept {
+    out.set_limits({.messages_max = sent_messages_max});
+    if (whole_.is_inproc) {
+        in.add_reader_limit(received_messages_max);
+    } else {
+        in.replace_limit(received_messages_max);
+    }
 }
 
 /// @return Whether the other end needs not wake for it.

@@ -127,6 +127,9 @@ void session::on_events(std::uint32_t happened) noexcept {
         if ((happened & pipe::event::writable) != 0 && end_) {
             resume_inbound();
         }
+        if ((happened & pipe::event::limited) != 0 && end_) {
+            end_->out.renew_credit();
+        }
         constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
         if ((happened & let_go) != 0 && !end_) {
             return finish(); // The connection went in between, with the pipe.

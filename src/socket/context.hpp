@@ -38,6 +38,7 @@ struct context_options {
     int thread_priority = -1;
     int thread_scheduling_policy = -1;
     int thread_name_prefix = 0; ///< 0: none.
+    bool zero_copy_recv = true; ///< Kept; what is received is copied or not as is fastest.
     std::vector<int> thread_processors;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -118,6 +119,9 @@ public:
 
     /// Messages that were dropped because there was no peer for them.
     virtual std::uint64_t undeliverable_count() const noexcept { return 0; }
+
+    /// Topics that are subscribed to; nothing if this pattern has no subscriptions.
+    virtual std::optional<std::size_t> topic_count() const { return {}; }
 
     /// Payloads that were compressed; only STREAM.
     virtual std::uint64_t deflated_count() const noexcept { return 0; }

@@ -25,7 +25,7 @@ struct scoped_message : pipe::message {
 
 /// What passed a socket in one direction.
 struct traffic {
-    std::uint64_t message_count = 0;
+    std::uint64_t frame_count = 0;
     std::uint64_t bytes = 0;
 };
 
@@ -53,6 +53,8 @@ result<void> pass_message(side& from, side& to, socket* capture) {
             return got;
         }
         more = target.more;
+        ++from.received.frame_count;
+        ++to.sent.frame_count;
         from.received.bytes += target.bytes;
         to.sent.bytes += target.bytes;
         if (capture != nullptr) {
@@ -64,8 +66,6 @@ result<void> pass_message(side& from, side& to, socket* capture) {
             return sent;
         }
     }
-    ++from.received.message_count;
-    ++to.sent.message_count;
     return {};
 }
 
@@ -115,10 +115,10 @@ result<void> send_number(socket& to, std::uint64_t number, bool more) {
 }
 
 result<void> send_statistics(socket& control, const side& frontend, const side& backend) {
-    const std::array numbers{frontend.received.message_count, frontend.received.bytes,
-                             frontend.sent.message_count,     frontend.sent.bytes,
-                             backend.received.message_count,  backend.received.bytes,
-                             backend.sent.message_count,      backend.sent.bytes};
+    const std::array numbers{frontend.received.frame_count, frontend.received.bytes,
+                             frontend.sent.frame_count,     frontend.sent.bytes,
+                             backend.received.frame_count,  backend.received.bytes,
+                             backend.sent.frame_count,      backend.sent.bytes};
     for (std::size_t index = 0; index < numbers.size(); ++index) {
         const bool more = index + 1 < numbers.size();
         if (const result<void> sent = send_number(control, numbers[index], more); !sent) {

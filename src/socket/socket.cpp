@@ -236,6 +236,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
     peers_.push_back(std::make_unique<peer>(*this, pipe::end_ptr(end)));
     peer& added = *peers_.back();
     added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
+    end.out.renew_credit(); // Who connected over inproc may have changed its mark meanwhile.
     const bool names_peers =
         options_.type == socket_type::router || options_.type == socket_type::raw_stream;
     const bool is_named = by == opener::us && names_peers && !options_.connect_routing_id.empty();
@@ -260,6 +261,9 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::conflated) != 0 && options_.may_conflate_sent()) {
         about.conflate();
         pattern_->on_writable(about); // Always, from now on.
+    }
+    if ((happened & pipe::event::limited) != 0) {
+        about.end().out.renew_credit();
     }
     if ((happened & pipe::event::readable) != 0) {
         pattern_->on_readable(about);
@@ -289,6 +293,21 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
             pattern_->on_readable(about);
         } else {
             on_peer_drained(about);
+        }
+    }
+}
+
+/// As in libzmq, a peer that was found full stays so until it has taken something.
+void socket::on_high_water_marks_changed() {
+    for (const auto& each : peers_) {
+        pipe::pipe_end& end = each->end();
+        end.change_limits(queue_max(options_.send_hwm), queue_max(options_.recv_hwm));
+        if (!each->is_held) {
+            each->look_for_info();
+        }
+        // A name that nobody has bound yet has nobody to tell.
+        if (!each->is_inproc() || each->info() != nullptr) {
+            end.other().deliver(pipe::event::limited);
         }
     }
 }
@@ -418,9 +437,15 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 /// @error protocol_not_supported  Raw octets do not travel there; or only the patterns of ZMTP do.
 result<void> socket::check_transport(const endpoint& where) const {
-    const bool is_passable = !(is_web(where.via) && options_.raw) &&
-                             !(options_.has_foreign_peers() && where.via == scheme::inproc);
-    return is_passable ? result<void>{} : result<void>{errc::protocol_not_supported};
+    if (is_web(where.via) && options_.raw) {
+        set_error_text("raw octets do not travel over ws and wss");
+        return errc::protocol_not_supported;
+    }
+    if (options_.has_foreign_peers() && where.via == scheme::inproc) {
+        set_error_text("peers over inproc speak ZMTP, and those of this socket do not");
+        return errc::protocol_not_supported;
+    }
+    return {};
 }
 
 void socket::note_endpoint(std::string_view text) {
@@ -571,9 +596,10 @@ result<void> socket::connect(std::string_view address) {
     if (const result<void> checked = check_transport(*where); !checked) {
         return checked.error();
     }
-    const result<void> connected = where->via == scheme::inproc     ? connect_inproc(*where, address)
-                                   : is_connected_already(address) ? result<void>{}
-                                                                   : connect_network(*where, address);
+    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
+                                   : is_connected_already(address)
+                                       ? result<void>{}
+                                       : connect_network(*where, address);
     if (connected) {
         mailbox_->signal(); // ZMQ_EVENTS may have changed.
     }
@@ -607,6 +633,8 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         return errc::permission_denied;
     }
     if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
+        const std::string why = error_text();
+        set_error_text("ZLINK_SOCKS_PROXY \"" + options_.socks_proxy + "\": " + why);
         return errc::invalid_argument;
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
@@ -650,6 +678,7 @@ result<void> socket::reload_certificates() {
     }
     const auto has_none = [](const binding& each) { return !each.tls; };
     if (std::all_of(bindings_.begin(), bindings_.end(), has_none)) {
+        set_error_text("ZLINK_TLS_RELOAD: no endpoint is bound with TLS");
         return errc::no_such_endpoint;
     }
     std::vector<transport::tls_rules> read;

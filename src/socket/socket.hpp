@@ -245,6 +245,9 @@ public:
     /// @error terminated
     result<void> process_mail();
 
+    /// options() have other high-water marks, which count for the peers of now from now on.
+    void on_high_water_marks_changed();
+
     socket_options& options() noexcept { return options_; }
     const std::string& last_endpoint() const noexcept { return last_endpoint_; }
     /// @threads any
@@ -299,7 +302,8 @@ private:
     void release_binding(binding& undone) noexcept;
     void let_go(peer& left) noexcept;
     bool is_connected_already(std::string_view address) const noexcept;
-    bool is_spelled(const binding& each, const endpoint& where, std::string_view resolved) const;
+    bool is_spelled(const binding& each, const endpoint& where,
+                    const std::vector<std::string>& resolved) const;
     std::vector<std::uint64_t> origins_meant(std::string_view address, const endpoint& where) const;
     static bool chooses_place(const endpoint& where) noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;

@@ -87,9 +87,8 @@ std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
         });
     }
     if (meant.empty() && has_host(where.via) && !bindings_.empty()) {
-        if (const auto resolved = transport::listening_text(where, options_.ipv6, true)) {
-            add_if([&](const binding& each) { return is_spelled(each, where, *resolved); });
-        }
+        const auto resolved = transport::listening_texts(where, options_.ipv6, true);
+        add_if([&](const binding& each) { return is_spelled(each, where, resolved); });
     }
     return meant;
 }
@@ -97,16 +96,22 @@ std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
 /// Whether `each` has the address that `where` turned out to be. Names that were connected to are
 /// compared as they are: nobody asks a resolver where they lead.
 bool socket::is_spelled(const binding& each, const endpoint& where,
-                        std::string_view resolved) const {
-    if (each.listens || each.via != where.via) { // `resolved` has where.via.
-        return each.address == resolved;
+                        const std::vector<std::string>& resolved) const {
+    const auto is_among = [&](const std::string& text) {
+        return std::find(resolved.begin(), resolved.end(), text) != resolved.end();
+    };
+    if (is_among(each.address)) {
+        return true;
+    }
+    if (each.listens || each.via != where.via) {
+        return false;
     }
     const result<endpoint> dialled = decode_endpoint(each.address, endpoint_use::dial);
     if (!dialled || dialled->source != where.source) {
         return false;
     }
-    return *dialled == where ||
-           transport::listening_text(*dialled, options_.ipv6, false) == resolved;
+    const auto known = transport::listening_texts(*dialled, options_.ipv6, false);
+    return *dialled == where || std::any_of(known.begin(), known.end(), is_among);
 }
 
 /// Whether a further connection to `address` is of no use, as zmq_connect(3) has it of some types.

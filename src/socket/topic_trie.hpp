@@ -127,6 +127,13 @@ public:
             [&](std::string_view topic, const count&) { visit(std::as_bytes(std::span{topic})); });
     }
 
+    /// @return How many topics are subscribed. O(topics).
+    std::size_t topic_count() const noexcept {
+        std::size_t found = 0;
+        tree_.for_each([&](std::string_view, const count&) { ++found; });
+        return found;
+    }
+
 private:
     struct count {
         std::uint64_t times = 0;
@@ -206,6 +213,13 @@ public:
             }
             return true;
         });
+    }
+
+    /// @return How many topics somebody has. O(topics).
+    std::size_t topic_count() const noexcept {
+        std::size_t found = 0;
+        tree_.for_each([&](std::string_view, const subscriber_list&) { ++found; });
+        return found;
     }
 
     /// @return How many topics `of` has.

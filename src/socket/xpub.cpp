@@ -229,6 +229,9 @@ result<void> xpub::choose(const outgoing& first) {
             }
         });
     }
+    if (options_.xpub_manual_last_value && is_manual() && received_from_ != nullptr) {
+        std::erase_if(matched_, [&](const peer* each) { return each != received_from_; });
+    }
     if (!options_.xpub_no_drop) {
         std::erase_if(matched_, [](peer* each) {
             if (each->has_credit()) {
@@ -254,6 +257,9 @@ result<void> xpub::send(outgoing& source) {
     if (!is_sending_) {
         if (const result<void> chosen = choose(source); !chosen) {
             return chosen.error();
+        }
+        if (options_.xpub_manual_last_value) {
+            received_from_ = nullptr;
         }
     }
     is_sending_ = source.more();

@@ -18,7 +18,8 @@ namespace zlink::socket {
 /// the subscriptions to the application; PUB keeps them to itself.
 ///
 /// With ZMQ_XPUB_MANUAL the application decides: what it subscribes to itself, by the options of a
-/// SUB, counts for the peer whose subscription, or other message, it received last.
+/// SUB, counts for the peer whose subscription, or other message, it received last. With
+/// ZMQ_XPUB_MANUAL_LAST_VALUE what is sent next is for that peer alone.
 ///
 /// A subscriber that has no room misses the message, which is counted; nobody waits for it unless
 /// ZMQ_XPUB_NODROP says so.
@@ -46,6 +47,7 @@ public:
     bool can_send() override { return true; }
     bool can_recv() override { return !pending_.empty(); }
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
+    std::optional<std::size_t> topic_count() const override { return subscribers_.topic_count(); }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 
 private:

@@ -106,15 +106,33 @@ result<void> xsub::send(outgoing& source) {
                          return false;
                      });
     }
+    outgoing nothing{nullptr, 0, source.more()};
+    outgoing& passed_on = is_sending_ && !counts_inside_message(source) ? nothing : source;
     is_sending_ = source.more();
-    source.keep();
+    passed_on.keep();
     for (peer* const each : upstream_) {
-        each->push(source);
+        each->push(passed_on);
         if (!source.more()) {
             each->finish_message();
         }
     }
     return {};
+}
+
+/// Whether a frame behind the first of its message is for the publishers as it stands. They take
+/// one that has the form of a subscription for one, unless ZMQ_ONLY_FIRST_SUBSCRIBE is set here and
+/// there; then it counts for us, too, and one that undoes a subscription of several is not for
+/// them.
+bool xsub::counts_inside_message(const outgoing& source) {
+    const auto subscription = zmtp::decode_subscription_message({source.data(), source.bytes()});
+    if (!subscription || options_.only_first_subscribe) {
+        return true;
+    }
+    if (subscription->subscribe) {
+        topics_.add(subscription->topic);
+        return true;
+    }
+    return topics_.remove(subscription->topic) == topic_counts::removal::last;
 }
 
 /// The next frame of a message that was subscribed to; others are dropped.

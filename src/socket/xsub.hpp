@@ -27,9 +27,11 @@ public:
     result<void> recv(incoming& target) override;
     bool can_send() override { return !is_sub(); }
     bool can_recv() override;
+    std::optional<std::size_t> topic_count() const override { return topics_.topic_count(); }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 
 private:
+    bool counts_inside_message(const outgoing& source);
     bool is_sub() const noexcept { return options_.type == socket_type::sub; }
     void change(topic_view topic, bool subscribe);
     void send_all_subscriptions(peer& to);

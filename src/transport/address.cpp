@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/address.hpp"
 
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/own_descriptors.hpp"
 
 #include <arpa/inet.h>
+#include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <ifaddrs.h>
 #include <linux/sockios.h>
@@ -196,15 +199,18 @@ void set_port(socket_address& of, std::uint16_t port) noexcept {
     reinterpret_cast<sockaddr_in&>(of.storage).sin_port = htons(port);
 }
 
-std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver) {
-    std::optional<socket_address> found = local_address(where.address, ipv6);
-    if (!found && asks_resolver) {
-        if (const auto named = addresses_of(where.address.host, ipv6)) {
-            found = named->front();
-            set_port(*found, where.address.port);
+std::vector<std::string> listening_texts(const endpoint& where, bool ipv6, bool asks_resolver) {
+    std::vector<std::string> texts;
+    if (const auto address = local_address(where.address, ipv6)) {
+        texts.push_back(endpoint_text(*address, where));
+    } else if (asks_resolver) {
+        const auto found = addresses_of(where.address.host, ipv6);
+        for (socket_address each : found ? *found : std::vector<socket_address>{}) {
+            set_port(each, where.address.port);
+            texts.push_back(endpoint_text(each, where));
         }
     }
-    return found ? std::optional{endpoint_text(*found, where)} : std::nullopt;
+    return texts;
 }
 
 result<socket_address> unix_address(const std::string& path) {
@@ -306,6 +312,10 @@ result<int> open_socket(int family, const socket_options& options) noexcept {
                      static_cast<socklen_t>(options.device.size())) != 0) {
         const int error = errno;
         close_descriptor(descriptor);
+        std::array<char, 128> why{};
+        std::snprintf(why.data(), why.size(), "ZLINK_BINDTODEVICE \"%s\": %s",
+                      options.device.c_str(), std::strerror(error));
+        set_error_text(why.data());
         return static_cast<errc>(error);
     }
     return descriptor;

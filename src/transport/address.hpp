@@ -41,10 +41,10 @@ result<std::vector<socket_address>> addresses_of(const std::string& host, bool i
 void set_port(socket_address& of, std::uint16_t port) noexcept;
 
 /// `where`, of a scheme that has hosts, as ZMQ_LAST_ENDPOINT of a socket spells it that listens
-/// there; nothing if there is no such address.
+/// there: each of its addresses, of which a name may have several and one that is unknown has none.
 /// @param asks_resolver  Whether it may be a name.
 /// @blocks  As long as the resolver does, if it is a name.
-std::optional<std::string> listening_text(const endpoint& where, bool ipv6, bool asks_resolver);
+std::vector<std::string> listening_texts(const endpoint& where, bool ipv6, bool asks_resolver);
 
 /// @error path_too_long  It does not fit.
 result<socket_address> unix_address(const std::string& path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/listener.hpp"
 
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/own_descriptors.hpp"
 #include "base/patience.hpp"
@@ -94,9 +95,12 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     int listens = 0;
     socklen_t listens_bytes = sizeof listens;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0) {
-        return last_error();
+        const errc error = last_error();
+        set_error_text("ZLINK_USE_FD is no socket of the system's");
+        return error;
     }
     if (listens == 0) {
+        set_error_text("ZLINK_USE_FD does not listen");
         return errc::invalid_argument; // It would never be quiet, and nobody could connect.
     }
     const int flags = ::fcntl(descriptor, F_GETFL);
@@ -117,7 +121,11 @@ result<listening> listen_at_name(const endpoint& where, const socket_options& op
                                  connection_observer& observer) {
     const auto found = addresses_of(where.address.host, options.ipv6);
     if (!found) {
-        return found.error() == errc::no_memory ? errc::no_memory : static_cast<errc>(ENODEV);
+        if (found.error() == errc::no_memory) {
+            return errc::no_memory;
+        }
+        set_error_text("there is no interface or host \"" + where.address.host + "\"");
+        return static_cast<errc>(ENODEV);
     }
     result<listening> opened = static_cast<errc>(ENODEV);
     for (socket_address each : *found) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <openssl/core_names.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
@@ -37,7 +38,13 @@ constexpr std::size_t alpn_name_bytes_max = 255;
 
 errc refuse(std::string_view text) {
     set_error_text(text);
+    ERR_clear_error();
     return errc::invalid_argument;
+}
+
+errc refuse_for_memory() {
+    refuse("there is no memory for TLS");
+    return errc::no_memory;
 }
 
 /// Names, separated by commas, as the wire has them: each behind an octet with its length.
@@ -169,8 +176,7 @@ ticket_keys& tickets_of(const SSL_CTX* rules) noexcept {
 result<void> make_tickets(SSL_CTX* rules) {
     auto keys = std::make_unique<ticket_keys>();
     if (place_of_tickets() < 0 || SSL_CTX_set_ex_data(rules, place_of_tickets(), keys.get()) != 1) {
-        set_error_text("OpenSSL: " + take_tls_error());
-        return errc::no_memory;
+        return refuse_for_memory();
     }
     keys.release(); // It is the SSL_CTX's now.
     return {};
@@ -233,19 +239,22 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
 result<void> set_algorithms(SSL_CTX* rules, const socket_options& options) {
     const std::string& ciphers = options.tls_ciphers;
     if (SSL_CTX_set_cipher_list(rules, ciphers.empty() ? default_ciphers : ciphers.c_str()) != 1) {
-        return refuse("ZLINK_TLS_CIPHERS: " + take_tls_error());
+        return refuse("ZLINK_TLS_CIPHERS: none of \"" + ciphers +
+                      "\" is a cipher of TLS 1.2; openssl ciphers -tls1_2 lists them");
     }
     const std::string& suites = options.tls_ciphersuites;
     if (SSL_CTX_set_ciphersuites(rules, suites.empty() ? default_ciphersuites : suites.c_str()) !=
         1) {
-        return refuse("ZLINK_TLS_CIPHERSUITES: " + take_tls_error());
+        return refuse("ZLINK_TLS_CIPHERSUITES: not all of \"" + suites +
+                      "\" are suites of TLS 1.3, with colons between them");
     }
     SSL_CTX_set_security_level(rules, security_level);
     if (SSL_CTX_set1_groups_list(rules, groups) != 1 ||
         SSL_CTX_set1_sigalgs_list(rules, signature_algorithms) != 1 ||
         SSL_CTX_set_min_proto_version(rules, options.tls_min_version == 13 ? TLS1_3_VERSION
                                                                            : TLS1_2_VERSION) != 1) {
-        return refuse("OpenSSL: " + take_tls_error());
+        return refuse("the OpenSSL of this system, as it is configured, lacks the groups, the "
+                      "signatures or the version of TLS that ZLINK_TLS_MIN_VERSION asks for");
     }
     return {};
 }
@@ -338,8 +347,7 @@ result<tls_rules> tls_context::read(const socket_options& options) {
     tls_ptr<SSL_CTX> made{SSL_CTX_new_ex(tls_algorithms(), nullptr,
                                          listens ? TLS_server_method() : TLS_client_method())};
     if (!made) {
-        set_error_text("OpenSSL: " + take_tls_error());
-        return errc::no_memory;
+        return refuse_for_memory();
     }
     SSL_CTX* const rules = made.get();
     SSL_CTX_set_app_data(rules, this);

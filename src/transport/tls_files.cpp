@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/pemerr.h>
+#include <openssl/sslerr.h>
+#include <openssl/x509err.h>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -23,11 +26,40 @@ errc refuse(errc error, std::string_view option, const std::string& path,
     return error;
 }
 
-/// What OpenSSL has found wrong with a file that can be read.
-errc refuse_content(std::string_view option, const std::string& path) {
+/// What files can hold.
+enum class content : std::uint8_t { certificate, key };
+
+/// Why OpenSSL did not take what it read of a file, by the code of what it noted first.
+std::string_view fault_of(unsigned long code, content wanted) noexcept {
+    const bool is_key = wanted == content::key;
+    const int library = ERR_GET_LIB(code);
+    const int reason = ERR_GET_REASON(code);
+    const bool is_empty =
+        (library == ERR_LIB_PEM && reason == PEM_R_NO_START_LINE) ||
+        (library == ERR_LIB_X509 && reason == X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
+        (library == ERR_LIB_OSSL_DECODER && reason == ERR_R_UNSUPPORTED);
+    if (is_empty) {
+        return is_key ? "no private key is in it, as PEM" : "no certificate is in it, as PEM";
+    }
+    if (library == ERR_LIB_SSL &&
+        (reason == SSL_R_EE_KEY_TOO_SMALL || reason == SSL_R_CA_KEY_TOO_SMALL)) {
+        return "the key of a certificate in it is too short: an RSA key needs 2048 bits";
+    }
+    if (library == ERR_LIB_SSL && reason == SSL_R_CA_MD_TOO_WEAK) {
+        return "a certificate in it is signed with a hash that is too weak";
+    }
+    return is_key ? "what is in it is no private key that can be used"
+                  : "what is in it is no certificate that can be used";
+}
+
+/// What is wrong with a file that can be read, and that OpenSSL did not take.
+errc refuse_content(std::string_view option, const std::string& path, content wanted) {
     const bool is_short = ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
-    const std::string reason = take_tls_error();
-    return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, path, reason);
+    const std::string_view fault =
+        is_short ? "there is no memory to read it" : fault_of(ERR_peek_error(), wanted);
+    ERR_clear_error();
+    return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, path,
+                  std::string{fault});
 }
 
 result<void> check_readable(std::string_view option, const std::string& path) {
@@ -79,10 +111,15 @@ result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view 
                       password.empty() ? "it is encrypted and ZLINK_TLS_KEY_PASSWORD is not set"
                                        : "ZLINK_TLS_KEY_PASSWORD does not open it");
     }
-    if (!is_loaded || SSL_CTX_check_private_key(rules) != 1) {
-        return refuse_content("ZLINK_TLS_KEY", path);
+    if (is_loaded && SSL_CTX_check_private_key(rules) == 1) {
+        return {};
     }
-    return {};
+    if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509) {
+        ERR_clear_error();
+        return refuse(errc::invalid_argument, "ZLINK_TLS_KEY", path,
+                      "it is not the key of the certificate in ZLINK_TLS_CERTIFICATE");
+    }
+    return refuse_content("ZLINK_TLS_KEY", path, content::key);
 }
 
 } // namespace
@@ -101,7 +138,7 @@ result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
         return readable;
     }
     if (SSL_CTX_use_certificate_chain_file(rules, certificate.c_str()) != 1) {
-        return refuse_content("ZLINK_TLS_CERTIFICATE", certificate);
+        return refuse_content("ZLINK_TLS_CERTIFICATE", certificate, content::certificate);
     }
     return load_key(rules, options.tls_key.empty() ? certificate : options.tls_key,
                     options.tls_key_password.text());
@@ -119,7 +156,8 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
     }
     const int loaded = is_folder(path) ? SSL_CTX_load_verify_dir(rules, path.c_str())
                                        : SSL_CTX_load_verify_file(rules, path.c_str());
-    return loaded == 1 ? result<void>{} : refuse_content("ZLINK_TLS_CA", path);
+    return loaded == 1 ? result<void>{}
+                       : refuse_content("ZLINK_TLS_CA", path, content::certificate);
 }
 
 result<void> announce_authorities(SSL_CTX* rules, const socket_options& options) {
@@ -129,7 +167,7 @@ result<void> announce_authorities(SSL_CTX* rules, const socket_options& options)
                       : is_folder(path) ? SSL_add_dir_cert_subjects_to_stack(names, path.c_str())
                                         : SSL_add_file_cert_subjects_to_stack(names, path.c_str());
     SSL_CTX_set_client_CA_list(rules, names);
-    return added == 1 ? result<void>{} : refuse_content("ZLINK_TLS_CA", path);
+    return added == 1 ? result<void>{} : refuse_content("ZLINK_TLS_CA", path, content::certificate);
 }
 
 } // namespace zlink::transport

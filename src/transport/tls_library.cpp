@@ -102,16 +102,6 @@ OSSL_LIB_CTX* tls_algorithms() noexcept {
     return own_algorithms;
 }
 
-std::string take_tls_error() {
-    const unsigned long code = ERR_peek_error(); // The oldest: the rest follows from it.
-    std::string text;
-    if (const char* const reason = ERR_reason_error_string(code); reason != nullptr) {
-        text = reason;
-    }
-    ERR_clear_error();
-    return text;
-}
-
 std::string subject_of(const X509* certificate) {
     BIO* const memory = BIO_new(BIO_s_mem());
     if (memory == nullptr) {

@@ -69,10 +69,6 @@ OSSL_LIB_CTX* tls_algorithms() noexcept;
 /// @threads any
 bool is_tls_over() noexcept;
 
-/// What OpenSSL says of the last call of this thread that failed, in words, without our call's
-/// name; empty if it says nothing. Its queue of errors is empty then.
-std::string take_tls_error();
-
 /// The subject of a certificate as RFC 2253 writes names, "CN=example.org,O=Example".
 /// @throws std::bad_alloc
 std::string subject_of(const X509* certificate);

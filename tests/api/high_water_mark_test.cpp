@@ -162,18 +162,6 @@ TEST_CASE("high-water mark: each peer has its own") {
     }
 }
 
-TEST_CASE("high-water mark: the one at the time of connecting counts") {
-    for (const setting& over : every_setting()) {
-        CAPTURE(over);
-        const context owner{over};
-        socket push{owner, ZLINK_PUSH};
-        push.set(ZLINK_SNDHWM, 3).connect(vacant(over.via));
-        push.set(ZLINK_SNDHWM, 100);
-
-        CHECK(fill(push).count == 3);
-    }
-}
-
 TEST_CASE("high-water mark: sending resumes when something was read") {
     for (const setting& over : every_setting()) {
         for (const auto& [send_max, recv_max] : {std::pair{1, 1}, {3, 2}, {100, 100}}) {

@@ -424,10 +424,12 @@ TEST_SUITE("stream over ws") {
         raw_peer lazy{owner, both.server.bind(transport::tcp)};
         const std::string lazy_id = recv_arrival(both.server);
         const std::string ids = lazy_id + both.id;
-        for (int count = 0; count < 5; ++count) {
+        for (int count = 0; count < 2; ++count) {
+            REQUIRE(zlink_stream_send(both.server, lazy_id.data(), "x", 1, ZLINK_DONTWAIT) == 1);
+        }
+        for (const int reached : {2, 1, 1, 0}) {
             frame sent{std::string_view{"x"}};
-            CHECK(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(), 0) ==
-                  (count < 3 ? 2 : 1));
+            CHECK(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(), 0) == reached);
         }
         frame sent{std::string_view{"x"}};
         CHECK(error_of(zlink_stream_send_many(both.server, ids.data(), 2, sent.get(),

@@ -377,11 +377,14 @@ TEST_SUITE("tls") {
         } const examples[] = {
             {{"", ""}, "", EINVAL, "ZLINK_TLS_CERTIFICATE is not set"},
             {{absent, good.key}, "", ENOENT, "ZLINK_TLS_CERTIFICATE \"" + absent + "\": No such"},
-            {{junk, good.key}, "", EINVAL, "ZLINK_TLS_CERTIFICATE \"" + junk + "\": no start line"},
+            {{junk, good.key},
+             "",
+             EINVAL,
+             "ZLINK_TLS_CERTIFICATE \"" + junk + "\": no certificate"},
             {{good.certificate, absent}, "", ENOENT, "ZLINK_TLS_KEY \"" + absent + "\": No such"},
             {{good.certificate, junk}, "", EINVAL, "ZLINK_TLS_KEY \"" + junk + "\": "},
             {{good.certificate, ""}, "", EINVAL, "ZLINK_TLS_KEY \"" + good.certificate + "\": "},
-            {{good.certificate, other.key}, "", EINVAL, "key values mismatch"},
+            {{good.certificate, other.key}, "", EINVAL, "it is not the key of"},
             {{locked.certificate, locked.key}, "", EACCES, "ZLINK_TLS_KEY_PASSWORD is not set"},
             {{locked.certificate, locked.key},
              "wrong",
@@ -422,7 +425,7 @@ TEST_SUITE("tls") {
         tls_pair pair;
         pair.bound.set(ZLINK_TLS_CIPHERS, "NONE-SUCH");
         CHECK(pair.bound.try_bind("tls://127.0.0.1:*") == EINVAL);
-        CHECK(text_of_last_error() == "ZLINK_TLS_CIPHERS: no cipher match");
+        CHECK(text_of_last_error().starts_with("ZLINK_TLS_CIPHERS: none of \"NONE-SUCH\""));
         pair.bound.set(ZLINK_TLS_CIPHERS, "").set(ZLINK_TLS_CIPHERSUITES, "NONE_SUCH");
         CHECK(pair.bound.try_bind("tls://127.0.0.1:*") == EINVAL);
         CHECK(text_of_last_error().starts_with("ZLINK_TLS_CIPHERSUITES: "));

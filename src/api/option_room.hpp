@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "api/option_words.hpp"
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace zlink::api {
+
+/// Where an option is read to, as zmq_getsockopt(3) has it. What is given leaves zeros in the rest.
+class room {
+public:
+    /// @param value, size  Not null.
+    room(int option, void* value, std::size_t* size) noexcept
+        : option_(option), value_(static_cast<char*>(value)), size_(size) {}
+
+    int option() const noexcept { return option_; }
+    std::size_t bytes() const noexcept { return *size_; }
+
+    /// A number of exactly as many octets.
+    template<class T>
+    result<void> give_number(T number) const {
+        return *size_ == sizeof number ? give_within(number)
+                                       : refuse_size(option_, sizeof number, *size_);
+    }
+
+    /// A number, for which there may be more room than it takes.
+    template<class T>
+    result<void> give_within(T number) const {
+        return give({reinterpret_cast<const char*>(&number), sizeof number});
+    }
+
+    result<void> give_text(std::string_view text, bool with_zero) const {
+        return give(text, with_zero ? 1 : 0);
+    }
+
+    /// @param zero_count  Zeros behind `octets` that belong to it.
+    result<void> give(std::string_view octets, std::size_t zero_count = 0) const {
+        const std::size_t bytes = octets.size() + zero_count;
+        if (*size_ < bytes) {
+            return refuse_size(option_, bytes, *size_);
+        }
+        std::fill(std::copy(octets.begin(), octets.end(), value_), value_ + *size_, '\0');
+        *size_ = bytes;
+        return {};
+    }
+
+private:
+    int option_;
+    char* value_;
+    std::size_t* size_;
+};
+
+} // namespace zlink::api

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What zlink_error_text() says: always the option or endpoint that was given, and what is wrong.
+#include "fixture.hpp"
+#include "testing/certificates.hpp"
+
+#include <climits>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace api_test;
+using zlink::testing::authority;
+using zlink::testing::identity;
+using zlink::testing::temporary_folder;
+
+namespace {
+
+/// What is said when setting fails, as it has to.
+std::string refusal(const socket& of, int option, const void* value, std::size_t size) {
+    CAPTURE(option);
+    REQUIRE(error_of(zlink_setsockopt(of, option, value, size)) == EINVAL);
+    return zlink_error_text();
+}
+std::string refusal(const socket& of, int option, int value) {
+    return refusal(of, option, &value, sizeof value);
+}
+std::string refusal(const socket& of, int option, std::string_view value) {
+    return refusal(of, option, value.data(), value.size());
+}
+
+std::string reading_refusal(const socket& of, int option, std::size_t room) {
+    std::vector<char> value(room + 1);
+    REQUIRE(error_of(zlink_getsockopt(of, option, value.data(), &room)) == EINVAL);
+    return zlink_error_text();
+}
+
+std::string bind_refusal(const socket& of, const char* endpoint, int error) {
+    CAPTURE(endpoint);
+    REQUIRE(error_of(zlink_bind(of, endpoint)) == error);
+    return zlink_error_text();
+}
+
+std::string connect_refusal(const socket& of, const char* endpoint, int error) {
+    CAPTURE(endpoint);
+    REQUIRE(error_of(zlink_connect(of, endpoint)) == error);
+    return zlink_error_text();
+}
+
+} // namespace
+
+TEST_SUITE("error text") {
+
+    TEST_CASE("error text: says which option could not be set, and why") {
+        const context owner;
+        socket push{owner, ZLINK_PUSH};
+        const socket xpub{owner, ZLINK_XPUB};
+        CHECK(refusal(push, ZLINK_SNDHWM, -1) == "ZLINK_SNDHWM: -1 is not one of 0 or more");
+        CHECK(refusal(push, ZLINK_IPV6, 2) == "ZLINK_IPV6: 2 is not one of 0 to 1");
+        CHECK(refusal(push, ZLINK_CURVE_SERVER, 2) == "ZLINK_CURVE_SERVER: 2 is not one of 0 to 1");
+        CHECK(refusal(push, ZLINK_SNDHWM, "x") == "ZLINK_SNDHWM: takes 4 octets, not 1");
+        CHECK(refusal(push, ZLINK_MAXMSGSIZE, 1) == "ZLINK_MAXMSGSIZE: takes 8 octets, not 4");
+        CHECK(refusal(push, ZLINK_ROUTING_ID, "") ==
+              "ZLINK_ROUTING_ID: takes 1 to 255 octets, not 0");
+        CHECK(refusal(push, ZLINK_PLAIN_USERNAME, std::string(256, 'x')) ==
+              "ZLINK_PLAIN_USERNAME: takes 1 to 255 octets, not 256");
+        CHECK(refusal(push, ZLINK_LINGER, nullptr, sizeof(int)) ==
+              "ZLINK_LINGER: a null pointer stands for the value or its size");
+        CHECK(refusal(push, ZLINK_ROUTER_MANDATORY, 1) ==
+              "ZLINK_ROUTER_MANDATORY: not of this type of socket");
+        CHECK(refusal(push, ZLINK_SUBSCRIBE, "") == "ZLINK_SUBSCRIBE: not of this type of socket");
+        CHECK(refusal(xpub, ZLINK_SUBSCRIBE, "") ==
+              "ZLINK_SUBSCRIBE: ZLINK_XPUB_MANUAL is not set");
+        CHECK(refusal(push, ZLINK_TYPE, 1) == "ZLINK_TYPE: cannot be set");
+        CHECK(refusal(push, 12345, 1) == "option 12345: there is no such option");
+        CHECK(refusal(push, ZLINK_TCP_ACCEPT_FILTER, "10.0.0.0/33") ==
+              "ZLINK_TCP_ACCEPT_FILTER: \"10.0.0.0/33\" is no address, nor one with /BITS (of IPv6 "
+              "only with ZLINK_IPV6)");
+        CHECK(
+            refusal(push, ZLINK_CURVE_PUBLICKEY, "short") ==
+            "ZLINK_CURVE_PUBLICKEY: a key is 32 octets, or 40 characters of Z85 with or without a "
+            "zero octet behind, not 5 octets");
+        CHECK(refusal(push, ZLINK_CURVE_PUBLICKEY, std::string(40, '~')) ==
+              "ZLINK_CURVE_PUBLICKEY: its 40 characters are not Z85");
+        CHECK(push.set(ZLINK_LINGER, 0).get(ZLINK_LINGER) == 0);
+        CHECK(std::string{zlink_error_text()}.empty());
+    }
+
+    TEST_CASE(
+        "error text: every option of every type that is refused has its name before the reason") {
+        const context owner;
+        for (const int type : {ZLINK_PAIR, ZLINK_SUB, ZLINK_REQ, ZLINK_ROUTER, ZLINK_XPUB,
+                               ZLINK_RAW_STREAM, ZLINK_STREAM}) {
+            const socket asked{owner, type};
+            for (int option = 0; option < 1100; ++option) {
+                for (const std::size_t size : {0, 1, 4, 8, 41, 300, 5000}) {
+                    CAPTURE(type);
+                    CAPTURE(option);
+                    CAPTURE(size);
+                    std::string value(size, '\xff');
+                    if (error_of(zlink_setsockopt(asked, option, value.data(), size)) != ok) {
+                        const std::string said = zlink_error_text();
+                        CHECK((said.starts_with("ZLINK_") || said.starts_with("option ")));
+                        CHECK(said.find(": ") != std::string::npos);
+                    }
+                    std::size_t room = size;
+                    if (error_of(zlink_getsockopt(asked, option, value.data(), &room)) != ok) {
+                        const std::string said = zlink_error_text();
+                        CHECK((said.starts_with("ZLINK_") || said.starts_with("option ")));
+                    }
+                }
+            }
+        }
+    }
+
+    TEST_CASE("error text: says which option could not be read, and why") {
+        const context owner;
+        const socket router{owner, ZLINK_ROUTER};
+        CHECK(reading_refusal(router, ZLINK_SNDHWM, 8) == "ZLINK_SNDHWM: takes 4 octets, not 8");
+        CHECK(reading_refusal(router, ZLINK_ROUTER_MANDATORY, 4) ==
+              "ZLINK_ROUTER_MANDATORY: cannot be read");
+        CHECK(reading_refusal(router, 12345, 4) == "option 12345: there is no such option");
+        CHECK(reading_refusal(router, ZLINK_CURVE_SECRETKEY, 40) ==
+              "ZLINK_CURVE_SECRETKEY: a key takes room of 32 octets, or of 41 for its Z85, not of "
+              "40");
+        CHECK(reading_refusal(router, ZLINK_LAST_ENDPOINT, 0) ==
+              "ZLINK_LAST_ENDPOINT: takes 1 octet, not 0");
+    }
+
+    TEST_CASE("error text: says what is no socket, and whose context was shut down") {
+        const context owner;
+        socket push{owner, ZLINK_PUSH};
+        int value = 0;
+        std::size_t room = sizeof value;
+        CHECK(error_of(zlink_setsockopt(nullptr, ZLINK_LINGER, &value, room)) == ENOTSOCK);
+        CHECK(std::string{zlink_error_text()} ==
+              "ZLINK_LINGER: this is no socket, or one that was closed");
+        CHECK(error_of(zlink_bind(nullptr, "inproc://x")) == ENOTSOCK);
+        CHECK(std::string{zlink_error_text()} ==
+              "inproc://x: this is no socket, or one that was closed");
+        REQUIRE(zlink_ctx_shutdown(owner) == 0);
+        CHECK(bind_refusal(push, "inproc://x", ETERM) == "inproc://x: the context was shut down");
+        CHECK(error_of(zlink_getsockopt(push, ZLINK_LINGER, &value, &room)) == ETERM);
+        CHECK(std::string{zlink_error_text()} == "ZLINK_LINGER: the context was shut down");
+    }
+
+    TEST_CASE("error text: says which endpoint is malformed, and where") {
+        const context owner;
+        const socket pull{owner, ZLINK_PULL};
+        const struct {
+            const char* endpoint;
+            int error;
+            const char* why;
+        } bound[] = {
+            {"127.0.0.1:5555", EINVAL, "it has no ://"},
+            {"tcp://", EINVAL, "nothing follows the ://"},
+            {"://x", EINVAL, "the transport is missing"},
+            {"udp://127.0.0.1:1", EPROTONOSUPPORT, "there is no transport \"udp\""},
+            {"tcp://127.0.0.1", EINVAL, "the port is missing"},
+            {"tcp://127.0.0.1:65536", EINVAL, "\"65536\" is no port, 0 to 65535 or *"},
+            {"tcp://127.0.0.1:x", EINVAL, "\"x\" is no port, 0 to 65535 or *"},
+            {"tcp://no_such_interface:1", ENODEV,
+             "there is no interface or host \"no_such_interface\""},
+            {"tcp://192.0.2.1:1", EADDRNOTAVAIL, "the address is none of this machine's"},
+            {"ipc://@", EINVAL, "no name follows the @"},
+            {"ws://127.0.0.1:1/a b", EINVAL,
+             "the path is too long, or has what a request cannot have"},
+        };
+        for (const auto& each : bound) {
+            CHECK(bind_refusal(pull, each.endpoint, each.error) ==
+                  std::string{each.endpoint} + ": " + each.why);
+        }
+        CHECK(connect_refusal(pull, "tcp://*:1", EINVAL) == "tcp://*:1: \"*\" is no host");
+        CHECK(connect_refusal(pull, "tcp://:1", EINVAL) == "tcp://:1: the host is missing");
+        CHECK(connect_refusal(pull, "tcp://127.0.0.1:*", EINVAL) ==
+              "tcp://127.0.0.1:*: \"*\" is no port, 0 to 65535");
+        CHECK(error_of(zlink_disconnect(pull, "tcp://127.0.0.1:1")) == ENOENT);
+        CHECK(std::string{zlink_error_text()} ==
+              "tcp://127.0.0.1:1: the socket is not bound or connected there");
+        CHECK(error_of(zlink_bind(pull, nullptr)) == EINVAL);
+        CHECK(std::string{zlink_error_text()} == "a null pointer stands for the endpoint");
+    }
+
+    TEST_CASE(
+        "error text: says what the system refuses, and what other options have to do with it") {
+        const context owner;
+        socket pull{owner, ZLINK_PULL};
+        socket second{owner, ZLINK_PULL};
+        const std::string taken = pull.bind("tcp://127.0.0.1:*");
+        CHECK(bind_refusal(second, taken.c_str(), EADDRINUSE) ==
+              taken + ": somebody is bound there already");
+        pull.bind("inproc://taken");
+        CHECK(bind_refusal(second, "inproc://taken", EADDRINUSE) ==
+              "inproc://taken: somebody is bound there already");
+        const socket raw{owner, ZLINK_RAW_STREAM};
+        CHECK(bind_refusal(raw, "inproc://x", EPROTONOSUPPORT) ==
+              "inproc://x: peers over inproc speak ZMTP, and those of this socket do not");
+        CHECK(bind_refusal(raw, "ws://127.0.0.1:*", EPROTONOSUPPORT) ==
+              "ws://127.0.0.1:*: raw octets do not travel over ws and wss");
+        second.set(ZLINK_SOCKS_PROXY, "nowhere");
+        CHECK(connect_refusal(second, "tcp://127.0.0.1:1", EINVAL) ==
+              "ZLINK_SOCKS_PROXY \"nowhere\": the port is missing");
+        second.set(ZLINK_USE_FD, 0x7fff);
+        CHECK(bind_refusal(second, "tcp://127.0.0.1:1", EBADF) ==
+              "ZLINK_USE_FD is no socket of the system's");
+    }
+
+    TEST_CASE("error text: says what is wrong with files and algorithms of TLS") {
+        const context owner;
+        const temporary_folder folder;
+        authority ours{folder, "ours"};
+        const identity one = ours.issue();
+        const identity other = ours.issue();
+        const std::string nonsense = folder.file("nonsense.pem");
+        std::ofstream(nonsense) << "nonsense\n";
+        const auto said = [&](int option, std::string_view value) {
+            socket asked{owner, ZLINK_PULL};
+            asked.set(ZLINK_TLS_CERTIFICATE, one.certificate).set(ZLINK_TLS_KEY, one.key);
+            asked.set(ZLINK_TLS_CLIENT_CERTIFICATES, 2).set(ZLINK_TLS_CA, ours.path());
+            asked.set(option, value);
+            return bind_refusal(asked, "tls://127.0.0.1:*", EINVAL);
+        };
+        CHECK(said(ZLINK_TLS_CERTIFICATE, nonsense) ==
+              "ZLINK_TLS_CERTIFICATE \"" + nonsense + "\": no certificate is in it, as PEM");
+        CHECK(said(ZLINK_TLS_KEY, nonsense) ==
+              "ZLINK_TLS_KEY \"" + nonsense + "\": no private key is in it, as PEM");
+        CHECK(said(ZLINK_TLS_KEY, other.key) ==
+              "ZLINK_TLS_KEY \"" + other.key +
+                  "\": it is not the key of the certificate in ZLINK_TLS_CERTIFICATE");
+        CHECK(said(ZLINK_TLS_CA, nonsense) ==
+              "ZLINK_TLS_CA \"" + nonsense + "\": no certificate is in it, as PEM");
+        CHECK(said(ZLINK_TLS_CIPHERS, "none:such") ==
+              "ZLINK_TLS_CIPHERS: none of \"none:such\" is a cipher of TLS 1.2; openssl ciphers "
+              "-tls1_2 lists them");
+        CHECK(said(ZLINK_TLS_CIPHERSUITES, "none") ==
+              "ZLINK_TLS_CIPHERSUITES: not all of \"none\" are suites of TLS 1.3, with colons "
+              "between them");
+    }
+}
