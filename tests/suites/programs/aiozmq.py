@@ -15,4 +15,5 @@ def run(place):
     place.use_library()
     source = place.sdist(AIOZMQ)
     tests = sorted(str(file) for file in (source / "tests").glob("*_test.py"))
-    place.pytest(source, "-p", "old_coroutines", *tests, unfit=UNFIT, env=place.environment(PYTHONPATH=str(place.cache)))
+    environment = place.environment(PYTHONPATH=str(place.cache))
+    place.pytest(source, "-p", "old_coroutines", *tests, unfit=UNFIT, env=environment)

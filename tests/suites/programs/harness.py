@@ -291,7 +291,7 @@ def mapped_libraries(pid):
 
 
 def program_name(pid):
-    """The program that a process runs, without the digest that Cargo puts behind a test's name; none if it has ended."""
+    """The program that a process runs, without Cargo's digest behind a test's name; none if it has ended."""
     try:
         return {re.sub(r"-[0-9a-f]{16}$", "", os.path.basename(os.readlink(f"/proc/{pid}/exe")))}
     except OSError:

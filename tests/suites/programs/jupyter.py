@@ -38,7 +38,8 @@ def error():
         raise AssertionError("no error")
 
 def interrupt():
-    cells = execute(["import time", "time.sleep(600)", "'after'"], timeout=2, interrupt_on_timeout=True, allow_errors=True)
+    limits = {"timeout": 2, "interrupt_on_timeout": True, "allow_errors": True}
+    cells = execute(["import time", "time.sleep(600)", "'after'"], **limits)
     assert cells[1].outputs[-1].ename == "KeyboardInterrupt", cells[1].outputs
     assert text(cells[2]) == "'after'", text(cells[2])
 

@@ -21,7 +21,10 @@ UNFIT = {
     "socket.router should handle the unroutable",
     "socket.zap should support plain",
 }
+# One time in fourteen compatibility mode keeps Node busy for ever while an unbind is under way, with any library.
+RACES = {"socket.unbind"}
 SECONDS = 120
+RACE_SECONDS = 20
 
 
 def install(place):
@@ -60,6 +63,7 @@ def mocha(place, test, environment):
     """Runs a file of tests. A test that does not end fails alone; if Node itself ends, the file fails."""
     told = run_tests(place, test, test.stem, environment)
     if told is None:
+        place.failed(test.stem, f"it does not end, or not well: {place.last_word(test.stem)}")
         return
     for case in told["tests"]:
         if "Address already in use" in case["err"].get("message", ""):
@@ -70,16 +74,17 @@ def mocha(place, test, environment):
 
 
 def run_tests(place, test, title, environment, *options):
-    """Runs tests of a file. Returns what mocha says of them, or None, and tells that the file failed."""
+    """Runs tests of a file. Returns what mocha says of them, or None if it ended before."""
     result = place.logs / f"{title}.json"
     program = place.cache / "node_modules" / "mocha" / "bin" / "mocha.js"
     reporter = ("--reporter", "json", "--reporter-option", f"output={result}")
     command = ("node", "--expose-gc", program, "--timeout", "10000", "--exit", *options, *reporter, test)
-    status = place.run(title, *command, env=environment, cwd=test.parent.parent, seconds=SECONDS)
-    if not result.exists():
-        place.failed(test.stem, f"status {status}: {place.last_word(title)}")
-        return None
-    return json.loads(result.read_text())
+    tries, seconds = (5, RACE_SECONDS) if test.stem in RACES else (1, SECONDS)
+    for _ in range(tries):
+        place.run(title, *command, env=environment, cwd=test.parent.parent, seconds=seconds)
+        if result.exists():
+            return json.loads(result.read_text())
+    return None
 
 
 def tell(place, title, error, is_pending):
