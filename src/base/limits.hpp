@@ -119,7 +119,7 @@ constexpr std::size_t read_ahead_bytes_max = std::size_t{128} * 1024;
 /// has arrived, or as large as the largest payload that the peer has completed before: ten thousand
 /// peers that only say how much they are going to send cost about what their connections do.
 constexpr std::size_t unproven_bytes_max = std::size_t{2} * 1024;
-constexpr std::size_t unproven_growth = 8;
+constexpr std::size_t unproven_growth = 16;
 
 /// What one session may move before it lets the others of its I/O thread have their turn.
 constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
