@@ -521,9 +521,8 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     if (target.type() == socket_type::stream && is_unused_by_streams(option)) {
         const bool is_security = is_security_option(option) || option == ZLINK_ZAP_DOMAIN;
         target.options().lacks_security |= is_security;
-        set_error_text(is_security ? lacks_security_text
-                                   : "a ZLINK_STREAM does not act on this option");
-        return errc::invalid_argument;
+        return refuse(option, is_security ? lacks_security_text
+                                          : "a ZLINK_STREAM does not act on this option");
     }
     const entry* const at = find(option);
     if (at == nullptr) {

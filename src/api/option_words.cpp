@@ -222,7 +222,8 @@ errc refuse_reading(int option) {
 }
 
 void tell_option_failure(int option, errc error) {
-    const bool is_explained = error == errc::invalid_argument || option == ZLINK_TLS_RELOAD;
+    const bool is_explained =
+        error == errc::invalid_argument || error == errc::no_thread || option == ZLINK_TLS_RELOAD;
     if (!is_explained || *error_text() == '\0') {
         set_error_text(option_name(option).append(": ").append(words(error)));
     }

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <memory>
+#include <set>
+#include <string>
 #include <sys/socket.h>
 #include <vector>
 
@@ -200,7 +202,7 @@ TEST_SUITE("stream ends") {
     }
 
     TEST_CASE("stream ends: connections that nobody has heard of go with their endpoint, and what "
-              "they brought is received before that of the next one") {
+              "they brought can still be received") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
             const context owner{io_threads};
@@ -220,13 +222,14 @@ TEST_SUITE("stream ends") {
             client.connect(bound);
             at_server = recv_arrival(server);
             REQUIRE(server.send(message{at_server, "read"}) == ok);
-            std::vector<std::string> received;
-            while (received.empty() || received.back() != "read") {
+            // Those of one endpoint come one after the other, those of two in turn.
+            std::multiset<std::string> received;
+            while (received.size() < 4) {
                 if (const message told = client.recv(); told.frames.size() == 2) {
-                    received.push_back(told.frames[1]);
+                    received.insert(told.frames[1]);
                 }
             }
-            CHECK(received == std::vector<std::string>{"unread", "unread", "unread", "read"});
+            CHECK(received == std::multiset<std::string>{"unread", "unread", "unread", "read"});
         }
     }
 

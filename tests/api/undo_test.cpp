@@ -428,6 +428,8 @@ TEST_CASE("connect: peers take their turn in the order in which they came") {
                     REQUIRE(sender.send(std::to_string(index)) == ok);
                 }
                 for (std::size_t index = 0; index < peers.size(); ++index) {
+                    // The sender's I/O may be ours to drive.
+                    wait_until(owner, [&] { return (peers[index].events() & ZLINK_POLLIN) != 0; });
                     CHECK(peers[index].recv() == message{std::to_string(index)});
                 }
             }
