@@ -61,8 +61,9 @@ void secure(socket& sender, socket& receiver, way::security by) {
     }
 }
 
-/// Where what is said here holds: over ws with 3 I/O threads the message stays where it is, and
-/// what is behind it, too.
+/// Where what is said here holds. Over ws a receiver that refuses a message reads on until the
+/// close handshake is over; with several I/O threads the sender may have written all of the message
+/// by then, and what is behind it, so that it counts as sent.
 std::vector<setting> settings() {
     std::vector<setting> chosen = network_settings();
     std::erase_if(chosen, [](const setting& each) {
