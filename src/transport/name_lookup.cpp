@@ -83,7 +83,7 @@ public:
         if (asked->is_being_asked) {
             return {};
         }
-        if (idle_count_ > 0) {
+        if (unasked_count() <= idle_count_) { // Idle are also those that are woken already.
             arrived_.notify_one();
             return {};
         }
@@ -130,16 +130,17 @@ private:
             ++idle_count_;
             const auto woken = arrived_.wait_for(lock, limits::lookup_thread_idle_max);
             --idle_count_;
-            if (woken == std::cv_status::timeout && !has_unasked()) {
+            if (woken == std::cv_status::timeout && unasked_count() == 0) {
                 --thread_count_;
                 return;
             }
         }
     }
 
-    bool has_unasked() const noexcept {
-        return std::any_of(questions_.begin(), questions_.end(),
-                           [](const auto& each) { return !each->is_being_asked; });
+    std::size_t unasked_count() const noexcept {
+        return static_cast<std::size_t>(
+            std::count_if(questions_.begin(), questions_.end(),
+                          [](const auto& each) { return !each->is_being_asked; }));
     }
 
     void answer(std::shared_ptr<question> asked, std::unique_lock<std::mutex>& lock) noexcept {
