@@ -175,6 +175,11 @@ constexpr std::uint32_t untold_departures_max = 1000;
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
+/// Octets that are read of a pattern's peer over ws, and dropped, once its message was refused.
+/// More are not: a peer that could write all of a large message would take it, and those behind it
+/// that the end of the connection destroys, for sent.
+constexpr std::size_t dropped_bytes_max = std::size_t{1} * 1024 * 1024;
+
 /// How long a peer of a STREAM that the application closes may take, with what waits for it, before
 /// it is cut off. A positive ZLINK_LINGER that is less counts instead.
 constexpr std::chrono::milliseconds closing_max{10000};

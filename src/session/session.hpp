@@ -70,6 +70,7 @@ struct farewell {
     bool is_answered = false;       ///< The peer has said so, too, and sends nothing any more.
     bool has_ended_writing = false; ///< Nothing is written any more.
     bool is_seen_off = false;       ///< What the peer sends is discarded until it goes.
+    std::size_t dropped_bytes = 0;  ///< Of a pattern's peer, behind what ended it.
     bool is_told = false;           ///< The socket knows, and has let go.
 };
 
@@ -251,6 +252,7 @@ private:
     void write_soon() noexcept;
     void write_some();
     void await_room();
+    bool is_inside_frame() noexcept;
     bool write_prefix();
     void drop_prefix() noexcept;
     bool write_rope();

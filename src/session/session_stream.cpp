@@ -400,9 +400,16 @@ void session::on_websocket_close(const wire::websocket::close_view& said) {
 
 /// The peer has said that it goes: it sends nothing more, and reads nothing more (RFC 6455, 5.5.1).
 /// A STREAM is told now, and what waits there for the peer is dropped; we see to the rest. But if
-/// it is drained we would not be told of its end without the pipe.
+/// it is drained we would not be told of its end without the pipe. A pattern's frame that has begun
+/// stays cut off: finished, it would count as sent, to a peer that may go just because of it.
 void session::on_answered() noexcept {
     const bool is_parting = state_ == session_state::traffic && phase_ == phase::parting;
+    if (is_parting && !is_framed()) {
+        close_shortcut();
+        if (is_inside_frame()) {
+            return lost({});
+        }
+    }
     if (is_framed() && is_parting && !origin_is_gone_) {
         take_leave_of_stream({});
         farewell_->is_told = true;

@@ -147,6 +147,12 @@ void session::read_messages() {
             input_ ? input_->received(outcome.bytes, *inbound_) : inbound_->received(outcome.bytes);
         turn_bytes += outcome.bytes + take_control_cost();
         deliver_inbound();
+        if (farewell_ && !is_framed()) {
+            farewell_->dropped_bytes += outcome.bytes;
+            if (farewell_->dropped_bytes > limits::dropped_bytes_max) {
+                return lost({});
+            }
+        }
         if (!taken) {
             return break_off(taken.error());
         }
@@ -318,6 +324,13 @@ void session::await_room() {
     stream_->wait_writable(*this);
 }
 
+/// Whether the peer has the beginning of a frame, and not its end. While the shortcut is closed.
+bool session::is_inside_frame() noexcept {
+    return (translation_ && translation_->is_begun()) ||
+           (state_ == session_state::traffic && outbound_->frame_rest() != 0) ||
+           (shortcut() != nullptr && shortcut()->has_begun());
+}
+
 /// @return Whether the rope may be written: nothing of ours precedes it.
 bool session::write_prefix() {
     if (prefix_.empty()) {
@@ -325,10 +338,7 @@ bool session::write_prefix() {
     }
     close_shortcut();
     // What was begun, a frame or the prefix itself, is finished first.
-    const bool inside_frame = (translation_ && translation_->is_begun()) ||
-                              (state_ == session_state::traffic && outbound_->frame_rest() != 0) ||
-                              (shortcut() != nullptr && shortcut()->has_begun());
-    if (prefix_sent_bytes_ == 0 && inside_frame) {
+    if (prefix_sent_bytes_ == 0 && is_inside_frame()) {
         return true;
     }
     const iovec part{prefix_.data() + prefix_sent_bytes_, prefix_.size() - prefix_sent_bytes_};

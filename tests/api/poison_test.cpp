@@ -15,13 +15,6 @@ namespace {
 /// Above what the kernel takes without the peer reading.
 constexpr std::size_t large_bytes = 20'000'000;
 
-/// Under the thread sanitizer some connections take longer than anybody waits.
-#ifdef __SANITIZE_THREAD__
-constexpr bool is_too_slow = true;
-#else
-constexpr bool is_too_slow = false;
-#endif
-
 struct way {
     int sender;
     int receiver;
@@ -61,17 +54,6 @@ void secure(socket& sender, socket& receiver, way::security by) {
     }
 }
 
-/// Where what is said here holds. Over ws a receiver that refuses a message reads on until the
-/// close handshake is over; with several I/O threads the sender may have written all of the message
-/// by then, and what is behind it, so that it counts as sent.
-std::vector<setting> settings() {
-    std::vector<setting> chosen = network_settings();
-    std::erase_if(chosen, [](const setting& each) {
-        return each.via == transport::ws && each.io_threads == 3;
-    });
-    return chosen;
-}
-
 void limit(socket& receiver) {
     const std::int64_t most = 1000;
     REQUIRE(zlink_setsockopt(receiver, ZLINK_MAXMSGSIZE, &most, sizeof most) == 0);
@@ -79,9 +61,9 @@ void limit(socket& receiver) {
 
 } // namespace
 
-TEST_CASE("a message above the peer's limit is sent twice, then dropped, and the next ones follow" *
-          doctest::skip(is_too_slow)) {
-    for (const setting& over : settings()) {
+TEST_CASE(
+    "a message above the peer's limit is sent twice, then dropped, and the next ones follow") {
+    for (const setting& over : network_settings()) {
         for (const way& each : every_way) {
             CAPTURE(over);
             CAPTURE(each.sender);
@@ -122,9 +104,8 @@ TEST_CASE("a message above the peer's limit is sent twice, then dropped, and the
     }
 }
 
-TEST_CASE("a request above the peer's limit does not stand before the next one" *
-          doctest::skip(is_too_slow)) {
-    for (const setting& over : settings()) {
+TEST_CASE("a request above the peer's limit does not stand before the next one") {
+    for (const setting& over : network_settings()) {
         CAPTURE(over);
         const context owner{over};
         socket receiver{owner, ZLINK_REP};
@@ -143,9 +124,8 @@ TEST_CASE("a request above the peer's limit does not stand before the next one" 
     }
 }
 
-TEST_CASE("a message of a ROUTER above the peer's limit does not stand before the next one" *
-          doctest::skip(is_too_slow)) {
-    for (const setting& over : settings()) {
+TEST_CASE("a message of a ROUTER above the peer's limit does not stand before the next one") {
+    for (const setting& over : network_settings()) {
         CAPTURE(over);
         const context owner{over};
         socket receiver{owner, ZLINK_DEALER};
