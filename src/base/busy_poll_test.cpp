@@ -45,6 +45,27 @@ unsigned looks(busy_poll& how, busy_poll::clock::time_point wait_end,
     return count;
 }
 
+/// Looks for as long as that is worth it, and finds nothing.
+/// @return How often it looked.
+unsigned look_in_vain(busy_poll& how) {
+    unsigned count = 0;
+    how.begin(
+        busy_poll::clock::time_point::max(),
+        [&] {
+            ++count;
+            test_clock::present += 10us;
+            return false;
+        },
+        always, [] noexcept { return false; });
+    return count;
+}
+
+/// What follows where looking did not suffice.
+void wait_asleep(busy_poll& how, std::chrono::microseconds length) {
+    test_clock::present += length;
+    how.end();
+}
+
 const auto never = busy_poll::clock::time_point::max();
 
 } // namespace
@@ -71,7 +92,7 @@ TEST_SUITE("base") {
 
     TEST_CASE("busy poll: does not look after a long wait, nor after one that brought a stream") {
         busy_poll how{50us};
-        wait(how, limits::middle_wait_factor * 50us);
+        wait(how, limits::short_wait_factor * 50us);
         CHECK(looks(how, never) == 0);
         wait(how, 0us, false);
         CHECK(looks(how, never) == 0);
@@ -104,35 +125,48 @@ TEST_SUITE("base") {
         CHECK(looks(how, never, []() noexcept { return false; }) == 1);
     }
 
-    TEST_CASE("busy poll: tries a few times whether waits of a middle length become short") {
+    TEST_CASE("busy poll: looks in vain a few times only, then ever more seldom") {
         busy_poll how{50us};
-        unsigned tried_count = 0;
-        for (unsigned count = 0; count < 2 * limits::middle_waits_per_trial; ++count) {
-            wait(how, 50us);
-            tried_count += looks(how, test_clock::now());
+        wait(how, 199us);
+        unsigned rest = limits::rest_waits_min;
+        for (int round = 0; round < 3; ++round, rest *= 2) {
+            for (unsigned count = 0; count < limits::judged_looks; ++count) {
+                CHECK(look_in_vain(how) != 0);
+                wait_asleep(how, 140us);
+            }
+            for (unsigned count = 0; count < rest; ++count) {
+                CHECK(looks(how, never) == 0);
+                wait_asleep(how, 140us);
+            }
         }
-        CHECK(tried_count == 2 * limits::trial_looks);
     }
 
-    TEST_CASE("busy poll: a conversation that was short, or paused, is tried again") {
+    TEST_CASE("busy poll: goes on looking while most of it is not in vain") {
         busy_poll how{50us};
-        for (unsigned count = 0; count <= limits::trial_looks; ++count) {
-            wait(how, 199us);
+        wait(how, 0us);
+        for (unsigned count = 0; count < 10 * limits::judged_looks; ++count) {
+            const bool is_hit = count % limits::judged_looks < limits::judged_hits_min;
+            CHECK((is_hit ? looks(how, never) : look_in_vain(how)) != 0);
+            if (!is_hit) {
+                wait_asleep(how, 140us);
+            }
         }
+    }
+
+    TEST_CASE(
+        "busy poll: waits that end when its owner said, or give way to others, are no proof") {
+        busy_poll how{50us};
+        wait(how, 0us);
+        for (unsigned count = 0; count < 2 * limits::judged_looks; ++count) {
+            CHECK(looks(how, test_clock::now()) == 1);
+            CHECK(looks(how, never, []() noexcept { return false; }) == 1);
+        }
+    }
+
+    TEST_CASE("busy poll: after a pause a conversation is looked for again") {
+        busy_poll how{50us};
+        wait(how, limits::short_wait_factor * 50us);
         CHECK(looks(how, never) == 0);
-        SUBCASE("short") {
-            wait(how, 0us);
-        }
-        SUBCASE("found") {
-            wait(how, 0us);
-            CHECK(looks(how, never) == 100);
-        }
-        SUBCASE("paused") {
-            wait(how, limits::middle_wait_factor * 50us);
-        }
-        SUBCASE("a stream") {
-            wait(how, 100us, false);
-        }
         wait(how, 100us);
         CHECK(looks(how, never) == 100);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/fork_gate.hpp"
 
+#include "base/assert.hpp"
 #include "base/limits.hpp"
 
 #include <array>
@@ -70,29 +71,47 @@ void open() noexcept {
     passing.unlock();
 }
 
-void open_in_child() noexcept {
+/// A lock that is taken by each fork.
+struct forked_lock {
+    void (*lock)();
+    void (*unlock)();
+    void (*unlock_in_child)();
+};
+constinit std::array<forked_lock, 4> locks{};
+constinit std::size_t lock_count = 0;
+
+void before_fork() noexcept {
+    shut();
+    for (std::size_t index = 0; index < lock_count; ++index) {
+        locks[index].lock();
+    }
+}
+
+void after_fork() noexcept {
+    for (std::size_t index = lock_count; index-- > 0;) {
+        locks[index].unlock();
+    }
+    open();
+}
+
+void begin_in_child() noexcept {
+    ++fork_count;
+    for (std::size_t index = lock_count; index-- > 0;) {
+        locks[index].unlock_in_child();
+    }
     for (counter& each : counters) {
         each.holds.store(own_part(each), std::memory_order_relaxed);
     }
     open();
 }
 
-void count_fork() noexcept {
-    ++fork_count;
-}
-
-[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, count_fork);
-
-/// What is registered last is called first before a fork: the locks of our own that are taken then
-/// are still free, which a thread that holds the gate may want.
-void watch_forks() noexcept {
-    [[maybe_unused]] static const int watches_forks = pthread_atfork(shut, open, open_in_child);
-}
+// While the library is loaded, not when the gate is used first: what a thread begins then it might
+// be about to begin in the midst of a fork, and the child would wait for it.
+[[maybe_unused]] const int watches_forks = pthread_atfork(before_fork, after_fork, begin_in_child);
 
 } // namespace
 
 fork_gate::hold::hold() noexcept {
-    watch_forks();
     if (depth++ != 0) {
         return;
     }
@@ -111,6 +130,12 @@ fork_gate::hold::~hold() {
     if (--depth == 0) {
         own->holds.fetch_sub(1, std::memory_order_release);
     }
+}
+
+bool fork_gate::take_lock(void (*lock)(), void (*unlock)(), void (*unlock_in_child)()) noexcept {
+    ZLINK_ASSERT(lock_count < locks.size());
+    locks[lock_count++] = {lock, unlock, unlock_in_child};
+    return true;
 }
 
 void fork_gate::pass() noexcept {

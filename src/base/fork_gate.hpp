@@ -24,6 +24,13 @@ public:
         ~hold();
     };
 
+    /// Has a lock taken by each fork, so that a child finds whole what it guards: behind the gate,
+    /// since a thread that holds the gate may want it. To be called while the library is loaded.
+    /// @param lock, unlock     Of the process that forks.
+    /// @param unlock_in_child  Of the child.
+    /// @return true
+    static bool take_lock(void (*lock)(), void (*unlock)(), void (*unlock_in_child)()) noexcept;
+
     /// Waits until no other thread is where it was when this was called.
     /// @blocks  At most limits::fork_wait_max.
     static void pass() noexcept;

@@ -276,6 +276,10 @@ constexpr std::chrono::milliseconds next_address_after{250};
 constexpr std::chrono::milliseconds fork_wait_max{1000};
 constexpr std::chrono::microseconds fork_wait_step{50};
 
+/// How long a thread that has used OpenSSL, and ends while that is cleaned up at exit, waits for
+/// it. The clean-up takes less than a millisecond.
+constexpr std::chrono::milliseconds tls_cleanup_max{50};
+
 /// Descriptors that a child process closes (own_descriptors.hpp): as many as a process may have
 /// where nobody changed fs.nr_open.
 constexpr std::size_t noted_descriptors_max = std::size_t{1} << 20;
@@ -320,11 +324,14 @@ constexpr std::uint32_t batch_bytes_min = 4096;
 constexpr std::uint32_t batch_bytes_per_look = 2048;
 constexpr std::uint32_t byte_looks_max = 64;
 
-/// Waits up to so many times as long as those in which it is worth looking may become as short if
-/// all threads of the conversation look (busy_poll.hpp). Of so many in a row some are tried.
-constexpr int middle_wait_factor = 4;
-constexpr unsigned middle_waits_per_trial = 256;
-constexpr unsigned trial_looks = 64;
+/// Waits up to so many times as long as a thread looks may become as short if all threads of the
+/// conversation look (busy_poll.hpp). After so many waits in which it looked a thread is judged: if
+/// fewer of them ended that way it does not look for so many waits, twice as many each time.
+constexpr int short_wait_factor = 4;
+constexpr std::uint16_t judged_looks = 64;
+constexpr std::uint16_t judged_hits_min = 48;
+constexpr std::uint16_t rest_waits_min = 192;
+constexpr std::uint16_t rest_waits_max = 6144;
 
 /// How long who gives way waits for the processor where others use it than its own threads and
 /// peers. How long it does not give way if it waits so long again within as long a time: twice as

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/stable_storage.hpp"
 
+#include "base/fork_gate.hpp"
+
 #include <mutex>
 #include <new>
-#include <pthread.h>
 #include <utility>
 
 namespace zlink {
@@ -31,7 +32,7 @@ void disown_all() noexcept {
     mutex.unlock();
 }
 
-[[maybe_unused]] const int watches_forks = pthread_atfork(lock, unlock, disown_all);
+[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock, unlock, disown_all);
 
 } // namespace
 

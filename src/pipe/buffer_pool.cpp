@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/buffer_pool.hpp"
 
+#include "base/fork_gate.hpp"
 #include "base/limits.hpp"
 
 #include <array>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <type_traits>
 #include <unistd.h>
@@ -77,7 +77,7 @@ void unlock_all() noexcept {
 }
 
 // So that a child process finds the lists whole.
-[[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
+[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
 
 /// The class whose buffers hold at least `bytes`, which are at least pooled_bytes_min.
 std::size_t class_of(std::size_t bytes) noexcept {

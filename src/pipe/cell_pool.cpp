@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/cell_pool.hpp"
 
+#include "base/fork_gate.hpp"
 #include "base/thread_end.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <new>
-#include <pthread.h>
 #include <type_traits>
 #include <utility>
 
@@ -108,7 +108,7 @@ void unlock_all() noexcept {
 }
 
 // So that a child process finds the lists whole.
-[[maybe_unused]] const int watches_forks = pthread_atfork(lock_all, unlock_all, unlock_all);
+[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
 
 } // namespace
 

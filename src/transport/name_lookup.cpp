@@ -2,6 +2,7 @@
 #include "transport/name_lookup.hpp"
 
 #include "base/blocked_signals.hpp"
+#include "base/fork_gate.hpp"
 #include "base/limits.hpp"
 #include "base/patience.hpp"
 
@@ -172,7 +173,7 @@ private:
     }
 
     static pool* shared_;
-    static const int watches_forks_;
+    static const bool watches_forks_;
 
     std::list<std::shared_ptr<question>> questions_; ///< Oldest first.
     std::condition_variable arrived_;
@@ -181,8 +182,8 @@ private:
 };
 
 constinit name_lookup::pool* name_lookup::pool::shared_ = nullptr;
-const int name_lookup::pool::watches_forks_ =
-    pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, begin_in_child);
+const bool name_lookup::pool::watches_forks_ =
+    fork_gate::take_lock([] { mutex.lock(); }, [] { mutex.unlock(); }, begin_in_child);
 
 result<void> name_lookup::start(boost::asio::io_context& reactor, const std::string& host,
                                 bool ipv6, handler told) {

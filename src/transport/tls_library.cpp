@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/tls_library.hpp"
 
+#include "base/limits.hpp"
+#include "base/thread_end.hpp"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -17,6 +20,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <span>
+#include <thread>
 
 namespace zlink::transport {
 
@@ -60,6 +64,17 @@ void end() noexcept {
     fork_gate::pass(); // Who had entered before has left now.
 }
 
+/// OpenSSL gives back what it keeps for a thread when that ends, under a lock that a child would
+/// inherit; so it is done here before. Its clean-up destroys that lock: a thread that ends
+/// meanwhile waits until nothing of OpenSSL's is called for it any more.
+thread_end leaves_library{[](void*) {
+    if (const tls_use library; library) {
+        OPENSSL_thread_stop();
+        return;
+    }
+    std::this_thread::sleep_for(limits::tls_cleanup_max);
+}};
+
 /// The reasons of OpenSSL that stand for an alert of the peer begin here (RFC 8446, 6).
 constexpr int alert_reason(int alert) noexcept {
     return SSL_AD_REASON_OFFSET + alert;
@@ -86,8 +101,14 @@ int errno_of_reason(int reason) noexcept {
 
 } // namespace
 
+constinit thread_local bool tls_use::is_thread_known_ = false;
+
 bool tls_use::is_allowed() noexcept {
     return !is_tls_over();
+}
+
+void tls_use::know_thread() noexcept {
+    is_thread_known_ = leaves_library.arm(&leaves_library);
 }
 
 bool is_tls_over() noexcept {

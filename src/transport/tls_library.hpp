@@ -17,13 +17,23 @@ namespace zlink::transport {
 /// run, if anybody but us was the first to use OpenSSL. After that nothing of OpenSSL's may be
 /// touched, and what we have of it is left to the system.
 ///
+/// What OpenSSL keeps for the thread is given back in the same way when the thread ends.
+///
 /// @threads Any.
 class tls_use {
 public:
+    tls_use() noexcept {
+        if (!is_thread_known_) [[unlikely]] {
+            know_thread();
+        }
+    }
     explicit operator bool() const noexcept { return is_allowed_; }
 
 private:
     static bool is_allowed() noexcept;
+    static void know_thread() noexcept;
+
+    static constinit thread_local bool is_thread_known_;
 
     fork_gate::hold hold_;
     bool is_allowed_ = is_allowed(); ///< After the gate was entered.
