@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace zlink::runtime {
@@ -64,10 +65,10 @@ public:
 
     /// The bind or connect call that brought the tenant here was undone.
     /// @param is_drained  Whether its socket takes in all that came by then, to part from them.
-    virtual void on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept = 0;
+    virtual void on_origin_gone(bool is_drained) noexcept = 0;
 
     /// Whether the thread has taken note of it.
-    bool is_resident() const noexcept { return tenant_index_ != nowhere; }
+    bool is_resident() const noexcept { return next_ != nullptr; }
 
 protected:
     ~tenant() = default;
@@ -75,7 +76,9 @@ protected:
 private:
     friend class io_thread;
     static constexpr std::uint32_t nowhere = UINT32_MAX;
-    std::uint32_t tenant_index_ = nowhere;
+    tenant* next_ = nullptr; ///< A ring of those of one origin.
+    tenant* previous_ = nullptr;
+    std::uint32_t warm_index_ = nowhere; ///< Among those that wait for the sweep.
     std::uint32_t hand_over_serial_ = 0; ///< Of the last time.
 };
 
@@ -135,12 +138,13 @@ public:
 
     /// Takes note of `who`, for tell_origin_gone().
     /// @blocks  While the system has no memory.
-    void add_tenant(tenant& who) noexcept;
+    void add_tenant(tenant& who, std::uint64_t origin_id) noexcept;
 
     /// Forgets `who`, and what settle_later and sweep_later were asked for.
-    void remove_tenant(tenant& who) noexcept;
+    /// @param origin_id  As add_tenant() was given it.
+    void remove_tenant(tenant& who, std::uint64_t origin_id) noexcept;
 
-    /// Calls on_origin_gone(origin_id, is_drained) of every tenant.
+    /// Calls on_origin_gone(is_drained) of every tenant of that origin, which may remove itself.
     void tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept;
 
     /// Calls who.on_turn_over() once, at the end of the present turn, and on_settled() after one
@@ -237,7 +241,7 @@ private:
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
-    std::vector<tenant*> tenants_;
+    std::unordered_map<std::uint64_t, tenant*> tenants_; ///< One of each origin's ring.
     std::vector<tenant*> unsettled_;
     /// Keeps the reactor from coming to its end before those have settled.
     std::optional<work_guard> unsettled_work_;

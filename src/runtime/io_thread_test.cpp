@@ -28,7 +28,7 @@ public:
     void on_settled() noexcept override {}
     processor_number take_application_processor() noexcept override { return no_processor; }
     bool on_sweep() noexcept override { return false; }
-    void on_origin_gone(std::uint64_t, bool) noexcept override {}
+    void on_origin_gone(bool) noexcept override {}
     bool on_handed_over(std::uint64_t mark) noexcept override {
         ++asked_count;
         asked_mark = mark;
@@ -38,6 +38,32 @@ public:
     int asked_count = 0;
     std::uint64_t asked_mark = 0;
     bool is_taken = true; ///< What the application says.
+};
+
+/// One of an origin. Is warm, until told otherwise.
+class guest final : public recorder {
+public:
+    guest(io_thread& thread, std::uint64_t origin_id) : thread_(thread), origin_id_(origin_id) {
+        thread.add_tenant(*this, origin_id);
+        thread.sweep_later(*this);
+    }
+    void leave() { thread_.remove_tenant(*this, origin_id_); }
+
+    void on_origin_gone(bool is_drained) noexcept override {
+        ++told_count;
+        was_drained = is_drained;
+        if (leaves) {
+            leave();
+        }
+    }
+
+    int told_count = 0;
+    bool was_drained = false;
+    bool leaves = false;
+
+private:
+    io_thread& thread_;
+    const std::uint64_t origin_id_;
 };
 
 /// Receives as much as ends a turn, once.
@@ -354,6 +380,49 @@ TEST_SUITE("runtime") {
         CHECK(source::read_count.load() == 1);
         driven.join();
         CHECK(source::read_count.load() == std::ssize(all));
+    }
+
+    TEST_CASE("I/O thread: tells those of an origin that it is gone, and nobody else") {
+        io_thread thread;
+        std::array<std::unique_ptr<guest>, 9> guests;
+        for (std::size_t index = 0; index < guests.size(); ++index) {
+            guests[index] = std::make_unique<guest>(thread, index % 3);
+        }
+        guests[7]->leave(); // Of origin 1: 1 and 4 are left.
+        const auto count_told = [&](std::size_t origin) {
+            int count = 0;
+            for (std::size_t index = origin; index < guests.size(); index += 3) {
+                count += guests[index]->told_count;
+            }
+            return count;
+        };
+
+        SUBCASE("they stay") {}
+        SUBCASE("the first one leaves") {
+            guests[1]->leaves = true;
+        }
+        SUBCASE("the last one leaves") {
+            guests[4]->leaves = true;
+        }
+        SUBCASE("all leave") {
+            guests[1]->leaves = guests[4]->leaves = true;
+        }
+        const int stays = (guests[1]->leaves ? 0 : 1) + (guests[4]->leaves ? 0 : 1);
+        thread.tell_origin_gone(1, true);
+        CHECK(count_told(1) == 2);
+        CHECK(guests[4]->was_drained);
+        thread.tell_origin_gone(1, false);
+        CHECK(count_told(1) == 2 + stays);
+        thread.tell_origin_gone(12345, false);
+        CHECK(count_told(0) == 0);
+        CHECK(count_told(2) == 0);
+
+        for (const std::unique_ptr<guest>& each : guests) {
+            if (each->is_resident()) {
+                each->leave();
+            }
+        }
+        CHECK(guests[0]->told_count == 0);
     }
 
 } // TEST_SUITE

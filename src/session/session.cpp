@@ -95,7 +95,7 @@ session::~session() {
 }
 
 void session::become_resident() {
-    thread_.add_tenant(*this);
+    thread_.add_tenant(*this, origin_->id);
     intrusive_ptr_add_ref(this); // Until finish(): it may wait for nothing.
 }
 
@@ -253,10 +253,7 @@ void session::finish_if_drained() {
     finish();
 }
 
-void session::on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
-    if (origin_->id != origin_id || state_ == session_state::closed) {
-        return;
-    }
+void session::on_origin_gone(bool is_drained) noexcept {
     origin_is_gone_ = true;
     if (!end_ || has_told_socket()) {
         return finish();
@@ -515,7 +512,7 @@ void session::finish() noexcept {
     }
     settle_accounts();
     end_.reset();
-    thread_.remove_tenant(*this);
+    thread_.remove_tenant(*this, origin_->id);
     intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();

@@ -165,7 +165,7 @@ public:
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     bool on_handed_over(std::uint64_t mark) noexcept override;
-    void on_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept override;
+    void on_origin_gone(bool is_drained) noexcept override;
     void on_events(std::uint32_t happened) noexcept override;
 
 private:
