@@ -10,7 +10,9 @@
 #include <openssl/pem.h>
 #include <openssl/pemerr.h>
 #include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
 #include <openssl/x509err.h>
+#include <openssl/x509v3.h>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -122,6 +124,25 @@ result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view 
     return refuse_content("ZLINK_TLS_KEY", path, content::key);
 }
 
+/// Whether the keys and extensions of all authorities were decoded. Refused memory for one, OpenSSL
+/// has the certificate without it, says nothing of it, and does not try again; as where it does not
+/// know the algorithm.
+bool is_all_decoded(SSL_CTX* rules) noexcept {
+    const STACK_OF(X509_OBJECT)* const all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(rules));
+    for (int index = 0; index < sk_X509_OBJECT_num(all); ++index) {
+        X509* const each = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, index));
+        if (each == nullptr) {
+            continue; // A list of those that were revoked.
+        }
+        if (X509_get0_pubkey(each) == nullptr ||
+            (X509_get_extension_flags(each) & EXFLAG_INVALID) != 0) {
+            ERR_clear_error();
+            return false;
+        }
+    }
+    return true;
+}
+
 } // namespace
 
 result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
@@ -154,8 +175,20 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
     if (const result<void> readable = check_readable("ZLINK_TLS_CA", path); !readable) {
         return readable;
     }
-    const int loaded = is_folder(path) ? SSL_CTX_load_verify_dir(rules, path.c_str())
-                                       : SSL_CTX_load_verify_file(rules, path.c_str());
+    if (is_folder(path)) {
+        return SSL_CTX_load_verify_dir(rules, path.c_str()) == 1
+                   ? result<void>{}
+                   : refuse_content("ZLINK_TLS_CA", path, content::certificate);
+    }
+    int loaded = SSL_CTX_load_verify_file(rules, path.c_str());
+    if (loaded == 1 && !is_all_decoded(rules)) {
+        X509_STORE* const fresh = X509_STORE_new();
+        if (fresh == nullptr) {
+            return refuse_content("ZLINK_TLS_CA", path, content::certificate);
+        }
+        SSL_CTX_set_cert_store(rules, fresh);
+        loaded = SSL_CTX_load_verify_file(rules, path.c_str());
+    }
     return loaded == 1 ? result<void>{}
                        : refuse_content("ZLINK_TLS_CA", path, content::certificate);
 }

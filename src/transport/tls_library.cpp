@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "base/thread_end.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -21,6 +22,7 @@
 #include <openssl/x509v3.h>
 #include <span>
 #include <thread>
+#include <utility>
 
 namespace zlink::transport {
 
@@ -36,26 +38,59 @@ constinit std::uint32_t own_generation = 0; ///< Of the process that `own_algori
 /// Of the process in which all is ready.
 constinit std::atomic<std::uint32_t> started_in{UINT32_MAX};
 
-template<class Kind>
-bool is_found(Kind* fetched, void (*release)(Kind*)) noexcept {
-    release(fetched);
-    return fetched != nullptr;
+/// How many of the algorithms are there that TLS may need. OpenSSL takes note of what its providers
+/// have when it is asked for the first of a kind. Refused memory in the midst of that, it leaves
+/// one out, says nothing of it, and never looks for it again.
+std::size_t count_algorithms(OSSL_LIB_CTX* where) noexcept {
+    std::size_t count = 0;
+    const auto look_for = [&](auto* fetch, auto* release, auto names,
+                              const char* properties = nullptr) {
+        for (const char* const name : names) {
+            auto* const fetched = fetch(where, name, properties);
+            release(fetched);
+            count += fetched != nullptr ? 1 : 0;
+        }
+    };
+    look_for(&EVP_MD_fetch, &EVP_MD_free,
+             std::array{"SHA1", "SHA256", "SHA384", "SHA512", "MD5-SHA1"});
+    look_for(&EVP_CIPHER_fetch, &EVP_CIPHER_free,
+             std::array{"AES-128-GCM", "AES-256-GCM", "AES-128-CBC", "AES-256-CBC", "AES-128-CCM",
+                        "AES-256-CCM", "ChaCha20-Poly1305"});
+    look_for(&EVP_MAC_fetch, &EVP_MAC_free, std::array{"HMAC", "POLY1305"});
+    look_for(&EVP_KDF_fetch, &EVP_KDF_free, std::array{"TLS13-KDF", "TLS1-PRF", "HKDF"});
+    look_for(&EVP_KEYMGMT_fetch, &EVP_KEYMGMT_free,
+             std::array{"EC", "RSA", "RSA-PSS", "DH", "X25519", "X448", "ED25519", "ED448"});
+    look_for(&EVP_KEYEXCH_fetch, &EVP_KEYEXCH_free, std::array{"ECDH", "DH", "X25519", "X448"});
+    look_for(&EVP_SIGNATURE_fetch, &EVP_SIGNATURE_free,
+             std::array{"ECDSA", "RSA", "ED25519", "ED448"});
+    for (const char* const form :
+         {"input=der,structure=SubjectPublicKeyInfo", "input=der,structure=PrivateKeyInfo"}) {
+        look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free,
+                 std::array{"EC", "RSA", "ED25519", "ED448"}, form);
+    }
+    look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free, std::array{"EC", "RSA"},
+             "input=der,structure=type-specific");
+    look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free, std::array{"DER"}, "input=pem");
+    std::array<unsigned char, 1> octet;
+    count += RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1 ? 1 : 0;
+    ERR_clear_error();
+    return count;
 }
 
-/// Has OpenSSL take note of what its providers have. Refused memory in the midst of that, it never
-/// asks again, and the algorithms stay unknown: so it is done where failing is an error for the
-/// caller. Those that are asked for are such that TLS needs.
-bool know_algorithms(OSSL_LIB_CTX* where) noexcept {
-    std::array<unsigned char, 1> octet;
-    return is_found(EVP_MD_fetch(where, "SHA256", nullptr), &EVP_MD_free) &&
-           is_found(EVP_CIPHER_fetch(where, "AES-128-GCM", nullptr), &EVP_CIPHER_free) &&
-           is_found(EVP_MAC_fetch(where, "HMAC", nullptr), &EVP_MAC_free) &&
-           is_found(EVP_KDF_fetch(where, "TLS13-KDF", nullptr), &EVP_KDF_free) &&
-           is_found(EVP_KEYMGMT_fetch(where, "EC", nullptr), &EVP_KEYMGMT_free) &&
-           is_found(EVP_KEYEXCH_fetch(where, "ECDH", nullptr), &EVP_KEYEXCH_free) &&
-           is_found(EVP_SIGNATURE_fetch(where, "ECDSA", nullptr), &EVP_SIGNATURE_free) &&
-           is_found(OSSL_DECODER_fetch(where, "EC", nullptr), &OSSL_DECODER_free) &&
-           RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1;
+/// What count_algorithms() says where none is missing.
+constexpr std::size_t algorithm_count = 5 + 7 + 2 + 3 + 8 + 4 + 4 + 2 * 4 + 2 + 1 + 1;
+
+/// @return One that is configured as the one is that all have; null: there is no memory for it.
+OSSL_LIB_CTX* make_algorithms() noexcept {
+    OSSL_LIB_CTX* const made = OSSL_LIB_CTX_new();
+    if (made != nullptr) {
+        // Without the file it takes its own providers.
+        CONF_modules_load_file_ex(made, nullptr, nullptr,
+                                  CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE |
+                                      CONF_MFLAGS_IGNORE_RETURN_CODES);
+    }
+    ERR_clear_error();
+    return made;
 }
 
 /// OpenSSL calls this before it frees anything.
@@ -130,27 +165,27 @@ bool start_tls_library() noexcept {
         }
         is_registered = true;
     }
-    if (generation != 0 && own_generation != generation) {
-        OSSL_LIB_CTX* const made = OSSL_LIB_CTX_new();
-        if (made == nullptr) {
-            ERR_clear_error();
-            return false;
+    // In a child the parent's stays as it was.
+    const bool is_child = generation != 0 && own_generation != generation;
+    OSSL_LIB_CTX* const present = is_child ? nullptr : own_algorithms;
+    OSSL_LIB_CTX* best = present;
+    std::size_t best_count = is_child ? 0 : count_algorithms(present);
+    // Another one lacks as many if it is the configuration that leaves them out.
+    for (int trial = 0; trial < 2 && best_count < algorithm_count; ++trial) {
+        OSSL_LIB_CTX* const made = make_algorithms();
+        const std::size_t count = made != nullptr ? count_algorithms(made) : 0;
+        OSSL_LIB_CTX* const worse = count > best_count ? std::exchange(best, made) : made;
+        best_count = std::max(best_count, count);
+        if (worse != present) {
+            OSSL_LIB_CTX_free(worse);
         }
-        // As OpenSSL does for the one that all have; without the file it takes its own providers.
-        CONF_modules_load_file_ex(made, nullptr, nullptr,
-                                  CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE |
-                                      CONF_MFLAGS_IGNORE_RETURN_CODES);
-        if (!know_algorithms(made)) {
-            OSSL_LIB_CTX_free(made);
-            ERR_clear_error();
-            return false;
-        }
-        ERR_clear_error();
-        own_algorithms = made; // The parent's stays as it was.
-        own_generation = generation;
-    } else if (generation == 0 && !know_algorithms(nullptr)) {
-        ERR_clear_error();
+    }
+    if (best_count == 0) {
         return false;
+    }
+    if (best != present) {
+        own_algorithms = best;
+        own_generation = generation;
     }
     started_in.store(generation, std::memory_order_release);
     return true;

@@ -277,7 +277,8 @@ private:
 bool tls_stream::open() noexcept {
     const tls_use library;
     ssl_ = rules_->open();
-    BIO* const bio = ssl_ ? BIO_new(bio_method()) : nullptr;
+    const BIO_METHOD* const method = ssl_ ? bio_method() : nullptr;
+    BIO* const bio = method != nullptr ? BIO_new(method) : nullptr;
     if (bio == nullptr) {
         if (library) {
             ERR_clear_error();
