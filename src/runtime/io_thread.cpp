@@ -353,39 +353,31 @@ void io_thread::dispatch_rest() {
 }
 
 void io_thread::add_tenant(tenant& who, std::uint64_t origin_id) noexcept {
-    tenant*& first = patiently([&]() -> tenant*& { return tenants_[origin_id]; });
-    if (first == nullptr) {
-        first = who.next_ = who.previous_ = &who;
-        return;
-    }
-    who.next_ = first;
-    who.previous_ = std::exchange(first->previous_, &who);
-    who.previous_->next_ = &who;
+    std::vector<tenant*>& all = *patiently([&] { return &tenants_[origin_id]; });
+    patiently([&] { all.push_back(&who); });
+    who.tenant_index_ = static_cast<std::uint32_t>(all.size() - 1);
 }
 
 void io_thread::remove_tenant(tenant& who, std::uint64_t origin_id) noexcept {
     forget(who);
-    const auto ring = tenants_.find(origin_id);
-    if (who.next_ == &who) {
-        tenants_.erase(ring);
-    } else {
-        who.next_->previous_ = who.previous_;
-        who.previous_->next_ = who.next_;
-        ring->second = ring->second == &who ? who.next_ : ring->second;
+    const auto found = tenants_.find(origin_id);
+    std::vector<tenant*>& all = found->second;
+    all[who.tenant_index_] = all.back();
+    all[who.tenant_index_]->tenant_index_ = who.tenant_index_;
+    all.pop_back();
+    who.tenant_index_ = tenant::nowhere;
+    if (all.empty()) {
+        tenants_.erase(found);
     }
-    who.next_ = who.previous_ = nullptr;
 }
 
 void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
-    const auto ring = tenants_.find(origin_id);
-    if (ring == tenants_.end()) {
-        return;
-    }
-    tenant* const last = ring->second->previous_;
-    tenant* each = nullptr;
-    for (tenant* next = ring->second; each != last;) {
-        each = std::exchange(next, next->next_);
-        each->on_origin_gone(is_drained);
+    // A tenant that removes itself puts the last one, which was told already, in its place. The
+    // last one of all takes the vector with it.
+    const auto found = tenants_.find(origin_id);
+    std::size_t left = found != tenants_.end() ? found->second.size() : 0;
+    for (; left != 0; --left) {
+        found->second[left - 1]->on_origin_gone(is_drained);
     }
 }
 
@@ -465,7 +457,6 @@ bool io_thread::gives_way_or_moves() noexcept {
 
 void io_thread::sweep_later(tenant& who) noexcept {
     patiently([&] { warm_.push_back(&who); });
-    who.warm_index_ = static_cast<std::uint32_t>(warm_.size() - 1);
     schedule_sweep();
 }
 
@@ -486,14 +477,7 @@ void io_thread::schedule_sweep() noexcept {
 }
 
 void io_thread::sweep() noexcept {
-    std::size_t kept = 0;
-    for (tenant* const each : warm_) {
-        const bool is_warm = each->on_sweep();
-        each->warm_index_ = is_warm ? static_cast<std::uint32_t>(kept) : tenant::nowhere;
-        warm_[kept] = each;
-        kept += is_warm ? 1 : 0;
-    }
-    warm_.resize(kept);
+    std::erase_if(warm_, [](tenant* each) { return !each->on_sweep(); });
     // So the timer runs as long as there is something to give back, and no longer.
     const bool holds_buffers = pipe::decay_buffers();
     const bool holds_cells = pipe::decay_cells();
@@ -508,14 +492,7 @@ void io_thread::forget(tenant& who) noexcept {
         unsettled_work_.reset();
     }
     std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
-    if (const std::uint32_t index = std::exchange(who.warm_index_, tenant::nowhere);
-        index != tenant::nowhere) {
-        if (warm_.back() != &who) {
-            warm_[index] = warm_.back();
-            warm_[index]->warm_index_ = index;
-        }
-        warm_.pop_back();
-    }
+    std::erase(warm_, &who);
     if (handed_over* const found = find_handed_over(who); found != nullptr) {
         found->who = nullptr;
     }

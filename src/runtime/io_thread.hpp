@@ -68,7 +68,7 @@ public:
     virtual void on_origin_gone(bool is_drained) noexcept = 0;
 
     /// Whether the thread has taken note of it.
-    bool is_resident() const noexcept { return next_ != nullptr; }
+    bool is_resident() const noexcept { return tenant_index_ != nowhere; }
 
 protected:
     ~tenant() = default;
@@ -76,10 +76,8 @@ protected:
 private:
     friend class io_thread;
     static constexpr std::uint32_t nowhere = UINT32_MAX;
-    tenant* next_ = nullptr; ///< A ring of those of one origin.
-    tenant* previous_ = nullptr;
-    std::uint32_t warm_index_ = nowhere; ///< Among those that wait for the sweep.
-    std::uint32_t hand_over_serial_ = 0; ///< Of the last time.
+    std::uint32_t tenant_index_ = nowhere; ///< Among those of its origin.
+    std::uint32_t hand_over_serial_ = 0;   ///< Of the last time.
 };
 
 /// How a thread of the library is to run.
@@ -241,7 +239,7 @@ private:
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
-    std::unordered_map<std::uint64_t, tenant*> tenants_; ///< One of each origin's ring.
+    std::unordered_map<std::uint64_t, std::vector<tenant*>> tenants_; ///< By their origin.
     std::vector<tenant*> unsettled_;
     /// Keeps the reactor from coming to its end before those have settled.
     std::optional<work_guard> unsettled_work_;
