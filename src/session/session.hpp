@@ -364,9 +364,13 @@ private:
     std::uint32_t prefix_sent_bytes_ = 0;
     [[no_unique_address]] runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
     session_state state_ = session_state::connecting;
-    bool is_writable_ = true; ///< No write has failed on this connection.
+    bool is_writable_ : 1 = true;           ///< No write has failed on this connection.
+    bool awaits_subscriptions_ : 1 = false; ///< Drop what precedes the socket's restart mark.
+    bool awaits_room_ : 1 = false;          ///< The system took no more when we wrote last.
+    /// No other connection follows that would have its own pipe.
+    bool origin_is_gone_ : 1 = false;
     bool shortcut_is_open_ = false;
-    bool awaits_subscriptions_ = false; ///< Drop what precedes the socket's restart mark.
+    bool has_written_much_ = false; ///< Since the memory going out was passed on.
 
     std::vector<std::byte> prefix_;            ///< To be written before the next frame.
     std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
@@ -381,7 +385,6 @@ private:
         parting,   ///< The peer is told, and no message follows; ends when it goes, or is late.
         closing,   ///< The socket has let go. Reads no more; ends when all is written.
     } phase_ = phase::open;
-    bool origin_is_gone_ = false; ///< No other connection follows that would have its own pipe.
 
     /// What the sweep knows of a direction. It calls us while one of them is not cold.
     enum class warmth : std::uint8_t {
@@ -391,8 +394,6 @@ private:
     };
     warmth out_warmth_ = warmth::cold;
     warmth in_warmth_ = warmth::cold;
-    bool has_written_much_ = false; ///< Since the memory going out was passed on.
-    bool awaits_room_ = false;      ///< The system took no more when we wrote last.
     std::uint8_t missed_turns_ = 0; ///< In a row.
     std::uint8_t turns_in_a_row_ = 0;
     bool is_answered_ = false;        ///< Something was written since its last whole turn.
