@@ -276,8 +276,8 @@ constexpr std::chrono::milliseconds next_address_after{250};
 constexpr std::chrono::milliseconds fork_wait_max{1000};
 constexpr std::chrono::microseconds fork_wait_step{50};
 
-/// How long a thread that has used OpenSSL, and ends while that is cleaned up at exit, waits for
-/// it. The clean-up takes less than a millisecond.
+/// How long after the beginning of OpenSSL's clean-up at exit threads that have used it do not end.
+/// The clean-up takes less than a millisecond.
 constexpr std::chrono::milliseconds tls_cleanup_max{50};
 
 /// Descriptors that a child process closes (own_descriptors.hpp): as many as a process may have

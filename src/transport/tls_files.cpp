@@ -175,19 +175,17 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
     if (const result<void> readable = check_readable("ZLINK_TLS_CA", path); !readable) {
         return readable;
     }
-    if (is_folder(path)) {
-        return SSL_CTX_load_verify_dir(rules, path.c_str()) == 1
-                   ? result<void>{}
-                   : refuse_content("ZLINK_TLS_CA", path, content::certificate);
-    }
-    int loaded = SSL_CTX_load_verify_file(rules, path.c_str());
+    const auto load = [&] {
+        return is_folder(path) ? SSL_CTX_load_verify_dir(rules, path.c_str())
+                               : SSL_CTX_load_verify_file(rules, path.c_str());
+    };
+    int loaded = load();
     if (loaded == 1 && !is_all_decoded(rules)) {
         X509_STORE* const fresh = X509_STORE_new();
-        if (fresh == nullptr) {
-            return refuse_content("ZLINK_TLS_CA", path, content::certificate);
+        if (fresh != nullptr) {
+            SSL_CTX_set_cert_store(rules, fresh);
         }
-        SSL_CTX_set_cert_store(rules, fresh);
-        loaded = SSL_CTX_load_verify_file(rules, path.c_str());
+        loaded = fresh != nullptr ? load() : 0;
     }
     return loaded == 1 ? result<void>{}
                        : refuse_content("ZLINK_TLS_CA", path, content::certificate);

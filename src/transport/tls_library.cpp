@@ -4,10 +4,10 @@
 #include "base/limits.hpp"
 #include "base/thread_end.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -17,12 +17,13 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <span>
+#include <string_view>
 #include <thread>
-#include <utility>
 
 namespace zlink::transport {
 
@@ -30,7 +31,9 @@ namespace {
 
 // Neither constructed nor destroyed: threads look here while the process ends. The lock is taken
 // under a tls_use only, so that no child inherits it held.
+using clock = std::chrono::steady_clock;
 constinit std::atomic<bool> is_over{false};
+constinit std::atomic<clock::time_point> over_since{clock::time_point{}};
 constinit std::mutex starting;
 constinit bool is_registered = false;
 constinit OSSL_LIB_CTX* own_algorithms = nullptr;
@@ -38,17 +41,17 @@ constinit std::uint32_t own_generation = 0; ///< Of the process that `own_algori
 /// Of the process in which all is ready.
 constinit std::atomic<std::uint32_t> started_in{UINT32_MAX};
 
-/// How many of the algorithms are there that TLS may need. OpenSSL takes note of what its providers
-/// have when it is asked for the first of a kind. Refused memory in the midst of that, it leaves
-/// one out, says nothing of it, and never looks for it again.
-std::size_t count_algorithms(OSSL_LIB_CTX* where) noexcept {
+/// How many of the algorithms are missing that TLS may need. OpenSSL takes note of what its
+/// providers have when it is asked for the first of a kind. Refused memory in the midst of that, it
+/// leaves one out, says nothing of it, and never looks for it again.
+std::size_t count_missing(OSSL_LIB_CTX* where) noexcept {
     std::size_t count = 0;
     const auto look_for = [&](auto* fetch, auto* release, auto names,
                               const char* properties = nullptr) {
         for (const char* const name : names) {
             auto* const fetched = fetch(where, name, properties);
             release(fetched);
-            count += fetched != nullptr ? 1 : 0;
+            count += fetched == nullptr ? 1 : 0;
         }
     };
     look_for(&EVP_MD_fetch, &EVP_MD_free,
@@ -72,13 +75,26 @@ std::size_t count_algorithms(OSSL_LIB_CTX* where) noexcept {
              "input=der,structure=type-specific");
     look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free, std::array{"DER"}, "input=pem");
     std::array<unsigned char, 1> octet;
-    count += RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1 ? 1 : 0;
+    count += RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1 ? 0 : 1;
     ERR_clear_error();
     return count;
 }
 
-/// What count_algorithms() says where none is missing.
-constexpr std::size_t algorithm_count = 5 + 7 + 2 + 3 + 8 + 4 + 4 + 2 * 4 + 2 + 1 + 1;
+/// Whether OpenSSL's own provider serves those who name none. If not, the application has chosen
+/// others, by its calls or by a configuration, and what is missing is missing on purpose.
+bool has_usual_provider(OSSL_LIB_CTX* where) noexcept {
+    for (const char* const name : {"SHA256", "SHA384"}) { // One may be what is missing.
+        EVP_MD* const fetched = EVP_MD_fetch(where, name, nullptr);
+        if (fetched != nullptr) {
+            const std::string_view from = OSSL_PROVIDER_get0_name(EVP_MD_get0_provider(fetched));
+            const bool is_usual = from == "default";
+            EVP_MD_free(fetched);
+            return is_usual;
+        }
+    }
+    ERR_clear_error();
+    return false;
+}
 
 /// @return One that is configured as the one is that all have; null: there is no memory for it.
 OSSL_LIB_CTX* make_algorithms() noexcept {
@@ -95,6 +111,7 @@ OSSL_LIB_CTX* make_algorithms() noexcept {
 
 /// OpenSSL calls this before it frees anything.
 void end() noexcept {
+    over_since.store(clock::now(), std::memory_order_relaxed);
     is_over.store(true, std::memory_order_seq_cst);
     fork_gate::pass(); // Who had entered before has left now.
 }
@@ -107,7 +124,8 @@ thread_end leaves_library{[](void*) {
         OPENSSL_thread_stop();
         return;
     }
-    std::this_thread::sleep_for(limits::tls_cleanup_max);
+    std::this_thread::sleep_until(over_since.load(std::memory_order_relaxed) +
+                                  limits::tls_cleanup_max);
 }};
 
 /// The reasons of OpenSSL that stand for an alert of the peer begin here (RFC 8446, 6).
@@ -165,26 +183,24 @@ bool start_tls_library() noexcept {
         }
         is_registered = true;
     }
-    // In a child the parent's stays as it was.
-    const bool is_child = generation != 0 && own_generation != generation;
-    OSSL_LIB_CTX* const present = is_child ? nullptr : own_algorithms;
-    OSSL_LIB_CTX* best = present;
-    std::size_t best_count = is_child ? 0 : count_algorithms(present);
-    // Another one lacks as many if it is the configuration that leaves them out.
-    for (int trial = 0; trial < 2 && best_count < algorithm_count; ++trial) {
+    const auto is_parents = [=] { return generation != 0 && own_generation != generation; };
+    std::size_t missing = is_parents() ? SIZE_MAX : count_missing(own_algorithms);
+    const bool may_replace = is_parents() || (missing != 0 && has_usual_provider(own_algorithms));
+    for (int trial = 0; trial < 2 && missing != 0 && may_replace; ++trial) {
         OSSL_LIB_CTX* const made = make_algorithms();
-        const std::size_t count = made != nullptr ? count_algorithms(made) : 0;
-        OSSL_LIB_CTX* const worse = count > best_count ? std::exchange(best, made) : made;
-        best_count = std::max(best_count, count);
-        if (worse != present) {
-            OSSL_LIB_CTX_free(worse);
+        if (made == nullptr) {
+            return false;
         }
-    }
-    if (best_count == 0) {
-        return false;
-    }
-    if (best != present) {
-        own_algorithms = best;
+        const std::size_t missing_there = count_missing(made);
+        if (missing_there >= missing) {
+            OSSL_LIB_CTX_free(made);
+            continue;
+        }
+        missing = missing_there;
+        if (!is_parents()) {
+            OSSL_LIB_CTX_free(own_algorithms);
+        }
+        own_algorithms = made;
         own_generation = generation;
     }
     started_in.store(generation, std::memory_order_release);

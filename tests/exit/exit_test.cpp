@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <spawn.h>
 #include <string>
@@ -227,6 +228,23 @@ void use_openssl() {
     std::exit(0);
 }
 
+/// Has chosen a provider that there is not, then none: the choice holds for the library.
+[[noreturn]] void choose_provider(const arguments& given) {
+    require(EVP_set_default_properties(nullptr, "provider=another") == 1, "choice");
+    void* const context = zlink_ctx_new();
+    void* const socket = zlink_socket(context, ZLINK_PULL);
+    require(set(socket, ZLINK_TLS_CERTIFICATE, given.certificate) &&
+                set(socket, ZLINK_TLS_KEY, given.key),
+            "identity");
+    const std::string at = given.scheme + "://127.0.0.1:*";
+    require(zlink_bind(socket, at.c_str()) == -1, "refusal");
+    require(EVP_set_default_properties(nullptr, "") == 1, "no choice");
+    require(zlink_bind(socket, at.c_str()) == 0, "bind");
+    zlink_close(socket);
+    zlink_ctx_term(context);
+    std::exit(0);
+}
+
 int run(const arguments& given) {
     ::alarm(60);
     const bool others_came_first = given.scenario.ends_with("+openssl");
@@ -239,6 +257,9 @@ int run(const arguments& given) {
     }
     if (scenario == "static") {
         leave_to_static_object(given);
+    }
+    if (scenario == "provider") {
+        choose_provider(given);
     }
     outlive_openssl(given);
 }
@@ -299,6 +320,10 @@ TEST_CASE("exit: what needs no OpenSSL works when that is cleaned up, and what d
     for (const char* const scenario : {"outlive", "outlive+openssl"}) {
         check_ends(scenario, {"tls", "wss"}, 1);
     }
+}
+
+TEST_CASE("exit: providers that the application chose for OpenSSL are the library's, too") {
+    check_ends("provider", {"tls", "wss"}, 1);
 }
 
 int main(int argc, char** argv) {
