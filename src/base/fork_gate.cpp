@@ -82,13 +82,15 @@ constinit std::size_t lock_count = 0;
 
 void before_fork() noexcept {
     shut();
-    for (std::size_t index = 0; index < lock_count; ++index) {
+    // The upper layers' first: they are constructed last, and may hold theirs when they take
+    // others.
+    for (std::size_t index = lock_count; index-- > 0;) {
         locks[index].lock();
     }
 }
 
 void after_fork() noexcept {
-    for (std::size_t index = lock_count; index-- > 0;) {
+    for (std::size_t index = 0; index < lock_count; ++index) {
         locks[index].unlock();
     }
     open();
@@ -96,7 +98,7 @@ void after_fork() noexcept {
 
 void begin_in_child() noexcept {
     ++fork_count;
-    for (std::size_t index = lock_count; index-- > 0;) {
+    for (std::size_t index = 0; index < lock_count; ++index) {
         locks[index].unlock_in_child();
     }
     for (counter& each : counters) {

@@ -375,9 +375,12 @@ void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexc
     // A tenant that removes itself puts the last one, which was told already, in its place. The
     // last one of all takes the vector with it.
     const auto found = tenants_.find(origin_id);
-    std::size_t left = found != tenants_.end() ? found->second.size() : 0;
-    for (; left != 0; --left) {
-        found->second[left - 1]->on_origin_gone(is_drained);
+    if (found == tenants_.end()) {
+        return;
+    }
+    std::vector<tenant*>& all = found->second;
+    for (std::size_t left = all.size(); left != 0; --left) {
+        all[left - 1]->on_origin_gone(is_drained);
     }
 }
 
