@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t read_bytes_max = 1 + std::size_t{data[1]} * data[1];
     const std::uint64_t message_bytes_max = (choice & 2) != 0 ? 300 : 100'000;
     const pipe::queue_limits allowed{.messages_max = (choice & 4) != 0 ? 2U : 1000U};
-    const session::peer_deflation compressed{
+    const codec::peer_deflation compressed{
         .how = {.window_bits = static_cast<std::uint8_t>(8 + data[2] % 8),
                 .keeps_context = (choice & 1) != 0},
         .message_bytes_max = message_bytes_max};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "session/curve_cipher.hpp"
-#include "session/handshake.hpp"
+#include "crypto/curve_cipher.hpp"
+#include "security/handshake.hpp"
 #include "session/zws.hpp"
 #include "testing/octets.hpp"
 #include "web_peer.hpp"
@@ -51,7 +51,7 @@ public:
         if (!ciphers_) {
             return;
         }
-        std::vector<std::byte> frame(session::curve_sealer::frame_bytes(body.size()));
+        std::vector<std::byte> frame(crypto::curve_sealer::frame_bytes(body.size()));
         ciphers_->sealer.seal(flags, testing::octets_of(body), frame.data());
         say(frame, piece_count);
     }
@@ -111,10 +111,10 @@ private:
     const testing::scripted_stream* stream_ = nullptr;
     std::size_t taken_ = 0; ///< Of what the session wrote behind the upgrade.
     std::optional<wire::zws::decoder> decoder_;
-    std::optional<session::handshake> shake_;
+    std::optional<security::handshake> shake_;
     std::vector<std::byte> unsent_;
     bool is_well_ = true;
-    std::unique_ptr<session::curve_ciphers> ciphers_;
+    std::unique_ptr<crypto::curve_ciphers> ciphers_;
 };
 
 } // namespace zlink::fuzz

@@ -16,9 +16,11 @@ import sys
 LAYERS = [
     {"base"},
     {"wire"},
+    {"crypto"},
     {"pipe"},
     {"runtime"},
     {"transport"},
+    {"codec", "security"},
     {"session"},
     {"socket"},
     {"api"},

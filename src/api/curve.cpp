@@ -2,7 +2,7 @@
 #include "api/boundary.hpp"
 #include "api/symbols.hpp"
 #include "api/z85.hpp"
-#include "session/curve_box.hpp"
+#include "crypto/curve_box.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -23,7 +23,7 @@ result<void> give_text(const std::byte* key, char* text) noexcept {
 
 extern "C" int zlink_curve_keypair(char* public_key, char* secret_key) {
     return api::at_boundary([&]() -> result<int> {
-        const session::curve_keys made = session::make_curve_keys();
+        const crypto::curve_keys made = crypto::make_curve_keys();
         const result<void> given = give_text(made.open.data(), public_key);
         if (!given || !give_text(made.hidden.data(), secret_key)) {
             return errc::invalid_argument;
@@ -40,7 +40,7 @@ extern "C" int zlink_curve_public(char* public_key, const char* secret_key) {
         if (text.size() != text_bytes || !api::decode_z85(text, hidden.raw())) {
             return errc::invalid_argument;
         }
-        const curve_public_key derived = session::public_key_of(hidden);
+        const curve_public_key derived = crypto::public_key_of(hidden);
         const result<void> given = give_text(derived.data(), public_key);
         return given ? result<int>{0} : result<int>{given.error()};
     });

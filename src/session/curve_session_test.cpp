@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "session/curve_box.hpp"
-#include "session/handshake.hpp"
+#include "crypto/curve_box.hpp"
+#include "security/handshake.hpp"
 #include "testing/curve_far_end.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
@@ -21,6 +21,8 @@
 using namespace std::chrono_literals;
 using namespace zlink;
 using namespace zlink::session;
+using namespace zlink::security;
+using namespace zlink::crypto;
 using testing::client_of;
 using testing::far_end;
 using testing::key_ring;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "session/curve_box.hpp"
+#include "crypto/curve_box.hpp"
 #include "testing/joined_sessions.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/tls_sides.hpp"
@@ -55,8 +55,8 @@ sides of_plain(bool dialing_serves) {
 }
 
 sides of_curve(bool dialing_serves) {
-    static const session::curve_keys server_keys = session::make_curve_keys();
-    static const session::curve_keys client_keys = session::make_curve_keys();
+    static const crypto::curve_keys server_keys = crypto::make_curve_keys();
+    static const crypto::curve_keys client_keys = crypto::make_curve_keys();
     sides made;
     socket_options& server = dialing_serves ? made.dialing : made.accepting;
     socket_options& client = dialing_serves ? made.accepting : made.dialing;

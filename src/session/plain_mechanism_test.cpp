@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "session/plain_mechanism.hpp"
+#include "security/plain_mechanism.hpp"
 
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
@@ -15,7 +15,7 @@
 // PLAIN and ZAP as a whole session has them: the test is the peer and the ZAP handler.
 
 using namespace zlink;
-using session::handshake_failure;
+using security::handshake_failure;
 using testing::octets;
 using testing::on_wire;
 using testing::scripted_stream;

@@ -360,13 +360,14 @@ void session::tell_failed_handshake(errc reason) const noexcept {
         return tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);
     }
     if (speaks_zws() && upgrade_ && !handshake_ && is_refusal(reason)) {
-        const handshake_failure refused = failure_of(protocol_fault::websocket_unspecified);
+        const security::handshake_failure refused =
+            security::failure_of(protocol_fault::websocket_unspecified);
         return tell(refused.what, refused.value);
     }
     if (!handshake_) {
         return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
-    const handshake_failure failure = handshake_->failure(reason);
+    const security::handshake_failure failure = handshake_->failure(reason);
     tell(failure.what, failure.value);
 }
 
@@ -407,7 +408,7 @@ void session::lost(errc reason) noexcept {
     const bool was_in_traffic = state_ == session_state::traffic;
     // Who was refused would be refused again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied ||
-        (origin_->tls && transport::is_tls_over()) || phase_ == phase::dismissed || is_asked_for ||
+        (origin_->tls && crypto::is_openssl_over()) || phase_ == phase::dismissed || is_asked_for ||
         (is_framed() && phase_ != phase::open) ||
         stops_after(was_in_traffic ? reconnect_stop::after_disconnect
                                    : reconnect_stop::handshake_failed)) {
@@ -451,7 +452,7 @@ bool session::abandon_translation() noexcept {
     if (!translation_) {
         return false;
     }
-    const translation::remains left = translation_->abandon();
+    const codec::encoder::remains left = translation_->abandon();
     if (left.done_bytes != 0 && outbound_->advance(left.done_bytes)) {
         wake_writer();
     }

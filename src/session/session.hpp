@@ -6,23 +6,23 @@
 #include "base/patience.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "codec/conflation.hpp"
+#include "codec/decoder.hpp"
+#include "codec/encoder.hpp"
+#include "codec/inbound.hpp"
+#include "codec/outbound.hpp"
+#include "codec/raw_encoder.hpp"
+#include "codec/websocket_scanner.hpp"
 #include "pipe/close_request.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/backoff.hpp"
 #include "runtime/io_thread.hpp"
 #include "runtime/one_shot.hpp"
-#include "session/conflation.hpp"
-#include "session/handshake.hpp"
+#include "security/handshake.hpp"
+#include "security/zap_client.hpp"
 #include "session/heartbeat.hpp"
-#include "session/inbound.hpp"
-#include "session/input.hpp"
-#include "session/outbound.hpp"
-#include "session/raw_output.hpp"
-#include "session/translation.hpp"
 #include "session/web_handshake.hpp"
-#include "session/websocket_scanner.hpp"
-#include "session/zap_client.hpp"
 #include "transport/dialer.hpp"
 #include "transport/guests.hpp"
 #include "transport/stream.hpp"
@@ -35,6 +35,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace zlink::codec {
+class zws_decoder;
+}
 
 namespace zlink::session {
 
@@ -75,7 +79,6 @@ struct farewell {
 };
 
 class session;
-class zws_input;
 
 /// What sessions need of whoever made them; outlives them.
 class session_host {
@@ -129,10 +132,10 @@ struct session_origin {
 class session final : public transport::stream_user,
                       public runtime::tenant,
                       public pipe::event_sink,
-                      private command_sink,
-                      private websocket_sink,
+                      private codec::command_sink,
+                      private codec::websocket_sink,
                       private heartbeat_user,
-                      private zap_asker {
+                      private security::zap_asker {
 public:
     /// Starts a session that reaches its peer at `target`.
     /// @param end  The session's end of its pipe; none if the pipe is to be made when the peer is
@@ -223,10 +226,10 @@ private:
     bool make_pipe();
     void make_inbound();
     void make_outbound();
-    void adopt_terms(handshake& agreed);
+    void adopt_terms(security::handshake& agreed);
     void adopt_raw_peer();
     void announce_peer(std::unique_ptr<pipe::peer_info> peer);
-    std::span<const std::byte> first_frame(const handshake* agreed) const noexcept;
+    std::span<const std::byte> first_frame(const security::handshake* agreed) const noexcept;
     void take_leave_of_socket(errc reason) noexcept;
     void read_handshake();
     void wait_or_lose(const transport::io_outcome& outcome);
@@ -312,7 +315,7 @@ private:
     void refuse_zws(errc reason);
     using handshake_step = std::function<result<void>(std::vector<std::byte>& out)>;
     result<void> step_handshake(const handshake_step& step);
-    zws_input& zws() noexcept;
+    codec::zws_decoder& zws() noexcept;
     void describe_upgrade(pipe::peer_info& peer);
 
     bool speaks_subscriptions() const noexcept {
@@ -327,7 +330,7 @@ private:
     bool speaks_zws() const noexcept { return speaks_websocket() && !is_framed(); }
     pipe::layout frames() const noexcept;
     std::optional<wire::websocket::deflate_direction> own_deflation() const noexcept;
-    std::optional<peer_deflation> peers_deflation() const noexcept;
+    std::optional<codec::peer_deflation> peers_deflation() const noexcept;
     /// Whether what is not sent over this connection is for the next one.
     bool keeps_unsent() const noexcept { return dialing_ && !is_framed(); }
     /// Whether the socket has been told that the connection ends, which has not ended yet.
@@ -342,13 +345,14 @@ private:
     runtime::io_thread& thread_;
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
-    std::unique_ptr<conflation> conflation_; ///< Between inbound_ and end_, if the socket wants it.
-    std::optional<inbound> inbound_;
-    std::optional<outbound> outbound_;
+    std::unique_ptr<codec::conflation>
+        conflation_; ///< Between inbound_ and end_, if the socket wants it.
+    std::optional<codec::inbound> inbound_;
+    std::optional<codec::outbound> outbound_;
     transport::stream_ptr stream_;
-    std::unique_ptr<handshake> handshake_;
+    std::unique_ptr<security::handshake> handshake_;
     std::unique_ptr<web_handshake> upgrade_;    ///< From its beginning until traffic.
-    std::unique_ptr<zap_client> zap_;           ///< While the handshake waits for its answer.
+    std::unique_ptr<security::zap_client> zap_; ///< While the handshake waits for its answer.
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     /// What it takes to connect, again and again.
     struct dialing {
@@ -372,11 +376,11 @@ private:
     bool shortcut_is_open_ = false;
     bool has_written_much_ = false; ///< Since the memory going out was passed on.
 
-    std::vector<std::byte> prefix_;            ///< To be written before the next frame.
-    std::unique_ptr<translation> translation_; ///< Null where the rope is written as it is.
-    std::unique_ptr<input> input_;             ///< Null where it is filled as it is read.
-    std::unique_ptr<raw_output> raw_output_;   ///< Where the peer is raw.
-    std::unique_ptr<farewell> farewell_;       ///< Of a STREAM, if one side said why it goes.
+    std::vector<std::byte> prefix_;                  ///< To be written before the next frame.
+    std::unique_ptr<codec::encoder> translation_;    ///< Null where the rope is written as it is.
+    std::unique_ptr<codec::decoder> input_;          ///< Null where it is filled as it is read.
+    std::unique_ptr<codec::raw_encoder> raw_output_; ///< Where the peer is raw.
+    std::unique_ptr<farewell> farewell_;             ///< Of a STREAM, if one side said why it goes.
 
     enum class phase : std::uint8_t {
         open,

@@ -5,11 +5,11 @@
 
 #include "base/limits.hpp"
 #include "base/random_octets.hpp"
-#include "session/curve_input.hpp"
-#include "session/length_scanner.hpp"
-#include "session/raw_input.hpp"
-#include "session/v1_input.hpp"
-#include "session/zws_input.hpp"
+#include "codec/curve_decoder.hpp"
+#include "codec/length_scanner.hpp"
+#include "codec/raw_decoder.hpp"
+#include "codec/v1_decoder.hpp"
+#include "codec/zws_decoder.hpp"
 #include "transport/address.hpp"
 #include "transport/tls_stream.hpp"
 #include "wire/length/frame.hpp"
@@ -173,7 +173,7 @@ void session::start_handshake() {
     if (options().has_foreign_peers()) {
         return enter_traffic({});
     }
-    handshake_ = std::make_unique<handshake>(options());
+    handshake_ = std::make_unique<security::handshake>(options());
     handshake_->start(prefix_);
     stream_->wait_readable(*this);
     write_some();
@@ -240,12 +240,12 @@ void session::ask_zap(wire::zap_request& request) {
     }
     const std::string address = transport::peer_name(stream_->peer(), stream_->descriptor());
     request.address = address;
-    zap_.reset(new zap_client(std::move(to_handler), *this));
+    zap_.reset(new security::zap_client(std::move(to_handler), *this));
     zap_->ask(request);
 }
 
 void session::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept {
-    const std::unique_ptr<zap_client> done = std::move(zap_);
+    const std::unique_ptr<security::zap_client> done = std::move(zap_);
     guarded([&] {
         after_step(step_handshake(
                        [&](auto& out) { return handshake_->on_zap_reply(std::move(reply), out); }),
@@ -267,7 +267,8 @@ void session::enter_traffic(std::span<const std::byte> rest) {
     if (!end_ && !make_pipe()) {
         return finish();
     }
-    const std::unique_ptr<handshake> agreed = std::move(handshake_); // None with a raw peer.
+    const std::unique_ptr<security::handshake> agreed =
+        std::move(handshake_); // None with a raw peer.
     if (agreed) {
         adopt_terms(*agreed);
     } else if (is_framed()) {
@@ -299,28 +300,29 @@ void session::enter_traffic(std::span<const std::byte> rest) {
 }
 
 /// Puts between stream and rope what the peer needs, and tells who it is.
-void session::adopt_terms(handshake& agreed) {
-    const std::unique_ptr<curve_ciphers> ciphers = agreed.take_ciphers();
+void session::adopt_terms(security::handshake& agreed) {
+    const std::unique_ptr<crypto::curve_ciphers> ciphers = agreed.take_ciphers();
     const bool is_v1 = agreed.version() == zmtp::peer_version::v1;
     const bool subscribes_by_message = speaks_subscriptions() && !agreed.has_subscribe_command();
-    using framing = translation::framing;
+    using framing = codec::encoder::framing;
     const framing frames = speaks_zws() ? (dialing_ ? framing::masked_zws : framing::zws)
                            : is_v1      ? framing::v1
                                         : framing::zmtp;
     if (ciphers || subscribes_by_message || frames != framing::zmtp || end_->in.conflates()) {
-        translation_ = std::make_unique<translation>(
-            translation::needs{.sealer = ciphers ? &ciphers->sealer : nullptr,
-                               .subscriptions_as_messages = subscribes_by_message,
-                               .frames = frames});
+        translation_ = std::make_unique<codec::encoder>(
+            codec::encoder::needs{.sealer = ciphers ? &ciphers->sealer : nullptr,
+                                  .subscriptions_as_messages = subscribes_by_message,
+                                  .frames = frames});
     }
-    std::unique_ptr<input> opener;
+    std::unique_ptr<codec::decoder> opener;
     if (ciphers) {
-        opener = std::make_unique<curve_input>(ciphers->opener, body_bytes_max_of(options()));
+        opener =
+            std::make_unique<codec::curve_decoder>(ciphers->opener, body_bytes_max_of(options()));
     }
     if (speaks_zws()) {
         zws().pass_through(std::move(opener));
     } else if (is_v1) {
-        input_ = std::make_unique<v1_input>();
+        input_ = std::make_unique<codec::v1_decoder>();
     } else {
         input_ = std::move(opener);
     }
@@ -333,14 +335,14 @@ void session::adopt_terms(handshake& agreed) {
 }
 
 void session::adopt_raw_peer() {
-    input_ = std::make_unique<raw_input>();
-    raw_output_ = std::make_unique<raw_output>();
+    input_ = std::make_unique<codec::raw_decoder>();
+    raw_output_ = std::make_unique<codec::raw_encoder>();
     announce_peer(std::unique_ptr<pipe::peer_info>(new pipe::peer_info));
 }
 
 /// What the socket receives of a new peer before all that it sends: the news that a raw peer is
 /// there, an empty message; the subscription to everything of a peer that sends none.
-std::span<const std::byte> session::first_frame(const handshake* agreed) const noexcept {
+std::span<const std::byte> session::first_frame(const security::handshake* agreed) const noexcept {
     static constexpr std::array<std::byte, 2> empty_message{};
     static constexpr std::array subscription{std::byte{0}, std::byte{1}, std::byte{1}};
     if (agreed == nullptr) {
@@ -393,26 +395,26 @@ bool session::make_pipe() {
 
 void session::make_inbound() {
     if (end_->out.conflates()) {
-        conflation_ = std::make_unique<conflation>();
+        conflation_ = std::make_unique<codec::conflation>();
     }
     if (is_framed()) {
         const std::uint64_t body_bytes_max = body_bytes_max_of(options());
-        std::unique_ptr<scanner> frames;
+        std::unique_ptr<codec::scanner> frames;
         if (speaks_websocket()) {
             using wire::websocket::sender;
-            frames = std::make_unique<websocket_scanner>(
+            frames = std::make_unique<codec::websocket_scanner>(
                 dialing_ ? sender::server : sender::client,
                 std::min(body_bytes_max, wire::websocket::payload_bytes_limit),
-                static_cast<websocket_sink&>(*this), peers_deflation());
+                static_cast<codec::websocket_sink&>(*this), peers_deflation());
         } else {
-            frames = std::make_unique<length_scanner>(
+            frames = std::make_unique<codec::length_scanner>(
                 std::min(body_bytes_max, wire::length::body_bytes_limit));
         }
-        inbound_.emplace(end_->out, static_cast<command_sink&>(*this), std::move(frames));
+        inbound_.emplace(end_->out, static_cast<codec::command_sink&>(*this), std::move(frames));
         return;
     }
     inbound_.emplace(conflation_ ? conflation_->queue() : end_->out, body_bytes_max_of(options()),
-                     static_cast<command_sink&>(*this), unfinished_bytes_max_of(options()));
+                     static_cast<codec::command_sink&>(*this), unfinished_bytes_max_of(options()));
 }
 
 void session::make_outbound() {

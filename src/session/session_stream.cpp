@@ -70,17 +70,17 @@ std::optional<wire::websocket::deflate_direction> session::own_deflation() const
     return dialing_ ? upgrade_->agreed().deflate->client : upgrade_->agreed().deflate->server;
 }
 
-std::optional<peer_deflation> session::peers_deflation() const noexcept {
+std::optional<codec::peer_deflation> session::peers_deflation() const noexcept {
     if (!upgrade_ || !upgrade_->agreed().deflate) {
         return {};
     }
     const auto& agreed = *upgrade_->agreed().deflate;
     const bool is_limited = options().message_bytes_max >= 0;
-    return peer_deflation{.how = dialing_ ? agreed.server : agreed.client,
-                          .message_bytes_max =
-                              is_limited ? static_cast<std::uint64_t>(options().message_bytes_max)
-                                         : limits::inflated_message_bytes_max,
-                          .account = origin_->inflated};
+    return codec::peer_deflation{
+        .how = dialing_ ? agreed.server : agreed.client,
+        .message_bytes_max = is_limited ? static_cast<std::uint64_t>(options().message_bytes_max)
+                                        : limits::inflated_message_bytes_max,
+        .account = origin_->inflated};
 }
 
 void session::adopt_stream_peer() {

@@ -110,7 +110,7 @@ void session::read_messages() {
             thread_.post([self = boost::intrusive_ptr<session>(this)] { self->on_readable(); });
             return;
         }
-        std::array<iovec, read_ahead::parts_max> room;
+        std::array<iovec, codec::read_ahead::parts_max> room;
         const std::span two_parts = std::span{room}.first<2>();
         const std::span inbound_parts = is_framed() ? std::span<iovec>{room} : two_parts;
         const std::size_t count =

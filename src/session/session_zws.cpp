@@ -4,9 +4,9 @@
 // or the identities, travel in frames of ZWS, as messages do later (45/ZWS).
 #include "session/session.hpp"
 
+#include "codec/zws_decoder.hpp"
 #include "session/close_reason.hpp"
 #include "session/zws.hpp"
-#include "session/zws_input.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/frame.hpp"
 #include "wire/zmtp/curve.hpp"
@@ -38,18 +38,18 @@ std::uint64_t zws_body_bytes_max_of(const socket_options& options) noexcept {
 } // namespace
 
 /// What input_ is from start_zws() on, to the end of the connection.
-zws_input& session::zws() noexcept {
-    return static_cast<zws_input&>(*input_);
+codec::zws_decoder& session::zws() noexcept {
+    return static_cast<codec::zws_decoder&>(*input_);
 }
 
 /// @param rest  What was received behind the upgrade.
 void session::start_zws(std::span<const std::byte> rest) {
     using wire::websocket::sender;
     advance(session_state::handshake);
-    input_ = std::make_unique<zws_input>(dialing_ ? sender::server : sender::client,
-                                         zws_body_bytes_max_of(options()),
-                                         static_cast<websocket_sink&>(*this));
-    handshake_ = std::make_unique<handshake>(options());
+    input_ = std::make_unique<codec::zws_decoder>(dialing_ ? sender::server : sender::client,
+                                                  zws_body_bytes_max_of(options()),
+                                                  static_cast<codec::websocket_sink&>(*this));
+    handshake_ = std::make_unique<security::handshake>(options());
     const bool has_mechanism = upgrade_->agreed().subprotocol != zws_bare;
     const result<void> started =
         step_handshake([&](auto& out) { return handshake_->start_upgraded(has_mechanism, out); });

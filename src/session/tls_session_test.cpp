@@ -22,7 +22,7 @@ using testing::session_harness;
 using testing::session_options;
 using testing::tls_far_end;
 using testing::tls_sides;
-using failures = std::vector<session::handshake_failure>;
+using failures = std::vector<security::handshake_failure>;
 
 namespace {
 

@@ -155,7 +155,7 @@ TEST_SUITE("session") {
             CHECK(!one.was_told(pipe::event::attached));
             REQUIRE(one.failures().size() == 1);
             CHECK(one.failures().front() ==
-                  session::failure_of(protocol_fault::websocket_unspecified));
+                  security::failure_of(protocol_fault::websocket_unspecified));
         }
     }
 

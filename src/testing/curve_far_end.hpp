@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "session/curve_box.hpp"
-#include "session/curve_cipher.hpp"
-#include "session/handshake.hpp"
+#include "crypto/curve_box.hpp"
+#include "crypto/curve_cipher.hpp"
+#include "security/handshake.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
@@ -18,8 +18,8 @@ namespace zlink::testing {
 
 /// The keys of both sides of CURVE.
 struct key_ring {
-    session::curve_keys server = session::make_curve_keys();
-    session::curve_keys client = session::make_curve_keys();
+    crypto::curve_keys server = crypto::make_curve_keys();
+    crypto::curve_keys client = crypto::make_curve_keys();
 };
 
 inline socket_options server_of(const key_ring& keys) {
@@ -91,7 +91,7 @@ public:
     }
 
     std::string sealed(std::string_view body, unsigned flags = 0) {
-        std::string frame(session::curve_sealer::frame_bytes(body.size()), '\0');
+        std::string frame(crypto::curve_sealer::frame_bytes(body.size()), '\0');
         ciphers_->sealer.seal(flags, octets_of(body), reinterpret_cast<std::byte*>(frame.data()));
         return frame;
     }
@@ -123,12 +123,12 @@ private:
     session_harness& near_;
     scripted_stream& stream_;
     socket_options options_;
-    session::handshake shake_;
+    security::handshake shake_;
     std::vector<std::byte> unsent_;
     std::size_t taken_ = 0;
     std::size_t greeted_bytes_ = 0; ///< Of the greeting, which is sent at once.
     bool is_well_ = true;
-    std::unique_ptr<session::curve_ciphers> ciphers_;
+    std::unique_ptr<crypto::curve_ciphers> ciphers_;
 };
 
 } // namespace zlink::testing

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/limits.hpp"
-#include "session/inbound.hpp"
-#include "session/length_scanner.hpp"
-#include "session/websocket_scanner.hpp"
+#include "codec/inbound.hpp"
+#include "codec/length_scanner.hpp"
+#include "codec/websocket_scanner.hpp"
 #include "testing/octets.hpp"
 
 #include <algorithm>
@@ -22,20 +22,20 @@ namespace zlink::testing {
 /// What a peer of a STREAM sends, read as a session does, and what becomes of it, in order:
 /// messages behind "b:" (binary) or "t:" (text), pings and their payloads behind "ping:", and
 /// "close:" with code and reason.
-class scanned_input final : session::command_sink, session::websocket_sink {
+class scanned_input final : codec::command_sink, codec::websocket_sink {
 public:
     /// @param frames      length; websocket: of a client; masked_websocket: of a server.
     /// @param compressed  How messages over WebSocket may be compressed.
     scanned_input(pipe::layout frames, std::uint64_t message_bytes_max,
                   const pipe::queue_limits& allowed,
-                  const std::optional<session::peer_deflation>& compressed = {})
+                  const std::optional<codec::peer_deflation>& compressed = {})
         : frames_(frames), queue_(allowed), in_(queue_, *this, make(message_bytes_max, compressed)),
           scratch_(limits::scratch_bytes) {}
 
     /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
     result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
         while (!octets.empty()) {
-            std::array<iovec, session::read_ahead::parts_max> parts;
+            std::array<iovec, codec::read_ahead::parts_max> parts;
             const std::size_t count = in_.prepare(scratch_, parts);
             const std::size_t bytes =
                 fill_parts(std::span{parts}.first(count), octets, read_bytes_max);
@@ -78,16 +78,15 @@ public:
     std::size_t pause_count() const noexcept { return pause_count_; }
 
 private:
-    std::unique_ptr<session::scanner>
-    make(std::uint64_t message_bytes_max,
-         const std::optional<session::peer_deflation>& compressed) {
+    std::unique_ptr<codec::scanner> make(std::uint64_t message_bytes_max,
+                                         const std::optional<codec::peer_deflation>& compressed) {
         using wire::websocket::sender;
         if (frames_ == pipe::layout::length) {
-            return std::make_unique<session::length_scanner>(message_bytes_max);
+            return std::make_unique<codec::length_scanner>(message_bytes_max);
         }
-        return std::make_unique<session::websocket_scanner>(
+        return std::make_unique<codec::websocket_scanner>(
             frames_ == pipe::layout::websocket ? sender::client : sender::server, message_bytes_max,
-            static_cast<session::websocket_sink&>(*this), compressed);
+            static_cast<codec::websocket_sink&>(*this), compressed);
     }
 
     void receive() {
@@ -118,7 +117,7 @@ private:
 
     pipe::layout frames_;
     pipe::message_queue queue_;
-    session::inbound in_;
+    codec::inbound in_;
     std::vector<std::byte> scratch_;
     std::vector<std::string> arrived_;
     std::vector<std::string> pings_;

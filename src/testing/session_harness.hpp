@@ -96,9 +96,9 @@ public:
     }
 
     /// Why handshakes failed, oldest first.
-    std::vector<session::handshake_failure> failures() const {
+    std::vector<security::handshake_failure> failures() const {
         using enum connection_event;
-        std::vector<session::handshake_failure> found;
+        std::vector<security::handshake_failure> found;
         for (const auto& [what, value] : recorder_->events) {
             if (what == handshake_failed_no_detail || what == handshake_failed_protocol ||
                 what == handshake_failed_auth) {

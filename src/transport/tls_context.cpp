@@ -189,7 +189,7 @@ result<void> make_tickets(SSL_CTX* rules) {
 }
 
 int on_new_session(SSL* connection, SSL_SESSION* session) noexcept {
-    owner_of(SSL_get_SSL_CTX(connection)).keep(tls_ptr<SSL_SESSION>(session));
+    owner_of(SSL_get_SSL_CTX(connection)).keep(crypto::openssl_ptr<SSL_SESSION>(session));
     return 1; // It is ours now.
 }
 
@@ -215,7 +215,7 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
     auto how = ticket_keys::found::fresh;
     if (makes != 0) {
         if (!keys.current(now, key) ||
-            RAND_bytes_ex(tls_algorithms(), vector, EVP_MAX_IV_LENGTH, 0) != 1) {
+            RAND_bytes_ex(crypto::openssl_algorithms(), vector, EVP_MAX_IV_LENGTH, 0) != 1) {
             return -1;
         }
         std::copy(key.name.begin(), key.name.end(), name);
@@ -232,7 +232,8 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
         OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.authenticator.raw(),
                                           key.authenticator.bytes),
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_END};
-    const tls_ptr<EVP_CIPHER> method{EVP_CIPHER_fetch(tls_algorithms(), "AES-256-CBC", nullptr)};
+    const crypto::openssl_ptr<EVP_CIPHER> method{
+        EVP_CIPHER_fetch(crypto::openssl_algorithms(), "AES-256-CBC", nullptr)};
     if (!method || EVP_MAC_CTX_set_params(authenticator, rules) != 1 ||
         EVP_CipherInit_ex2(cipher, method.get(), key.cipher.raw(), vector, makes, nullptr) != 1) {
         return -1;
@@ -326,12 +327,12 @@ result<void> set_client_side(SSL_CTX* rules, const socket_options& options) {
 
 result<tls_context_ptr> tls_context::make(const socket_options& options, const endpoint& where,
                                           endpoint_use use) {
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         set_error_text("OpenSSL has been cleaned up: the process ends");
         return static_cast<errc>(ESHUTDOWN);
     }
-    if (!start_tls_library()) {
+    if (!crypto::start_openssl()) {
         set_error_text("OpenSSL: there is no memory for it");
         return errc::no_memory;
     }
@@ -345,7 +346,7 @@ result<tls_context_ptr> tls_context::make(const socket_options& options, const e
 }
 
 result<tls_rules> tls_context::read(const socket_options& options) {
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         return static_cast<errc>(ESHUTDOWN);
     }
@@ -360,8 +361,9 @@ result<tls_rules> tls_context::read(const socket_options& options) {
 
 result<tls_rules> tls_context::read_once(const socket_options& options) {
     const bool listens = use_ == endpoint_use::listen;
-    tls_ptr<SSL_CTX> made{SSL_CTX_new_ex(tls_algorithms(), nullptr,
-                                         listens ? TLS_server_method() : TLS_client_method())};
+    crypto::openssl_ptr<SSL_CTX> made{
+        SSL_CTX_new_ex(crypto::openssl_algorithms(), nullptr,
+                       listens ? TLS_server_method() : TLS_client_method())};
     if (!made) {
         return refuse_for_memory();
     }
@@ -419,13 +421,13 @@ std::optional<std::int32_t> tls_context::take_expiry(clock::time_point now) noex
     return static_cast<std::int32_t>(std::max(rest, seconds{INT32_MIN}).count());
 }
 
-tls_ptr<SSL> tls_context::open() {
-    const tls_use library;
+crypto::openssl_ptr<SSL> tls_context::open() {
+    const crypto::openssl_use library;
     if (!library) {
         return nullptr;
     }
     const std::lock_guard lock{mutex_};
-    tls_ptr<SSL> made{SSL_new(rules_.algorithms.get())};
+    crypto::openssl_ptr<SSL> made{SSL_new(rules_.algorithms.get())};
     if (!made) {
         return made;
     }
@@ -459,7 +461,7 @@ void tls_context::say_whom_we_mean(SSL* connection) const noexcept {
     }
 }
 
-void tls_context::keep(tls_ptr<SSL_SESSION> session) noexcept {
+void tls_context::keep(crypto::openssl_ptr<SSL_SESSION> session) noexcept {
     const std::lock_guard lock{mutex_};
     session_ = std::move(session);
 }

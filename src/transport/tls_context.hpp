@@ -4,7 +4,7 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
-#include "transport/tls_library.hpp"
+#include "crypto/openssl.hpp"
 #include "transport/tls_tickets.hpp"
 
 #include <chrono>
@@ -21,10 +21,10 @@ namespace zlink::transport {
 
 /// What a TLS context was told by options and files.
 struct tls_rules {
-    tls_ptr<SSL_CTX> algorithms; ///< Certificates and keys, too, and those of tickets.
-    std::string hostname;        ///< Whom we dial: a number, or a name without a dot at its end.
-    std::string alpn;            ///< As the wire has it (RFC 7301, 3.1).
-    std::time_t expires = 0;     ///< When the first of our certificates does; 0: there is none.
+    crypto::openssl_ptr<SSL_CTX> algorithms; ///< Certificates and keys, too, and those of tickets.
+    std::string hostname;    ///< Whom we dial: a number, or a name without a dot at its end.
+    std::string alpn;        ///< As the wire has it (RFC 7301, 3.1).
+    std::time_t expires = 0; ///< When the first of our certificates does; 0: there is none.
 };
 
 /// Keys, certificates and rules of all TLS connections of one bind or connect call, read from files
@@ -61,7 +61,7 @@ public:
 
     /// A connection that has not begun.
     /// @return Null if there is no memory for it.
-    tls_ptr<SSL> open();
+    crypto::openssl_ptr<SSL> open();
 
     using clock = std::chrono::system_clock;
 
@@ -73,7 +73,7 @@ public:
     // For OpenSSL.
 
     /// Keeps `session` for the next connection.
-    void keep(tls_ptr<SSL_SESSION> session) noexcept;
+    void keep(crypto::openssl_ptr<SSL_SESSION> session) noexcept;
 
     /// The first of our protocols that the client offers (RFC 7301).
     /// @param offered  As the wire has it, not malformed.
@@ -90,7 +90,7 @@ private:
     const endpoint_use use_;
     std::mutex mutex_; ///< Guards what follows.
     tls_rules rules_;
-    tls_ptr<SSL_SESSION> session_;
+    crypto::openssl_ptr<SSL_SESSION> session_;
     clock::time_point told_expiry_{}; ///< When take_expiry() gave something.
 };
 

@@ -10,12 +10,12 @@
 #include <string_view>
 
 using namespace zlink;
+using crypto::openssl_ptr;
 using testing::authority;
 using testing::identity;
 using testing::temporary_folder;
 using transport::tls_context;
 using transport::tls_context_ptr;
-using transport::tls_ptr;
 
 namespace {
 
@@ -52,8 +52,8 @@ struct joined_ends {
 
     bool is_resumed() const { return SSL_session_reused(server.get()) == 1; }
 
-    tls_ptr<SSL> client;
-    tls_ptr<SSL> server;
+    openssl_ptr<SSL> client;
+    openssl_ptr<SSL> server;
 };
 
 struct sides {
@@ -131,7 +131,7 @@ TEST_SUITE("transport") {
                 options.tls_hostname = is_option ? each.host : "";
                 const auto made = tls_context::make(options, where, endpoint_use::dial);
                 REQUIRE(made);
-                const tls_ptr<SSL> opened = (*made)->open();
+                const openssl_ptr<SSL> opened = (*made)->open();
                 const char* const asked_for =
                     SSL_get_servername(opened.get(), TLSEXT_NAMETYPE_host_name);
                 CHECK((asked_for == nullptr) == (each.asked_for == nullptr));

@@ -56,7 +56,7 @@ std::string_view fault_of(unsigned long code, content wanted) noexcept {
 
 /// What is wrong with a file that can be read, and that OpenSSL did not take.
 errc refuse_content(std::string_view option, const std::string& path, content wanted) {
-    const bool is_short = is_tls_short_of_memory();
+    const bool is_short = crypto::is_openssl_short_of_memory();
     const std::string_view fault =
         is_short ? "there is no memory to read it" : fault_of(ERR_peek_error(), wanted);
     ERR_clear_error();

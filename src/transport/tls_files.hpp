@@ -3,7 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
-#include "transport/tls_library.hpp"
+#include "crypto/openssl.hpp"
 
 namespace zlink::transport {
 

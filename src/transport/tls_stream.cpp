@@ -217,7 +217,7 @@ private:
         tls_stream* owner; ///< Null once it is closed.
     };
 
-    // What OpenSSL calls to move octets. Under a tls_use.
+    // What OpenSSL calls to move octets. Under a openssl_use.
     /// @return Null: there is no memory for it now.
     static const BIO_METHOD* bio_method() noexcept;
     static tls_stream& of(BIO* bio) noexcept {
@@ -253,7 +253,7 @@ private:
     stream_ptr below_;
     tls_context_ptr rules_;
     boost::intrusive_ptr<relay> relay_;
-    tls_ptr<SSL> ssl_;
+    crypto::openssl_ptr<SSL> ssl_;
     boost::intrusive_ptr<stream_user> reader_; ///< Who waits to read.
     boost::intrusive_ptr<stream_user> writer_; ///< Who waits to write.
     std::vector<std::byte> unsent_;            ///< Encrypted.
@@ -275,7 +275,7 @@ private:
 };
 
 bool tls_stream::open() noexcept {
-    const tls_use library;
+    const crypto::openssl_use library;
     ssl_ = rules_->open();
     const BIO_METHOD* const method = ssl_ ? bio_method() : nullptr;
     BIO* const bio = method != nullptr ? BIO_new(method) : nullptr;
@@ -480,7 +480,7 @@ io_outcome tls_stream::outcome_of(int returned) noexcept {
     if (error_ != 0) {
         return fail(error_);
     }
-    return fail(take_connection_error(ssl_.get()));
+    return fail(crypto::take_connection_error(ssl_.get()));
 }
 
 io_outcome tls_stream::fail(int error) noexcept {
@@ -502,7 +502,7 @@ io_outcome tls_stream::try_open() noexcept {
     if (const io_outcome opened = below_->try_open(); opened.what != status::moved) {
         return opened;
     }
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         return over();
     }
@@ -526,7 +526,7 @@ io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
     if (end_) {
         return *end_;
     }
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         return over();
     }
@@ -561,7 +561,7 @@ io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
 }
 
 io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
-    const tls_use library;
+    const crypto::openssl_use library;
     flush();
     if (!library) {
         return over();
@@ -680,7 +680,7 @@ void tls_stream::tell_writer() noexcept {
 }
 
 void tls_stream::describe(pipe::property_list& properties) const {
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         return;
     }
@@ -693,14 +693,14 @@ void tls_stream::describe(pipe::property_list& properties) const {
     if (alpn_bytes != 0) {
         properties.add("Tls-Alpn", {reinterpret_cast<const char*>(alpn), alpn_bytes});
     }
-    const tls_ptr<X509> certificate{SSL_get1_peer_certificate(ssl_.get())};
+    const crypto::openssl_ptr<X509> certificate{SSL_get1_peer_certificate(ssl_.get())};
     if (certificate) {
-        properties.add("Tls-Subject", subject_of(certificate.get()));
+        properties.add("Tls-Subject", crypto::subject_of(certificate.get()));
     }
 }
 
 void tls_stream::end_writing() noexcept {
-    const tls_use library;
+    const crypto::openssl_use library;
     if (!library) {
         return below_->end_writing();
     }
@@ -715,7 +715,7 @@ void tls_stream::close() noexcept {
         return;
     }
     relay_->owner = nullptr;
-    if (const tls_use library; library) {
+    if (const crypto::openssl_use library; library) {
         say_goodbye();
     }
     ssl_.reset();

@@ -2,7 +2,7 @@
 #include "transport/tls_tickets.hpp"
 
 #include "base/limits.hpp"
-#include "transport/tls_library.hpp"
+#include "crypto/openssl.hpp"
 
 #include <algorithm>
 #include <openssl/rand.h>
@@ -18,7 +18,7 @@ bool ticket_keys::current(clock::time_point now, ticket_key& key) {
     const std::lock_guard lock{mutex_};
     if (!is_within(current_, 1, now)) {
         held made{{}, now, true};
-        OSSL_LIB_CTX* const source = tls_algorithms();
+        OSSL_LIB_CTX* const source = crypto::openssl_algorithms();
         if (RAND_bytes_ex(source, made.key.name.data(), made.key.name.size(), 0) != 1 ||
             RAND_priv_bytes_ex(source, made.key.cipher.raw(), made.key.cipher.bytes, 0) != 1 ||
             RAND_priv_bytes_ex(source, made.key.authenticator.raw(), made.key.authenticator.bytes,

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "codec/curve_decoder.hpp"
+
+#include "base/limits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace zlink::codec {
+
+using namespace wire::zmtp;
+
+namespace {
+
+/// Frames that are not whole are held up to this size, so that they and what is read next fit into
+/// the scratch block; larger ones get a block.
+constexpr std::size_t held_frame_bytes_max = limits::scratch_bytes / 4;
+
+} // namespace
+
+curve_decoder::curve_decoder(const crypto::curve_opener& opener,
+                             std::uint64_t body_bytes_max) noexcept
+    : opener_(opener),
+      sealed_bytes_max_(std::min(body_bytes_max, body_bytes_limit - curve_message_overhead_bytes) +
+                        curve_message_overhead_bytes) {}
+
+curve_decoder::~curve_decoder() {
+    if (large_.block != nullptr) {
+        large_.block->drop();
+    }
+}
+
+std::size_t curve_decoder::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
+    scratch_ = scratch.data();
+    if (large_.block != nullptr) {
+        grow_large();
+        offered_bytes_ = std::min<std::uint64_t>(large_.block->bytes, large_.bytes) - large_.filled;
+        parts[0] = {large_.block->data + large_.filled, offered_bytes_};
+        parts[1] = {scratch_, std::min(scratch.size(), limits::lookahead_bytes)};
+        return 2;
+    }
+    std::copy(held_.view().begin(), held_.view().end(), scratch_);
+    offered_bytes_ = 0;
+    parts[0] = {scratch_ + held_.size(), scratch.size() - held_.size()};
+    return 1;
+}
+
+result<void> curve_decoder::received(std::size_t bytes, inbound& into) {
+    const std::size_t direct = std::min(bytes, offered_bytes_);
+    large_.filled += direct;
+    const std::size_t scratch_bytes = held_.size() + bytes - direct;
+    held_.clear();
+    return consume({scratch_, scratch_bytes}, into);
+}
+
+result<void> curve_decoder::feed(std::span<const std::byte> octets, inbound& into) {
+    if (held_.empty()) {
+        return consume(octets, into);
+    }
+    held_.append(octets);
+    return resume(into);
+}
+
+result<void> curve_decoder::resume(inbound& into) {
+    const pipe::octet_buffer octets = std::move(held_);
+    return consume(octets.view(), into);
+}
+
+result<void> curve_decoder::consume(std::span<const std::byte> octets, inbound& into) {
+    result<void> outcome;
+    while (outcome) {
+        if (large_.block != nullptr) {
+            fill_large(octets);
+            if (large_.filled < large_.bytes) {
+                return {};
+            }
+            outcome = finish_large(into);
+            if (outcome && large_.block != nullptr) {
+                break; // Blocked.
+            }
+            continue;
+        }
+        const std::size_t before = octets.size();
+        const bool was_blocked = into.is_blocked();
+        outcome = open_run(octets, into);
+        const bool has_come_free = was_blocked && !into.is_blocked();
+        if (octets.size() == before && large_.block == nullptr && !has_come_free) {
+            break;
+        }
+    }
+    held_.append(octets);
+    return outcome;
+}
+
+/// Decrypts the whole frames at the front of `octets`, and looks at the first one that is not.
+result<void> curve_decoder::open_run(std::span<const std::byte>& octets, inbound& into) {
+    std::span<std::byte> room;
+    std::size_t used = 0;
+    errc failure{};
+    while (!into.is_blocked()) {
+        frame_head head;
+        const head_status status = read_head(octets.data(), octets.size(), sealed_bytes_max_, head);
+        if (status == head_status::incomplete) {
+            break;
+        }
+        if (status == head_status::too_large) {
+            failure = errc::message_too_large;
+            break;
+        }
+        if (status == head_status::violation || head.body_bytes < curve_message_overhead_bytes) {
+            failure = errc::protocol_violation;
+            break;
+        }
+        if (octets.size() < head.frame_bytes()) {
+            const bool has_start = octets.size() >= head.header_bytes + message_head{}.size();
+            if (has_start && head.frame_bytes() > held_frame_bytes_max) {
+                begin_large(octets, head);
+                octets = {};
+            }
+            break;
+        }
+        const std::uint64_t payload_bytes = head.body_bytes - curve_message_overhead_bytes;
+        const std::size_t plain_bytes = header_bytes(payload_bytes) + payload_bytes;
+        if (room.size() - used < plain_bytes) {
+            const result<void> taken = into.received_in_room(std::exchange(used, 0));
+            room = {};
+            if (!taken || into.is_blocked()) {
+                return taken;
+            }
+            room = into.make_room(plain_bytes);
+        }
+        const std::span<const std::byte> body = octets.subspan(head.header_bytes, head.body_bytes);
+        const auto flags = opener_.open(body.data(), body.subspan(curve_message_overhead_bytes),
+                                        room.data() + used + header_bytes(payload_bytes));
+        if (!flags) {
+            failure = errc::protocol_violation;
+            break;
+        }
+        write_header(room.data() + used, payload_bytes, *flags);
+        used += plain_bytes;
+        octets = octets.subspan(head.frame_bytes());
+    }
+    const result<void> taken = into.received_in_room(used);
+    return taken && failure != errc{} ? result<void>{failure} : taken;
+}
+
+void curve_decoder::begin_large(std::span<const std::byte> frame, const frame_head& head) {
+    const std::span<const std::byte> body = frame.subspan(head.header_bytes);
+    const std::span<const std::byte> there = body.subspan(large_.head.size());
+    large_.bytes = head.body_bytes - large_.head.size();
+    const std::uint64_t trusted = std::max<std::uint64_t>(
+        {limits::unproven_bytes_max, there.size() * limits::unproven_growth, proven_bytes_});
+    large_.block = pipe::make_block(std::min(large_.bytes, trusted));
+    large_.is_open = false;
+    large_.filled = there.size();
+    std::copy_n(body.begin(), large_.head.size(), large_.head.begin());
+    std::copy(there.begin(), there.end(), large_.block->data);
+}
+
+void curve_decoder::fill_large(std::span<const std::byte>& octets) {
+    while (!octets.empty() && large_.filled < large_.bytes) {
+        grow_large();
+        const std::uint64_t room =
+            std::min<std::uint64_t>(large_.block->bytes, large_.bytes) - large_.filled;
+        const std::size_t taken = std::min<std::uint64_t>(room, octets.size());
+        std::memcpy(large_.block->data + large_.filled, octets.data(), taken);
+        large_.filled += taken;
+        octets = octets.subspan(taken);
+    }
+}
+
+void curve_decoder::grow_large() {
+    if (large_.filled < large_.block->bytes) {
+        return;
+    }
+    pipe::block* const larger =
+        pipe::make_block(std::min(large_.bytes, large_.filled * limits::unproven_growth));
+    std::memcpy(larger->data, large_.block->data, large_.filled);
+    large_.block->drop();
+    large_.block = larger;
+}
+
+/// Decrypts the payload that is whole now, and hands it over. Keeps it if there is no credit.
+result<void> curve_decoder::finish_large(inbound& into) {
+    if (!large_.is_open) {
+        const auto flags = opener_.open(large_.head.data(), {large_.block->data, large_.bytes},
+                                        large_.block->data);
+        if (!flags) {
+            return errc::protocol_violation;
+        }
+        large_.is_open = true;
+        large_.flags = *flags;
+        proven_bytes_ = std::max(proven_bytes_, large_.bytes);
+    }
+    if (into.is_blocked()) {
+        return {};
+    }
+    if ((large_.flags & flag_command) != 0) {
+        const std::size_t plain_bytes = header_bytes(large_.bytes) + large_.bytes;
+        if (large_.bytes > limits::handshake_command_bytes_max) {
+            return errc::message_too_large;
+        }
+        std::byte* const room = into.make_room(plain_bytes).data();
+        const std::size_t header = write_header(room, large_.bytes, large_.flags);
+        std::memcpy(room + header, large_.block->data, large_.bytes);
+        large_.block->drop();
+        large_.block = nullptr;
+        return into.received_in_room(plain_bytes);
+    }
+    if (!into.may_append()) {
+        return {};
+    }
+    pipe::block* const whole = std::exchange(large_.block, nullptr);
+    return into.append(whole, large_.bytes, (large_.flags & flag_more) != 0);
+}
+
+void curve_decoder::trim() noexcept {
+    if (held_.empty()) {
+        held_.release();
+    }
+}
+
+} // namespace zlink::codec

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "codec/encoder.hpp"
+
+#include "base/limits.hpp"
+#include "base/random_octets.hpp"
+#include "wire/zmtp/command.hpp"
+#include "wire/zmtp/v1_frame.hpp"
+#include "wire/zws_frame.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace zlink::codec {
+
+using namespace wire::zmtp;
+
+encoder::encoder(const needs& of_peer)
+    : subscriptions_as_messages_(of_peer.subscriptions_as_messages), framing_(of_peer.frames) {
+    if (of_peer.sealer != nullptr) {
+        sealer_ = *of_peer.sealer;
+    }
+}
+
+void encoder::fill(outbound& from) {
+    if (!buffer_.empty()) {
+        return;
+    }
+    source_bytes_ = from.visit_frames([&](const frame_head& head, std::span<const std::byte> body) {
+        const std::uint64_t most = crypto::curve_sealer::frame_bytes(head.body_bytes);
+        if (!buffer_.empty() && buffer_.size() + most > limits::translated_bytes_max) {
+            return false;
+        }
+        translate(head, body);
+        return true;
+    });
+}
+
+void encoder::translate(const frame_head& head, std::span<const std::byte> body) {
+    const auto subscription = head.command() && subscriptions_as_messages_
+                                  ? decode_subscription_command(body)
+                                  : std::nullopt;
+    if (!subscription) {
+        return append_frame(head.flags & (flag_more | flag_command), body);
+    }
+    std::vector<std::byte> message{std::byte{subscription->subscribe}};
+    message.insert(message.end(), subscription->topic.begin(), subscription->topic.end());
+    append_frame(0, message);
+}
+
+void encoder::append_frame(unsigned flags, std::span<const std::byte> body) {
+    return sealer_ ? append_sealed(flags, body) : append_framed(flags, body);
+}
+
+void encoder::append_sealed(unsigned flags, std::span<const std::byte> body) {
+    const std::uint64_t bytes = crypto::curve_sealer::frame_bytes(body.size());
+    if (framing_ == framing::zmtp) {
+        sealer_->seal(flags, body, buffer_.reserve(bytes));
+        return buffer_.commit(bytes);
+    }
+    std::byte* const frame = sealed_.reserve(bytes);
+    sealer_->seal(flags, body, frame);
+    const frame_head head = read_head_trusted(frame);
+    append_framed(head.flags, {frame + head.header_bytes, head.body_bytes});
+}
+
+void encoder::append_framed(unsigned flags, std::span<const std::byte> body) {
+    std::byte* const out = buffer_.reserve(wire::zws::header_bytes_max + body.size());
+    switch (framing_) {
+    case framing::zmtp:
+        buffer_.commit(write_header(out, body.size(), flags));
+        break;
+    case framing::v1:
+        buffer_.commit(write_v1_header(out, body.size(), flags));
+        break;
+    case framing::zws:
+        return buffer_.commit(wire::zws::write_frame(out, flags, body));
+    case framing::masked_zws:
+        return buffer_.commit(wire::zws::write_masked_frame(out, flags, body, random_octets()));
+    }
+    buffer_.append(body);
+}
+
+void encoder::append_command(std::span<const std::byte> body) {
+    append_frame(flag_command, body);
+    command_bytes_ += body.size();
+}
+
+std::uint64_t encoder::on_sent(std::size_t bytes) noexcept {
+    sent_bytes_ += bytes;
+    if (sent_bytes_ < buffer_.size()) {
+        return 0;
+    }
+    sent_bytes_ = 0;
+    command_bytes_ = 0;
+    if (buffer_.capacity() > 2 * limits::translated_bytes_max) {
+        buffer_.release(); // A large message has passed.
+        sealed_.release();
+    }
+    buffer_.clear();
+    return std::exchange(source_bytes_, 0);
+}
+
+encoder::remains encoder::abandon() noexcept {
+    // Frames tell what they were made of. Translated subscriptions do not, but a new connection is
+    // told all of them anyway.
+    std::uint64_t done = 0;
+    std::size_t at = 0;
+    bool is_cut_off = false;
+    while (!subscriptions_as_messages_ && done < source_bytes_) {
+        const sent_frame next = frame_at(at);
+        if (at + next.bytes > sent_bytes_) {
+            is_cut_off = at < sent_bytes_;
+            break;
+        }
+        at += next.bytes;
+        done += next.source_bytes;
+    }
+    buffer_.release();
+    sent_bytes_ = 0;
+    // The newest message of a conflating queue is one octet there, whatever its frame tells.
+    return {std::min(done, std::exchange(source_bytes_, 0)), is_cut_off};
+}
+
+encoder::sent_frame encoder::frame_at(std::size_t offset) const noexcept {
+    const std::byte* const frame = buffer_.view().data() + offset;
+    sent_frame found{};
+    std::uint64_t body_bytes = 0;
+    if (is_zws()) {
+        const auto head = wire::websocket::read_head_trusted(frame);
+        found.bytes = head.frame_bytes();
+        body_bytes = head.payload_bytes - wire::zws::flags_bytes;
+    } else {
+        const frame_head head =
+            framing_ == framing::v1 ? read_v1_head_trusted(frame) : read_head_trusted(frame);
+        found.bytes = head.frame_bytes();
+        body_bytes = head.body_bytes;
+    }
+    body_bytes -= sealer_ ? curve_message_overhead_bytes : 0;
+    found.source_bytes = header_bytes(body_bytes) + body_bytes;
+    return found;
+}
+
+void encoder::trim() noexcept {
+    if (buffer_.empty()) {
+        buffer_.release();
+        sealed_.release();
+    }
+}
+
+} // namespace zlink::codec

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// What a websocket_scanner does where messages may be compressed (RFC 7692).
+#include "codec/websocket_scanner.hpp"
+
+#include "base/limits.hpp"
+#include "codec/inbound.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zlink::codec {
+
+namespace {
+
+/// What a compressed message is inflated into at first.
+constexpr std::size_t assembly_bytes_min = 2048;
+
+} // namespace
+
+result<void> websocket_scanner::scan_apart(inbound& from) {
+    pipe::octet_buffer& held = inflation_->held;
+    const std::span<const std::byte> fresh = from.unscanned();
+    held.append(fresh);
+    from.remove(0, fresh.size());
+    inflation_->made_bytes = 0;
+    result<void> outcome;
+    std::size_t done_bytes = 0;
+    bool goes_on = !is_over_;
+    while (goes_on) {
+        progress at{held.data() + done_bytes, held.size() - done_bytes};
+        const result<step> next = take_frames(from, at);
+        if (at.count != 0) {
+            from.append({}, {at.begin, at.kept}, at.count);
+        }
+        done_bytes += at.kept + at.gap;
+        if (!next) {
+            outcome = next.error();
+            break;
+        }
+        goes_on = *next == step::ends_message;
+        if (goes_on) {
+            deliver(from);
+        }
+        goes_on = goes_on && !has_had_turn();
+    }
+    held.drop_front(is_over_ ? held.size() : done_bytes);
+    from.publish(0, 0); // Says whether there is credit.
+    if (has_had_turn()) {
+        from.pause();
+    }
+    if (held.empty()) {
+        held.release();
+    }
+    inflation_->by.rest();
+    return outcome;
+}
+
+/// Publishes the message that was put together.
+void websocket_scanner::deliver(inbound& to) {
+    std::byte header[wire::websocket::header_bytes_max];
+    const std::size_t header_bytes = write_header(header, assembly_bytes_);
+    if (assembly_bytes_ >= limits::external_bytes_min) {
+        return to.insert({header, header_bytes}, std::exchange(assembly_, nullptr),
+                         std::exchange(assembly_bytes_, 0));
+    }
+    const std::byte* const body = assembly_ != nullptr ? assembly_->data : nullptr;
+    to.append({header, header_bytes}, {body, assembly_bytes_}, 1);
+    drop_assembly();
+}
+
+/// Inflates octets of a message behind what came of it before.
+result<void> websocket_scanner::inflate(std::span<const std::byte> octets) {
+    inflation_->came_bytes += octets.size();
+    inflation_->by.begin_part(octets);
+    return inflate_all();
+}
+
+/// All of a message was inflated, but what senders leave out.
+result<void> websocket_scanner::end_inflated() {
+    inflation_->by.end_message();
+    const result<void> outcome = inflate_all();
+    inflation_->came_bytes = 0;
+    if (outcome && !inflation_->by.is_whole()) {
+        is_over_ = true;
+        return corrupt_data;
+    }
+    return outcome;
+}
+
+result<void> websocket_scanner::inflate_all() {
+    while (true) {
+        const std::span<std::byte> room = make_assembly_room();
+        if (room.empty()) {
+            is_over_ = true;
+            return too_much_inflated;
+        }
+        const std::size_t made = inflation_->by.inflate(room);
+        if (const auto refusal = tracker_.on_inflated(room.first(made))) {
+            return refuse(*refusal);
+        }
+        if (inflation_->by.is_corrupt()) {
+            is_over_ = true;
+            return corrupt_data;
+        }
+        assembly_bytes_ += made;
+        inflation_->made_bytes += made;
+        if (made < room.size()) {
+            return {};
+        }
+    }
+}
+
+/// Memory for so much of a message. What comes of little is counted.
+/// @return Null if there is no more for that.
+pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
+    const std::uint64_t paid_bytes = std::max<std::uint64_t>(
+        limits::inflated_free_bytes, inflation_->came_bytes * limits::inflated_growth);
+    return inflation_->account == nullptr || bytes <= paid_bytes
+               ? pipe::make_block(bytes)
+               : pipe::make_counted_block(bytes, *inflation_->account);
+}
+
+/// Room behind what there is of a message, for one octet at least; none if there is no memory that
+/// it may have.
+std::span<std::byte> websocket_scanner::make_assembly_room() {
+    // The one octet that is too many shows that there are.
+    const std::uint64_t most = inflation_->message_bytes_max + 1;
+    if (assembly_ == nullptr || assembly_->bytes == assembly_bytes_) {
+        pipe::block* const larger = make_inflated_block(static_cast<std::size_t>(
+            std::min<std::uint64_t>(std::max(assembly_bytes_min, assembly_bytes_ * 2), most)));
+        if (larger == nullptr) {
+            return {};
+        }
+        replace_assembly(larger);
+    }
+    const auto end = static_cast<std::size_t>(std::min<std::uint64_t>(assembly_->bytes, most));
+    return {assembly_->data + assembly_bytes_,
+            std::min(end - assembly_bytes_, limits::inflated_piece_bytes_max)};
+}
+
+} // namespace zlink::codec

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/limits.hpp"
+#include "codec/inflater.hpp"
+#include "codec/scanner.hpp"
+#include "pipe/block.hpp"
+#include "pipe/octet_buffer.hpp"
+#include "wire/websocket/close.hpp"
+#include "wire/websocket/frame.hpp"
+#include "wire/websocket/message_tracker.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace zlink::codec {
+
+/// Is given what a peer sends besides messages.
+class websocket_sink {
+public:
+    /// @param payload  Of a ping; valid during the call.
+    virtual void on_websocket_ping(std::span<const std::byte> payload) = 0;
+
+    /// The peer closes, and whatever else it sends is discarded.
+    virtual void on_websocket_close(const wire::websocket::close_view& said) = 0;
+
+protected:
+    ~websocket_sink() = default;
+};
+
+/// How a peer may compress its messages.
+struct peer_deflation {
+    wire::websocket::deflate_direction how;
+    std::uint64_t message_bytes_max;    ///< That a compressed one comes to.
+    pipe::memory_account_ptr account{}; ///< Of what comes of little; null: nobody counts.
+};
+
+/// Finds the messages of a STREAM on ws and wss, and unmasks them where they lie. Frames that are
+/// no messages are taken out. A message in one frame stays as it is; the fragments of others are
+/// put together in a block, which grows no faster than octets arrive.
+///
+/// Where messages may be compressed all that is received is taken out of the rope, as there is no
+/// room for what they come to. It is inflated as it arrives, into a block that is twice as large as
+/// the message at most; so much at a time that other sessions have their turn. Where little comes
+/// to much, an account that peers share says how much (limits::inflated_growth).
+class websocket_scanner final : public scanner {
+public:
+    /// @param message_bytes_max  Largest message accepted, in octets, if it is not compressed.
+    /// @param compressed         Nothing: no message may be.
+    /// @throws std::bad_alloc
+    websocket_scanner(wire::websocket::sender from, std::uint64_t message_bytes_max,
+                      websocket_sink& controls,
+                      const std::optional<peer_deflation>& compressed = {});
+    websocket_scanner(const websocket_scanner&) = delete;
+    websocket_scanner& operator=(const websocket_scanner&) = delete;
+    ~websocket_scanner() override { drop_assembly(); }
+
+    /// @error  As scanner's, and invalid_text, corrupt_data, too_much_inflated.
+    result<void> scan(inbound& from) override;
+    result<void> on_body(std::span<std::byte> octets) noexcept override;
+    std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept override;
+    bool is_idle() const noexcept override {
+        return assembly_ == nullptr && (!inflation_ || inflation_->held.empty());
+    }
+
+    /// Discards what comes from now on.
+    void stop() noexcept { is_over_ = true; }
+
+    /// The error of a text that is no UTF-8.
+    static const errc invalid_text;
+
+    /// The error of a compressed message that cannot be inflated.
+    static const errc corrupt_data;
+
+    /// The error of one whose account has no room for what it comes to.
+    static const errc too_much_inflated;
+
+private:
+    /// Where scan() stands in what was received: `kept` octets are whole messages; behind them a
+    /// `gap` of octets that are done with; behind that what was not looked at.
+    struct progress {
+        std::byte* begin;
+        std::size_t bytes;
+        std::size_t kept = 0;
+        std::size_t gap = 0;
+        std::uint64_t count = 0;
+
+        std::byte* next() const noexcept { return begin + kept + gap; }
+        std::size_t rest() const noexcept { return bytes - kept - gap; }
+    };
+    enum class step : std::uint8_t {
+        onward,
+        waits,       ///< For octets.
+        begins_body, ///< head_ is of a large message.
+        ends_message ///< The last fragment of a message that does not fit where it was.
+    };
+
+    /// What is needed where messages may be compressed.
+    struct inflation {
+        inflater by;
+        std::uint64_t message_bytes_max;
+        pipe::memory_account_ptr account;
+        pipe::octet_buffer held{};    ///< What was taken out of the rope.
+        std::size_t made_bytes = 0;   ///< Since scan() was called, with what frames count for.
+        std::uint64_t came_bytes = 0; ///< Compressed, of the message under way.
+    };
+
+    result<void> scan_in_place(inbound& from);
+    result<void> scan_apart(inbound& from);
+    result<step> take_frames(inbound& from, progress& at);
+    void deliver(inbound& to);
+    result<void> inflate(std::span<const std::byte> octets);
+    result<void> end_inflated();
+    result<void> inflate_all();
+    std::span<std::byte> make_assembly_room();
+    pipe::block* make_inflated_block(std::size_t bytes);
+    /// Whether so much was inflated that it is the turn of others.
+    bool has_had_turn() const noexcept {
+        return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
+    }
+    bool take_plain(progress& at) const noexcept;
+    result<step> take_frame(progress& at);
+    result<step> take_control(progress& at);
+    result<step> take_message(progress& at);
+    result<step> take_fragment(progress& at);
+    void append(std::span<const std::byte> octets);
+    void grow_assembly(std::size_t bytes);
+    void replace_assembly(pipe::block* larger) noexcept;
+    void drop_assembly() noexcept;
+    errc refuse(wire::websocket::close_code code) noexcept;
+
+    websocket_sink& controls_;
+    wire::websocket::frame_rules rules_;
+    std::uint64_t plain_bytes_max_; ///< Of messages that take_plain() takes.
+    wire::websocket::message_tracker tracker_;
+    wire::websocket::frame_head head_; ///< Of the frame under way, if there is one.
+    unsigned phase_ = 0;               ///< Of its mask.
+    std::uint64_t fragment_rest_ = 0;  ///< Octets of a fragment that have not come.
+    bool is_in_fragment_ = false;
+    bool is_over_ = false;
+    pipe::block* assembly_ = nullptr; ///< The fragments that have come.
+    std::size_t assembly_bytes_ = 0;
+    std::unique_ptr<inflation> inflation_; ///< Null: no message may be compressed.
+};
+
+} // namespace zlink::codec

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "crypto/poly1305.hpp"
+
+#include "base/raw.hpp"
+#include "base/thread_end.hpp"
+#include "crypto/openssl.hpp"
+
+#include <array>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <sodium.h>
+
+namespace zlink::crypto::poly1305 {
+
+namespace {
+
+/// From here on OpenSSL's is faster.
+constexpr std::size_t long_bytes_min = 512;
+
+using state_ptr = crypto::openssl_ptr<EVP_MAC_CTX>;
+
+/// @return Null if this OpenSSL has no Poly1305, or no memory.
+state_ptr make_state() noexcept {
+    if (!crypto::start_openssl()) {
+        return nullptr;
+    }
+    const crypto::openssl_ptr<EVP_MAC> method{
+        EVP_MAC_fetch(crypto::openssl_algorithms(), "POLY1305", nullptr)};
+    return state_ptr{method ? EVP_MAC_CTX_new(method.get()) : nullptr};
+}
+
+/// The thread's own; freed when it ends.
+constinit thread_local EVP_MAC_CTX* own_state = nullptr;
+constinit thread_local bool is_state_wanted = true;
+
+thread_end frees_state{[](void* state) {
+    own_state = nullptr;
+    is_state_wanted = false;
+    const state_ptr freed{static_cast<EVP_MAC_CTX*>(state)};
+}};
+
+/// It is the thread's alone and no lock of OpenSSL's is needed to use it, nor anything that OpenSSL
+/// cleans up: only making and freeing it are uses of the library.
+/// @return Null: do without.
+EVP_MAC_CTX* state_of_thread() noexcept {
+    if (own_state == nullptr && is_state_wanted) [[unlikely]] {
+        is_state_wanted = false;
+        const crypto::openssl_use library;
+        state_ptr made = library ? make_state() : nullptr;
+        if (made && frees_state.arm(made.get())) {
+            own_state = made.release();
+        }
+    }
+    return own_state;
+}
+
+/// @return Whether OpenSSL did it.
+bool make_long_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
+                   std::span<std::byte, tag_bytes> made) noexcept {
+    EVP_MAC_CTX* const state = state_of_thread();
+    if (state == nullptr) {
+        return false;
+    }
+    std::size_t written = 0;
+    const bool is_made = EVP_MAC_init(state, raw(once.data()), once.size(), nullptr) == 1 &&
+                         EVP_MAC_update(state, raw(first.data()), first.size()) == 1 &&
+                         EVP_MAC_update(state, raw(rest.data()), rest.size()) == 1 &&
+                         EVP_MAC_final(state, raw(made.data()), &written, made.size()) == 1;
+    if (!is_made) {
+        if (const crypto::openssl_use library; library) {
+            ERR_clear_error(); // Connections over TLS look there, on the same thread.
+        }
+    }
+    return is_made;
+}
+
+} // namespace
+
+void make_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
+              std::span<std::byte, tag_bytes> made) noexcept {
+    if (first.size() + rest.size() >= long_bytes_min && make_long_tag(once, first, rest, made)) {
+        return;
+    }
+    if (rest.empty()) { // Which takes no more steps than content so short needs.
+        crypto_onetimeauth_poly1305(raw(made.data()), raw(first.data()), first.size(),
+                                    raw(once.data()));
+        return;
+    }
+    crypto_onetimeauth_poly1305_state state;
+    crypto_onetimeauth_poly1305_init(&state, raw(once.data()));
+    crypto_onetimeauth_poly1305_update(&state, raw(first.data()), first.size());
+    crypto_onetimeauth_poly1305_update(&state, raw(rest.data()), rest.size());
+    crypto_onetimeauth_poly1305_final(&state, raw(made.data()));
+}
+
+bool verify(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
+            tag claimed) noexcept {
+    std::array<std::byte, tag_bytes> actual;
+    make_tag(once, first, rest, actual);
+    return crypto_verify_16(raw(actual.data()), raw(claimed.data())) == 0;
+}
+
+} // namespace zlink::crypto::poly1305

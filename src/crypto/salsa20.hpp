@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace zlink::crypto {
+
+/// The keystream of Salsa20 (20 rounds), several blocks at a time: what libsodium's
+/// crypto_stream_salsa20 gives for one message at a time. Short messages have a nonce, and so a
+/// keystream, of their own each; blocks of different messages are made side by side here.
+///
+/// No branch and no address depends on the key (docs/adr/0006).
+namespace salsa20 {
+
+inline constexpr std::size_t block_bytes = 64;
+inline constexpr std::size_t key_bytes = 32;
+
+/// Blocks that cost little more than one.
+inline constexpr std::size_t batch_count = 16;
+inline constexpr std::size_t batch_bytes = batch_count * block_bytes;
+
+/// Which block of which message.
+struct position {
+    std::uint64_t nonce;   ///< Of the message: a number whose big-endian octets are the nonce.
+    std::uint64_t counter; ///< Of the block in the message.
+};
+
+/// Makes one block for each of `places`.
+/// @param key  key_bytes octets.
+void make_blocks(const std::byte* key, std::span<const position, batch_count> places,
+                 std::span<std::byte, batch_bytes> out) noexcept;
+
+} // namespace salsa20
+
+} // namespace zlink::crypto
