@@ -210,7 +210,8 @@ result<void> inbound::scan() {
             break;
         }
         if (head.command()) [[unlikely]] {
-            const auto verdict = commands_.on_command({frame + head.header_bytes, head.body_bytes});
+            const auto verdict =
+                commands_->on_command({frame + head.header_bytes, head.body_bytes});
             // What is kept is a message of its own, so it cannot come inside another one.
             const bool inside = position != boundary || (count == 0 && begins_inside);
             if (verdict == command_sink::verdict::fail ||

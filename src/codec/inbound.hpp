@@ -58,21 +58,21 @@ public:
     ///                              have together while more are to follow.
     inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max, command_sink& commands,
             std::uint64_t unfinished_bytes_max = UINT64_MAX) noexcept
-        : queue_(queue), commands_(commands), body_bytes_max_(body_bytes_max),
+        : queue_(queue), commands_(&commands), body_bytes_max_(body_bytes_max),
           unfinished_bytes_max_(unfinished_bytes_max),
           short_frame_bytes_max_(static_cast<std::uint32_t>(
               wire::zmtp::header_bytes_min +
               std::min<std::uint64_t>(body_bytes_max, wire::zmtp::short_body_bytes_max))) {}
     /// @param frames  Finds the frames.
-    inbound(pipe::message_queue& queue, command_sink& commands,
-            std::unique_ptr<scanner> frames) noexcept
-        : inbound(queue, 0, commands) {
-        scanner_ = std::move(frames);
+    inbound(pipe::message_queue& queue, std::unique_ptr<scanner> frames) noexcept
+        : queue_(queue), commands_(nullptr), scanner_(std::move(frames)), body_bytes_max_(0),
+          unfinished_bytes_max_(UINT64_MAX), short_frame_bytes_max_(0) {
         queue_.rope().grow_segments_to(limits::stream_segment_bytes_max);
     }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
-    ~inbound() { drop_pending(); }
+    /// Drops what is no whole message.
+    ~inbound() { reset(); }
 
     /// Describes where to read to.
     /// @param scratch  Memory that is free until received().
@@ -220,7 +220,7 @@ private:
     result<void> check_unfinished() noexcept;
 
     pipe::message_queue& queue_;
-    command_sink& commands_;
+    command_sink* commands_;           ///< Null where frames are not ZMTP's.
     std::unique_ptr<scanner> scanner_; ///< Null: frames are ZMTP's.
     std::uint64_t body_bytes_max_;
     std::uint64_t unfinished_bytes_max_;

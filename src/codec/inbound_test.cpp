@@ -110,10 +110,6 @@ private:
     messages arrived_;
 };
 
-struct ignored_commands final : command_sink {
-    verdict on_command(std::span<const std::byte>) noexcept override { return verdict::drop; }
-};
-
 /// Credit comes back whenever this one has seen that there is none.
 class scanner_beside_reader final : public zlink::codec::scanner {
 public:
@@ -421,8 +417,7 @@ TEST_SUITE("codec") {
     TEST_CASE(
         "inbound: what was left for want of credit is looked at again if that is back since") {
         receiver reading{{.messages_max = 1}};
-        ignored_commands ignored;
-        inbound in{reading.queue, ignored, std::make_unique<scanner_beside_reader>(reading.queue)};
+        inbound in{reading.queue, std::make_unique<scanner_beside_reader>(reading.queue)};
         const std::string octets = on_wire("message", 0);
         const auto message = std::as_bytes(std::span{octets});
         CHECK(in.feed(message));

@@ -155,6 +155,7 @@ bool outbound::tell_writer() noexcept {
 }
 
 void outbound::on_woken() noexcept {
+    is_parked_ = false;
     if (queue_.place().position >= sent_.position) {
         sent_ = walked_ = queue_.place();
         message_count_ = std::max(message_count_, queue_.taken_count());
@@ -213,6 +214,7 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
         return nullptr;
     }
     walk(); // To count the messages before it.
+    awaits_mark_ = false;
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;

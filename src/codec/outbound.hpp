@@ -77,6 +77,30 @@ public:
         return now.position != sent_.position || now.message_count != message_count_;
     }
 
+    /// Marks the queue: whoever writes to it next wakes us. Until on_woken(), or unpark(), its
+    /// memory is the writer's to give back.
+    /// @return Whether the mark counts only behind the heavy fence.
+    bool park() noexcept {
+        is_parked_ = true;
+        return queue_.mark_reader_asleep();
+    }
+    bool is_parked() const noexcept { return is_parked_; }
+
+    /// Takes the mark back, if there is something to write.
+    /// @return Whether that was so; if not, there is nothing to do, or a letter will come.
+    bool unpark() noexcept {
+        if (!has_work() || !queue_.unmark_reader()) {
+            return false;
+        }
+        on_woken();
+        return true;
+    }
+
+    /// What comes up to the next control object is stale: discard() it.
+    void await_mark() noexcept { awaits_mark_ = true; }
+    /// Until take_control().
+    bool awaits_mark() const noexcept { return awaits_mark_; }
+
     /// The control object that is next, with its reference, or null.
     /// @param wake_writer  Set if the writer of the queue must be woken.
     pipe::block* take_control(bool& wake_writer) noexcept;
@@ -149,6 +173,8 @@ private:
     std::uint32_t rest_bytes_ = 0;         ///< What gather() left of goal_.
     bool gathered_all_ = false;            ///< It described, or left, all of goal_.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
+    bool is_parked_ = false;
+    bool awaits_mark_ = false;
     pipe::layout frames_;
 };
 

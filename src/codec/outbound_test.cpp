@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/outbound.hpp"
 
-#include "codec/encoder.hpp"
+#include "codec/frame_encoder.hpp"
 
 #include "base/limits.hpp"
 #include "testing/queue_contents.hpp"
@@ -128,7 +128,7 @@ std::string text_of(const std::vector<std::byte>& octets) {
 /// Appends the frames that are next to `out`, with subscriptions as messages.
 /// @return The octets that advance() needs.
 std::size_t translate(zlink::codec::outbound& from, std::vector<std::byte>& out) {
-    zlink::codec::encoder one{{.subscriptions_as_messages = true}};
+    zlink::codec::frame_encoder one{{.subscriptions_as_messages = true}};
     one.fill(from);
     out.insert(out.end(), one.unsent().begin(), one.unsent().end());
     return one.on_sent(one.unsent().size());

@@ -10,7 +10,7 @@ namespace zlink::codec {
 using body_view = std::span<const std::byte>;
 using wire::zmtp::frame_head;
 
-std::size_t raw_encoder::gather(outbound& from, std::span<iovec> parts) const {
+std::size_t raw_encoder::gather(outbound& from, std::span<iovec> parts) {
     std::size_t count = 0;
     std::size_t bytes = 0;
     std::uint64_t begun_bytes = begun_bytes_;

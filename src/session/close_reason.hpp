@@ -5,6 +5,8 @@
 #include "wire/websocket/close.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <string_view>
 
 namespace zlink::session {
 
@@ -31,6 +33,30 @@ close_code_of(errc reason, wire::websocket::close_code otherwise) noexcept {
     default:
         return otherwise;
     }
+}
+
+/// What a peer and the application are told of why a connection ends.
+inline std::string_view text_of(errc reason) noexcept {
+    switch (static_cast<int>(reason)) {
+    case 0:
+        return "closed by the peer";
+    case EPROTO:
+        return "protocol violation";
+    case EMSGSIZE:
+        return "message too large";
+    case EILSEQ:
+        return "text is no UTF-8";
+    case EBADMSG:
+        return "compressed data is corrupt";
+    case ENOBUFS:
+        return "no memory for what compressed data comes to";
+    case ENOMSG:
+        return "text where only binary is taken";
+    default:
+        break;
+    }
+    const char* const known = ::strerrordesc_np(static_cast<int>(reason));
+    return known != nullptr ? known : "unknown error";
 }
 
 } // namespace zlink::session

@@ -4,6 +4,7 @@
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
+#include "wire/zmtp/greeting.hpp"
 
 #include <doctest/doctest.h>
 

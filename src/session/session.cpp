@@ -2,13 +2,18 @@
 #include "session/session.hpp"
 
 #include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "base/prefetch.hpp"
+#include "base/random_octets.hpp"
+#include "crypto/openssl.hpp"
+#include "pipe/direct_writer.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/guest_stream.hpp"
+#include "transport/tls_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 namespace zlink::session {
 
@@ -16,10 +21,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Whether an upgrade failed by what was said, and not for want of an answer.
-bool is_refusal(errc reason) noexcept {
-    return reason == errc::protocol_violation || reason == errc::message_too_large ||
-           reason == errc::permission_denied;
+pipe::queue_limits limits_of(int high_water_mark) noexcept {
+    return {.messages_max = static_cast<std::uint64_t>(high_water_mark)};
 }
 
 } // namespace
@@ -38,20 +41,23 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
         new dialing{.dialer = std::move(by),
                     .pauses = runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
                                                milliseconds(chosen.reconnect_interval_max)},
-                    .announced = {}}};
+                    .announced = {},
+                    .cut_off_at = {}}};
     // A session that is made also starts.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);
     thread.post([made] {
         made->become_resident();
-        made->guarded([&] { made->dial_now(); });
-        // The socket may have let go before this session could be told.
-        if (made->end_ && made->end_->is_dismissed()) {
-            made->on_dismissed();
-        }
-        if (made->end_ && made->end_->peer_is_closed()) {
-            made->on_socket_closed();
-        }
+        made->enter([&] {
+            made->dial_now();
+            // The socket may have let go before this session could be told.
+            if (made->end_ && made->end_->is_dismissed()) {
+                made->on_dismissed();
+            }
+            if (made->end_ && made->end_->peer_is_closed()) {
+                made->on_socket_closed();
+            }
+        });
     });
 }
 
@@ -60,8 +66,8 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, descriptor, who = std::move(who)] {
         made->become_resident();
-        made->guarded([&] {
-            made->start_stream(transport::make_guest_stream(
+        made->enter([&] {
+            made->start_connection(transport::make_guest_stream(
                 transport::make_descriptor_stream(made->thread_.context(), descriptor), who,
                 made->options().proxy_protocol));
         });
@@ -73,7 +79,7 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, connected = std::move(connected)] {
         made->become_resident();
-        made->guarded([&] { made->start_stream(connected); });
+        made->enter([&] { made->start_connection(connected); });
     });
 }
 
@@ -82,8 +88,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
     : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
       arrival_(origin_->host->next_arrival()) {
     if (end_) {
-        make_inbound();
-        make_outbound();
+        make_outbound(pipe::layout::zmtp);
         end_->set_home(thread_.mailbox(),
                        this); // Last: nothing may fail once we are told of events.
     }
@@ -91,17 +96,329 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
 }
 
 session::~session() {
-    ZLINK_DEBUG_ASSERT(state_ == session_state::closed);
+    ZLINK_DEBUG_ASSERT(standing_ == standing::over);
 }
 
 void session::become_resident() {
     thread_.add_tenant(*this, origin_->id);
-    intrusive_ptr_add_ref(this); // Until finish(): it may wait for nothing.
+    intrusive_ptr_add_ref(this); // Until clean_up(): it may wait for nothing.
 }
 
-void session::advance(session_state next) noexcept {
-    ZLINK_ASSERT(state_ != session_state::closed);
-    state_ = next;
+void session::post(void (session::*task)() noexcept) noexcept {
+    thread_.post([self = boost::intrusive_ptr<session>(this), task] { (*self.*task)(); });
+}
+
+// Connecting.
+
+void session::dial_now() {
+    if (connection_ || standing_ == standing::over) {
+        return;
+    }
+    dialing_->dialer->start(
+        [self = boost::intrusive_ptr<session>(this)](result<transport::stream_ptr> connected) {
+            self->enter([&] {
+                if (connected) {
+                    self->start_connection(std::move(*connected));
+                } else {
+                    self->on_unreachable(connected.error());
+                }
+            });
+        });
+    if (options().connect_timeout > 0) {
+        start_timer(timer_, milliseconds(options().connect_timeout), &session::on_connect_timeout);
+    }
+}
+
+void session::on_unreachable(errc reason) {
+    if (reason == errc::connection_refused && stops_after(reconnect_stop::connection_refused)) {
+        return finish();
+    }
+    dial_later(reason);
+}
+
+/// Whether there will be no further attempt.
+/// @param occasion  A bit of ZMQ_RECONNECT_STOP.
+bool session::stops_after(int occasion) const noexcept {
+    return options().reconnect_interval < 0 || (options().reconnect_stop & occasion) != 0;
+}
+
+/// @param reason  Why the last attempt failed.
+void session::dial_later(errc reason) {
+    dialing_->dialer->stop();
+    if (options().reconnect_interval < 0) {
+        return finish();
+    }
+    const milliseconds wait_min = is_shortage(reason) ? limits::shortage_pause : 0ms;
+    const milliseconds wait = std::max(dialing_->pauses.next(random_number()), wait_min);
+    tell(connection_event::connect_retried, static_cast<std::int32_t>(wait.count()), nullptr);
+    start_timer(timer_, wait, &session::on_next_attempt);
+}
+
+void session::on_next_attempt() noexcept {
+    enter([this] {
+        if (has_untold_departures()) {
+            return dial_later(static_cast<errc>(ENOBUFS));
+        }
+        dial_now();
+    });
+}
+
+/// Whether the application has to receive first that others have gone.
+bool session::has_untold_departures() const noexcept {
+    return origin_->departures && origin_->departures->untold_count.load(
+                                      std::memory_order_relaxed) >= limits::untold_departures_max;
+}
+
+void session::on_connect_timeout() noexcept {
+    enter([this] { dial_later(static_cast<errc>(ETIMEDOUT)); });
+}
+
+/// @param connected  Null if the system had nothing left for it.
+void session::start_connection(transport::stream_ptr connected) {
+    timer_.stop();
+    if (connected && origin_->tls) {
+        connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
+    }
+    if (!connected) {
+        return go_on_without(errc::no_descriptors, false, false, false);
+    }
+    const bool is_proxied = !dialing_ && options().proxy_protocol;
+    connection_.emplace(*this, std::move(connected));
+    if (dialing_) {
+        connection_->tell(connection_event::connected, connection_->stream().descriptor());
+    }
+    if (origin_->tls) {
+        tell_expiry();
+    }
+    connection_->start(origin_->tls || is_proxied);
+}
+
+/// Tells, now and then, of a certificate of ours that does not hold for long any more, or at all.
+void session::tell_expiry() const noexcept {
+    if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
+        return;
+    }
+    if (const auto rest = origin_->tls->take_expiry(transport::tls_context::clock::now())) {
+        connection_->tell(connection_event::certificate_expires, *rest);
+    }
+}
+
+// In a connection.
+
+void session::on_readable() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_readable();
+        }
+    });
+}
+
+void session::on_writable() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->write();
+        }
+    });
+}
+
+void session::on_posted_write() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_posted_write();
+        }
+    });
+}
+
+void session::on_peer_answered() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_answered();
+        }
+    });
+}
+
+void session::start_deadline(std::chrono::milliseconds after) {
+    start_timer(timer_, after, &session::on_deadline);
+}
+
+void session::on_deadline() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_deadline();
+        }
+    });
+}
+
+bool session::on_established(const pipe_terms& terms) {
+    if (dialing_) {
+        dialing_->pauses.reset();
+    }
+    if (end_) {
+        return true;
+    }
+    const boost::intrusive_ptr<pipe::pipe> made{
+        new pipe::pipe(limits_of(options().send_hwm), limits_of(options().recv_hwm))};
+    end_ = pipe::end_ptr(made->second);
+    end_->set_home(thread_.mailbox(), this);
+    end_->works_in_batches();
+    made->first.set_home(origin_->socket, nullptr);
+    made->first.origin_id = origin_->id;
+    made->first.arrival = arrival_;
+    made->first.frames = terms.frames;
+    made->first.deflation = terms.deflation;
+    made->first.succeeds = dialing_ && options().type == socket_type::stream;
+    made->first.conflate(options().conflates_sent(), options().conflates_received());
+    make_outbound(terms.frames);
+    return made->first.deliver(pipe::event::attached);
+}
+
+/// @param frames  How they lie in the pipe.
+void session::make_outbound(pipe::layout frames) {
+    outbound_.emplace(end_->in, frames);
+    // Their messages wait for each other, so there never is a batch.
+    if (options().type == socket_type::req || options().type == socket_type::rep) {
+        end_->whole().shortcut = std::make_unique<pipe::direct_writer>();
+    }
+}
+
+void session::announce(std::unique_ptr<pipe::peer_info> peer) {
+    if (!dialing_) {
+        return end_->push_control(peer.release());
+    }
+    if (dialing_->announced && dialing_->announced_position == end_->out.published().position &&
+        dialing_->announced->replace(peer.get())) {
+        peer.release();
+        return;
+    }
+    const pipe::peer_info_ptr told{peer.release()};
+    end_->push_control(told.get());
+    dialing_->announced = told;
+    dialing_->announced_position = end_->out.published().position;
+}
+
+void session::tell(connection_event what, std::int32_t value, transport::stream* over,
+                   std::string_view remark) const noexcept {
+    if (!origin_->observer || !origin_->observer->watches(what)) {
+        return;
+    }
+    try {
+        std::string text = dialing_
+                               ? origin_->target
+                               : transport::local_endpoint_text(over->descriptor(), origin_->where);
+        if (!remark.empty()) {
+            text.append(" ").append(remark);
+        }
+        origin_->observer->on_connection_event(what, value, text);
+    } catch (const std::bad_alloc&) {
+        // An event is lost, as where nobody reads them.
+    }
+}
+
+// At the end of the thread's turn, and from time to time.
+
+/// First the pipe and what finds the frames; then whoever is at its other end, if that is used on
+/// this thread, too.
+void session::fetch_ahead(int step) const noexcept {
+    if (!end_) {
+        return;
+    }
+    if (step == 0) {
+        end_->fetch_ahead();
+        if (connection_) {
+            connection_->fetch_ahead();
+        }
+    } else if (thread_.is_driven()) {
+        prefetch_object(end_->other().owner(), pipe::event_sink::fetched_bytes);
+    }
+}
+
+bool session::has_news() noexcept {
+    return connection_ && connection_->has_news();
+}
+
+processor_number session::take_application_processor() noexcept {
+    if (!end_) {
+        return no_processor;
+    }
+    std::atomic<processor_number>& place = end_->whole().waited_on;
+    const processor_number found = place.load(std::memory_order_relaxed);
+    if (found != no_processor) {
+        place.store(no_processor, std::memory_order_relaxed); // What comes meanwhile comes again.
+    }
+    return found;
+}
+
+session::sleep_mark session::on_turn_over() noexcept {
+    const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
+    sleep_mark mark = sleep_mark::none;
+    enter([&] {
+        if (connection_) {
+            mark = connection_->on_turn_over();
+        }
+    });
+    return standing_ == standing::over ? sleep_mark::none : mark;
+}
+
+void session::on_settled() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_settled();
+        }
+    });
+}
+
+void session::keep_warm(warmth& direction) {
+    const bool is_swept = in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+    if (!is_swept) {
+        thread_.sweep_later(*this);
+    }
+    direction = warmth::hot;
+}
+
+bool session::on_sweep() noexcept {
+    const auto has_cooled = [](warmth& direction) {
+        const bool was_hot = direction == warmth::hot;
+        return std::exchange(direction, was_hot ? warmth::warm : warmth::cold) == warmth::warm;
+    };
+    if (has_cooled(in_warmth_) && (!connection_ || connection_->is_input_idle())) {
+        end_->trim();
+        if (connection_) {
+            connection_->trim_input();
+        }
+    }
+    if (out_warmth_ == warmth::warm && connection_) {
+        connection_->trim_output();
+    }
+    // Going out, the memory is the socket's.
+    if (has_cooled(out_warmth_) && outbound_->is_parked()) {
+        end_->other().deliver(pipe::event::idle);
+    }
+    return in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+}
+
+void session::hand_over() {
+    thread_.hand_over(*this, end_->out.published().position);
+}
+
+bool session::on_handed_over(std::uint64_t mark) noexcept {
+    if (!end_ || end_->peer_is_closed()) {
+        return true;
+    }
+    tell_written();
+    if (!end_->out.has_taken(mark)) {
+        return false;
+    }
+    if (!connection_ || connection_->is_input_idle()) {
+        end_->pass_on_memory();
+    }
+    return true;
+}
+
+/// Going out, the memory is the socket's.
+void session::tell_written() noexcept {
+    if (outbound_->is_parked() && connection_ && connection_->take_written_much()) {
+        end_->other().deliver(pipe::event::written);
+    }
 }
 
 // The socket's side.
@@ -110,29 +427,29 @@ void session::on_events(std::uint32_t happened) noexcept {
     if (!is_resident()) {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
-    guarded([&] {
+    enter([&] {
         const bool is_cut_off = (happened & pipe::event::cut_off) != 0;
         if ((happened & pipe::event::readable) != 0) {
-            wake_outbound();
-            if (!is_cut_off) {
-                write_some();
+            if (connection_) {
+                connection_->on_pipe_woken();
+            } else {
+                outbound_->on_woken();
+            }
+            if (connection_ && !is_cut_off) {
+                connection_->write();
             }
         }
-        if (is_cut_off && end_) {
-            return cut_off();
+        if (is_cut_off && connection_) {
+            return connection_->cut_off(*last_word());
         }
-        if ((happened & pipe::event::leaving) != 0 && end_) {
-            await_parting();
+        if ((happened & pipe::event::leaving) != 0) {
+            await_closing();
         }
-        if ((happened & pipe::event::writable) != 0 && end_) {
-            resume_inbound();
+        if ((happened & pipe::event::writable) != 0 && connection_) {
+            connection_->on_pipe_writable();
         }
-        if ((happened & pipe::event::limited) != 0 && end_) {
+        if ((happened & pipe::event::limited) != 0) {
             end_->out.renew_credit();
-        }
-        constexpr std::uint32_t let_go = pipe::event::dismissed | pipe::event::closed;
-        if ((happened & let_go) != 0 && !end_) {
-            return finish(); // The connection went in between, with the pipe.
         }
         if ((happened & pipe::event::dismissed) != 0) {
             on_dismissed();
@@ -144,20 +461,19 @@ void session::on_events(std::uint32_t happened) noexcept {
 }
 
 void session::on_dismissed() {
-    if (state_ != session_state::closed && phase_ == phase::open) {
-        phase_ = phase::dismissed;
+    if (standing_ == standing::open) {
+        standing_ = standing::dismissed;
         finish_once_drained();
     }
 }
 
 void session::on_socket_closed() {
-    if (state_ == session_state::closed || phase_ == phase::closing) {
+    if (standing_ == standing::over || standing_ == standing::let_go) {
         return;
     }
-    phase_ = phase::closing;
-    if (farewell_ && farewell_->is_answered && !keeps_unsent()) {
-        write_prefix();  // Our answer, as far as the kernel takes it: who has said that it goes
-        return finish(); // reads nothing else (RFC 6455, 5.5.1).
+    standing_ = standing::let_go;
+    if (live() != nullptr && live()->ends_with_socket()) {
+        return finish();
     }
     const auto linger = end_->whole().linger;
     if (linger && *linger <= 0ms) {
@@ -167,19 +483,38 @@ void session::on_socket_closed() {
         start_timer(linger_timer_, *linger, &session::on_linger_over);
     }
     finish_once_drained();
-    if (state_ != session_state::closed) {
+    if (standing_ != standing::over && (dialing_ || live() != nullptr)) {
         tell_lingering();
     }
 }
 
 /// What was sent and not written is lost.
 void session::leave_at_once() {
-    go_away();
-    if (is_framed() && state_ == session_state::traffic && stream_) {
-        stream_->end_writing();
-        discard_arrived(); // It would have the connection reset.
+    if (live() != nullptr) {
+        live()->leave_at_once();
     }
     finish();
+}
+
+void session::finish_once_drained() {
+    if (live() != nullptr) {
+        live()->finish_once_drained();
+    } else if (!connection_) {
+        finish_if_drained();
+    }
+}
+
+/// Without a connection, whose business it is otherwise.
+void session::finish_if_drained() {
+    if (standing_ == standing::open) {
+        return;
+    }
+    if (outbound_->is_parked()) {
+        static_cast<void>(outbound_->unpark()); // To see what was written past us.
+    }
+    if (outbound_->is_empty() || outbound_->awaits_mark()) {
+        finish();
+    }
 }
 
 /// Where the peer is; where we are if its end has no name, as with ipc.
@@ -187,9 +522,10 @@ std::string session::peer_endpoint() const {
     if (dialing_) {
         return origin_->target;
     }
-    const transport::socket_address peer = stream_->peer();
+    const transport::stream& over = connection_->stream();
+    const transport::socket_address peer = over.peer();
     return transport::peer_host(peer).empty()
-               ? transport::local_endpoint_text(stream_->descriptor(), origin_->where)
+               ? transport::local_endpoint_text(over.descriptor(), origin_->where)
                : transport::peer_endpoint_text(peer, origin_->where);
 }
 
@@ -206,269 +542,115 @@ void session::tell_lingering() noexcept {
     }
 }
 
-void session::finish_once_drained() {
-    if (stream_ && !is_writable_) {
-        return on_write_failed(EPIPE);
-    }
-    finish_if_drained();
-}
-
 void session::on_linger_over() noexcept {
-    finish();
+    enter([this] { finish(); });
 }
 
-bool session::has_unsent() const noexcept {
-    if (!prefix_.empty()) {
-        return true;
-    }
-    const bool may_follow = !farewell_ || keeps_unsent(); // Behind a farewell none does.
-    return may_follow && (!outbound_->is_empty() || (translation_ && !translation_->is_empty()));
+/// Why the application wants the end of this connection; null if it does not.
+const pipe::close_request* session::last_word() const noexcept {
+    return end_ ? static_cast<const pipe::close_request*>(
+                      end_->whole().last_word.load(std::memory_order_acquire))
+                : nullptr;
 }
 
-void session::finish_if_drained() {
-    if (phase_ == phase::open || phase_ == phase::parting) {
-        return;
+/// The application has asked for the end of this connection, behind what waits. That is not for as
+/// long as the peer likes.
+void session::await_closing() {
+    if (live() != nullptr && live()->is_established()) {
+        start_timer(linger_timer_, last_word()->longest, &session::on_closing_late);
     }
-    if (out_rest_ == wakefulness::asleep) {
-        rouse_outbound(); // To see what was written past us.
-    }
-    if (has_unsent() && !awaits_subscriptions_) {
-        return;
-    }
-    if (speaks_websocket() && phase_ != phase::ended) {
-        go_away();
-        if (!prefix_.empty()) {
-            return;
+}
+
+void session::on_closing_late() noexcept {
+    enter([this] {
+        if (standing_ == standing::let_go) {
+            finish();
+        } else if (connection_) {
+            connection_->cut_off(*last_word());
         }
-    }
-    if (stream_ && stream_->holds_unsent()) {
-        return stream_->wait_writable(*this);
-    }
-    if (phase_ == phase::ended) {
-        return lost({});
-    }
-    if (is_framed() && state_ == session_state::traffic) {
-        return see_off();
-    }
-    finish();
+    });
 }
 
 void session::on_origin_gone(bool is_drained) noexcept {
-    origin_is_gone_ = true;
-    if (!end_ || has_told_socket()) {
-        return finish();
-    }
-    if (!is_drained && end_->other().is_to_be_told(pipe::event::attached)) {
-        guarded([this] { leave_at_once(); }); // The socket has not seen the pipe, and sent nothing.
-    }
-}
-
-void session::keep_warm(warmth& direction) {
-    const bool is_swept = in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
-    if (!is_swept) {
-        thread_.sweep_later(*this);
-    }
-    direction = warmth::hot;
-}
-
-bool session::on_handed_over(std::uint64_t mark) noexcept {
-    if (!end_ || end_->peer_is_closed()) {
-        return true;
-    }
-    tell_written();
-    if (!end_->out.has_taken(mark)) {
-        return false;
-    }
-    if (inbound_->is_idle()) {
-        end_->pass_on_memory();
-    }
-    return true;
-}
-
-/// Has on_handed_over() called after a while.
-void session::hand_over() {
-    thread_.hand_over(*this, end_->out.published().position);
-}
-
-/// Going out, the memory is the socket's.
-void session::tell_written() noexcept {
-    if (out_rest_ == wakefulness::asleep && std::exchange(has_written_much_, false)) {
-        end_->other().deliver(pipe::event::written);
-    }
-}
-
-bool session::on_sweep() noexcept {
-    const auto has_cooled = [](warmth& direction) {
-        const bool was_hot = direction == warmth::hot;
-        return std::exchange(direction, was_hot ? warmth::warm : warmth::cold) == warmth::warm;
-    };
-    if (has_cooled(in_warmth_) && inbound_->is_idle()) {
-        end_->trim();
-        if (conflation_) {
-            conflation_->trim();
+    enter([&] {
+        origin_is_gone_ = true;
+        if (!end_ || end_->has_ended()) {
+            return finish();
         }
-        if (input_) {
-            input_->trim();
+        if (!is_drained && end_->other().is_to_be_told(pipe::event::attached)) {
+            leave_at_once(); // The socket has not seen the pipe, and sent nothing.
         }
-    }
-    if (out_warmth_ == warmth::warm && translation_) {
-        translation_->trim();
-    }
-    // Going out, the memory is the socket's.
-    if (has_cooled(out_warmth_) && out_rest_ == wakefulness::asleep) {
-        end_->other().deliver(pipe::event::idle);
-    }
-    return in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+    });
 }
 
-// Endings.
+// Without the connection.
 
-/// @param value   As connection_event says.
-/// @param remark  Goes behind the endpoint, and a space.
-void session::tell(connection_event what, std::int32_t value,
-                   std::string_view remark) const noexcept {
-    if (!origin_->observer || !origin_->observer->watches(what)) {
-        return;
-    }
-    try {
-        std::string text =
-            dialing_ ? origin_->target
-                     : transport::local_endpoint_text(stream_->descriptor(), origin_->where);
-        if (!remark.empty()) {
-            text.append(" ").append(remark);
-        }
-        origin_->observer->on_connection_event(what, value, text);
-    } catch (const std::bad_alloc&) {
-        // An event is lost, as where nobody reads them.
+void session::see_to_connection() noexcept {
+    const errc reason = connection_->reason();
+    const bool was_established = connection_->was_established();
+    const bool was_cut_off = connection_->was_cut_off();
+    const bool was_asked_for = connection_->ended_for_application() || last_word() != nullptr;
+    connection_.reset();
+    if (standing_ != standing::over) {
+        try_or_give_up([&] { go_on_without(reason, was_established, was_cut_off, was_asked_for); });
     }
 }
 
-/// Tells, now and then, of a certificate of ours that does not hold for long any more, or at all.
-void session::tell_expiry() const noexcept {
-    if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
-        return;
-    }
-    if (const auto rest = origin_->tls->take_expiry(transport::tls_context::clock::now())) {
-        tell(connection_event::certificate_expires, *rest);
-    }
-}
-
-/// @param reason  As lost().
-void session::tell_failed_handshake(errc reason) const noexcept {
-    if (upgrade_ && upgrade_->refused().status != 0) {
-        const web_handshake::refusal& answer = upgrade_->refused();
-        return tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);
-    }
-    if (speaks_zws() && upgrade_ && !handshake_ && is_refusal(reason)) {
-        const security::handshake_failure refused =
-            security::failure_of(protocol_fault::websocket_unspecified);
-        return tell(refused.what, refused.value);
-    }
-    if (!handshake_) {
-        return tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
-    }
-    const security::handshake_failure failure = handshake_->failure(reason);
-    tell(failure.what, failure.value);
-}
-
-void session::lost(errc reason) noexcept {
-    if (state_ == session_state::closed || state_ == session_state::connecting) {
-        return;
-    }
-    if ((state_ == session_state::opening && stream_) || state_ == session_state::upgrade ||
-        (state_ == session_state::handshake && handshake_)) {
-        tell_failed_handshake(reason);
-    }
-    const bool is_asked_for = (farewell_ && farewell_->is_asked_for) || last_word() != nullptr;
-    const bool has_told = has_told_socket();
-    if (farewell_ || phase_ == phase::ended) {
-        timer_.stop();
-    }
-    if (phase_ == phase::parting || phase_ == phase::ended) {
-        phase_ = phase::open; // Of the next connection, if there is one.
-    }
-    zap_.reset();
-    upgrade_.reset();
-    bool is_cut_off = abandon_shortcut();
-    if (stream_) {
-        tell(connection_event::disconnected, stream_->descriptor());
-        stream_->close();
-        stream_.reset();
-    }
-    handshake_.reset();
-    stop_heartbeat();
-    drop_prefix();
-    if (state_ == session_state::traffic) {
-        take_leave_of_socket(reason);
-    }
-    farewell_.reset();
-    is_cut_off = abandon_translation() || is_cut_off;
-    input_.reset();
-    raw_output_.reset();
-    const bool was_in_traffic = state_ == session_state::traffic;
-    // Who was refused would be refused again, as in libzmq.
+/// The next attempt, if there is to be one.
+/// @param was_asked_for  The application wanted the end of this connection.
+void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
+                            bool was_asked_for) {
+    const bool is_stream = options().type == socket_type::stream;
+    // A peer that refused us would do so again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied ||
-        (origin_->tls && crypto::is_openssl_over()) || phase_ == phase::dismissed || is_asked_for ||
-        (is_framed() && phase_ != phase::open) ||
-        stops_after(was_in_traffic ? reconnect_stop::after_disconnect
-                                   : reconnect_stop::handshake_failed)) {
+        (origin_->tls && crypto::is_openssl_over()) || is_dismissed() || was_asked_for ||
+        (is_stream && standing_ != standing::open) ||
+        stops_after(was_established ? reconnect_stop::after_disconnect
+                                    : reconnect_stop::handshake_failed)) {
         return finish();
     }
-    if (end_ && phase_ == phase::open && options().has_pipe_per_connection()) {
-        if ((end_->peer_is_closed() && !has_told) || origin_is_gone_) {
+    if (end_ && standing_ == standing::open && options().has_pipe_per_connection()) {
+        if ((end_->peer_is_closed() && !end_->has_ended()) || origin_is_gone_) {
             return finish(); // Without the pipe nobody would tell us.
         }
-        settle_accounts();
-        end_.reset();
-        dialing_->announced.reset();
-        inbound_.reset();
-        outbound_.reset();
-        in_rest_ = out_rest_ = wakefulness::awake;
-        thread_.forget(*this);
-        in_warmth_ = out_warmth_ = warmth::cold;
-        has_written_much_ = false;
+        part_with_pipe();
     }
     if (end_) {
-        inbound_->reset();
-        awaits_subscriptions_ = awaits_subscriptions_ || (was_in_traffic && speaks_subscriptions());
-        resend_or_drop(is_cut_off);
-    }
-    advance(session_state::connecting);
-    try {
-        dial_later(reason);
-        if (end_) {
-            if (end_->is_dismissed()) {
-                phase_ = phase::dismissed; // Which was no matter while it parted.
-            }
-            finish_if_drained();
+        if (was_established &&
+            (options().type == socket_type::sub || options().type == socket_type::xsub)) {
+            outbound_->await_mark();
         }
-    } catch (const std::bad_alloc&) {
-        finish();
+        resend_or_drop(was_cut_off);
+    }
+    dial_later(reason);
+    if (end_ && standing_ != standing::over) {
+        if (end_->is_dismissed() && standing_ == standing::open) {
+            standing_ = standing::dismissed; // Which was no matter while the connection ended.
+        }
+        finish_if_drained();
     }
 }
 
-/// @return Whether a frame was sent in part.
-bool session::abandon_translation() noexcept {
-    if (!translation_) {
-        return false;
-    }
-    const codec::encoder::remains left = translation_->abandon();
-    if (left.done_bytes != 0 && outbound_->advance(left.done_bytes)) {
-        wake_writer();
-    }
-    translation_.reset();
-    return left.is_cut_off;
+/// The next connection has a pipe of its own.
+void session::part_with_pipe() noexcept {
+    settle_accounts();
+    end_.reset();
+    dialing_->announced.reset();
+    outbound_.reset();
+    thread_.forget(*this);
+    in_warmth_ = out_warmth_ = warmth::cold;
 }
 
 /// The message that was cut off is sent again from its start, once: it may be what the peer ends
 /// its connections for, and others wait behind it.
-/// @param is_cut_off  Whether one was, besides what outbound_ knows.
-void session::resend_or_drop(bool is_cut_off) noexcept {
-    if (out_rest_ != wakefulness::asleep) {
-        is_cut_off = outbound_->is_inside_message() || is_cut_off;
+/// @param was_cut_off  Whether one was, besides what outbound_ knows.
+void session::resend_or_drop(bool was_cut_off) noexcept {
+    if (!outbound_->is_parked()) {
+        was_cut_off = outbound_->is_inside_message() || was_cut_off;
     }
     outbound_->rewind();
-    if (!is_cut_off || awaits_subscriptions_) { // Subscriptions are not sent again as they were.
+    if (!was_cut_off ||
+        outbound_->awaits_mark()) { // Subscriptions are not sent again as they were.
         return;
     }
     const std::uint64_t begin = outbound_->position();
@@ -478,52 +660,47 @@ void session::resend_or_drop(bool is_cut_off) noexcept {
     bool wake = false;
     const std::uint64_t bytes = outbound_->drop_message(wake);
     if (wake) {
-        wake_writer();
+        end_->other().deliver(pipe::event::writable);
     }
     if (origin_->departures) {
         origin_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
     }
     tell(connection_event::message_dropped,
-         static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)));
+         static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)), nullptr);
+}
+
+void session::settle_accounts() noexcept {
+    if (outbound_ && (!outbound_->is_parked() || outbound_->unpark())) {
+        static_cast<void>(outbound_->settle_accounts());
+    }
 }
 
 void session::finish() noexcept {
-    if (state_ == session_state::closed) {
+    if (standing_ == standing::over) {
         return;
     }
-    const boost::intrusive_ptr<session> keep{this};
-    advance(session_state::closed);
-    if (phase_ == phase::closing) {
+    if (standing_ == standing::let_go) {
         origin_->host->on_lingered(*this);
     }
-    zap_.reset();
+    standing_ = standing::over;
     if (dialing_) {
         dialing_->dialer->stop();
     }
     timer_.stop();
     linger_timer_.stop();
-    stop_heartbeat();
-    abandon_shortcut();
-    if (stream_) {
-        stream_->close();
-        stream_.reset();
+    if (connection_) {
+        connection_->drop();
     }
-    if (inbound_) {
-        inbound_->reset();
-    }
+}
+
+/// Lets go of everything, after finish() and its callers.
+void session::clean_up() noexcept {
     settle_accounts();
     end_.reset();
     thread_.remove_tenant(*this, origin_->id);
-    intrusive_ptr_release(this);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();
-}
-
-/// What is left of the queue then is what the socket counts as dropped.
-void session::settle_accounts() noexcept {
-    if (outbound_ && (out_rest_ != wakefulness::asleep || rouse_outbound())) {
-        static_cast<void>(outbound_->settle_accounts());
-    }
+    intrusive_ptr_release(this);
 }
 
 void session::start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,

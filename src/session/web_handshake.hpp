@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::session {
@@ -50,7 +51,7 @@ public:
         std::string extensions;  ///< As the server answered. Empty: none.
         std::optional<wire::websocket::deflate_parameters> deflate; ///< Nothing: no compression.
     };
-    const terms& agreed() const noexcept { return agreed_; }
+    terms take_agreed() noexcept { return std::move(agreed_); }
 
     /// What a server answered that does not let us in.
     struct refusal {

@@ -22,14 +22,14 @@ namespace zlink::testing {
 /// What a peer of a STREAM sends, read as a session does, and what becomes of it, in order:
 /// messages behind "b:" (binary) or "t:" (text), pings and their payloads behind "ping:", and
 /// "close:" with code and reason.
-class scanned_input final : codec::command_sink, codec::websocket_sink {
+class scanned_input final : codec::websocket_sink {
 public:
     /// @param frames      length; websocket: of a client; masked_websocket: of a server.
     /// @param compressed  How messages over WebSocket may be compressed.
     scanned_input(pipe::layout frames, std::uint64_t message_bytes_max,
                   const pipe::queue_limits& allowed,
                   const std::optional<codec::peer_deflation>& compressed = {})
-        : frames_(frames), queue_(allowed), in_(queue_, *this, make(message_bytes_max, compressed)),
+        : frames_(frames), queue_(allowed), in_(queue_, make(message_bytes_max, compressed)),
           scratch_(limits::scratch_bytes) {}
 
     /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
@@ -106,7 +106,6 @@ private:
         }
     }
 
-    verdict on_command(std::span<const std::byte>) noexcept override { std::abort(); }
     void on_websocket_ping(std::span<const std::byte> payload) override {
         pings_.emplace_back(reinterpret_cast<const char*>(payload.data()), payload.size());
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/connection_event.hpp"
+#include "security/handshake_failure.hpp"
 #include "session/session.hpp"
 #include "testing/bystander.hpp"
 #include "testing/queue_contents.hpp"

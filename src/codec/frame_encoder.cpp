@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "codec/encoder.hpp"
+#include "codec/frame_encoder.hpp"
 
 #include "base/limits.hpp"
 #include "base/random_octets.hpp"
@@ -16,14 +16,14 @@ namespace zlink::codec {
 
 using namespace wire::zmtp;
 
-encoder::encoder(const needs& of_peer)
+frame_encoder::frame_encoder(const needs& of_peer)
     : subscriptions_as_messages_(of_peer.subscriptions_as_messages), framing_(of_peer.frames) {
     if (of_peer.sealer != nullptr) {
         sealer_ = *of_peer.sealer;
     }
 }
 
-void encoder::fill(outbound& from) {
+void frame_encoder::fill(outbound& from) {
     if (!buffer_.empty()) {
         return;
     }
@@ -32,12 +32,12 @@ void encoder::fill(outbound& from) {
         if (!buffer_.empty() && buffer_.size() + most > limits::translated_bytes_max) {
             return false;
         }
-        translate(head, body);
+        encode(head, body);
         return true;
     });
 }
 
-void encoder::translate(const frame_head& head, std::span<const std::byte> body) {
+void frame_encoder::encode(const frame_head& head, std::span<const std::byte> body) {
     const auto subscription = head.command() && subscriptions_as_messages_
                                   ? decode_subscription_command(body)
                                   : std::nullopt;
@@ -49,11 +49,11 @@ void encoder::translate(const frame_head& head, std::span<const std::byte> body)
     append_frame(0, message);
 }
 
-void encoder::append_frame(unsigned flags, std::span<const std::byte> body) {
+void frame_encoder::append_frame(unsigned flags, std::span<const std::byte> body) {
     return sealer_ ? append_sealed(flags, body) : append_framed(flags, body);
 }
 
-void encoder::append_sealed(unsigned flags, std::span<const std::byte> body) {
+void frame_encoder::append_sealed(unsigned flags, std::span<const std::byte> body) {
     const std::uint64_t bytes = crypto::curve_sealer::frame_bytes(body.size());
     if (framing_ == framing::zmtp) {
         sealer_->seal(flags, body, buffer_.reserve(bytes));
@@ -65,7 +65,7 @@ void encoder::append_sealed(unsigned flags, std::span<const std::byte> body) {
     append_framed(head.flags, {frame + head.header_bytes, head.body_bytes});
 }
 
-void encoder::append_framed(unsigned flags, std::span<const std::byte> body) {
+void frame_encoder::append_framed(unsigned flags, std::span<const std::byte> body) {
     std::byte* const out = buffer_.reserve(wire::zws::header_bytes_max + body.size());
     switch (framing_) {
     case framing::zmtp:
@@ -82,12 +82,29 @@ void encoder::append_framed(unsigned flags, std::span<const std::byte> body) {
     buffer_.append(body);
 }
 
-void encoder::append_command(std::span<const std::byte> body) {
-    append_frame(flag_command, body);
-    command_bytes_ += body.size();
+void frame_encoder::append_command(std::span<const std::byte> body) {
+    if (command_bytes_ < limits::unread_answers_bytes_max) {
+        append_frame(flag_command, body);
+        command_bytes_ += body.size();
+    }
 }
 
-std::uint64_t encoder::on_sent(std::size_t bytes) noexcept {
+std::size_t frame_encoder::gather(outbound& from, std::span<iovec> parts) {
+    fill(from);
+    if (buffer_.empty()) {
+        return 0;
+    }
+    const auto octets = unsent();
+    parts[0] = {const_cast<std::byte*>(octets.data()), octets.size()};
+    return 1;
+}
+
+bool frame_encoder::advance(outbound& from, std::size_t bytes) {
+    const std::uint64_t done = on_sent(bytes);
+    return done != 0 && from.advance(done);
+}
+
+std::uint64_t frame_encoder::on_sent(std::size_t bytes) noexcept {
     sent_bytes_ += bytes;
     if (sent_bytes_ < buffer_.size()) {
         return 0;
@@ -102,7 +119,17 @@ std::uint64_t encoder::on_sent(std::size_t bytes) noexcept {
     return std::exchange(source_bytes_, 0);
 }
 
-encoder::remains encoder::abandon() noexcept {
+bool frame_encoder::abandon(outbound& from, bool& wake_writer) noexcept {
+    const remains left = count_sent();
+    // The newest message of a conflating queue is one octet there, whatever its frame tells.
+    const std::uint64_t done = std::min(left.done_bytes, std::exchange(source_bytes_, 0));
+    buffer_.release();
+    sent_bytes_ = 0;
+    wake_writer = done != 0 && from.advance(done);
+    return left.is_cut_off;
+}
+
+frame_encoder::remains frame_encoder::count_sent() const noexcept {
     // Frames tell what they were made of. Translated subscriptions do not, but a new connection is
     // told all of them anyway.
     std::uint64_t done = 0;
@@ -117,13 +144,10 @@ encoder::remains encoder::abandon() noexcept {
         at += next.bytes;
         done += next.source_bytes;
     }
-    buffer_.release();
-    sent_bytes_ = 0;
-    // The newest message of a conflating queue is one octet there, whatever its frame tells.
-    return {std::min(done, std::exchange(source_bytes_, 0)), is_cut_off};
+    return {done, is_cut_off};
 }
 
-encoder::sent_frame encoder::frame_at(std::size_t offset) const noexcept {
+frame_encoder::sent_frame frame_encoder::frame_at(std::size_t offset) const noexcept {
     const std::byte* const frame = buffer_.view().data() + offset;
     sent_frame found{};
     std::uint64_t body_bytes = 0;
@@ -142,7 +166,7 @@ encoder::sent_frame encoder::frame_at(std::size_t offset) const noexcept {
     return found;
 }
 
-void encoder::trim() noexcept {
+void frame_encoder::trim() noexcept {
     if (buffer_.empty()) {
         buffer_.release();
         sealed_.release();

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "codec/encoder.hpp"
+#include "codec/outbound.hpp"
+#include "crypto/curve_cipher.hpp"
+#include "pipe/octet_buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace zlink::codec {
+
+/// Writes the frames of a rope in another form: as CURVE's boxes, as frames of version 1.0 or those
+/// of ZWS, subscriptions as messages as before version 3.1. Works on a batch of frames at a time.
+class frame_encoder final : public encoder {
+public:
+    enum class framing : std::uint8_t {
+        zmtp,
+        v1, ///< Not together with a sealer.
+        zws,
+        masked_zws, ///< We are the client.
+    };
+    /// What the peer needs.
+    struct needs {
+        const crypto::curve_sealer* sealer = nullptr; ///< If messages are encrypted.
+        bool subscriptions_as_messages = false;       ///< Instead of SUBSCRIBE and CANCEL commands.
+        framing frames = framing::zmtp;
+    };
+    explicit frame_encoder(const needs& of_peer);
+
+    std::size_t gather(outbound& from, std::span<iovec> parts) override;
+    [[nodiscard]] bool advance(outbound& from, std::size_t bytes) override;
+    bool is_empty() const noexcept override { return buffer_.empty(); }
+    bool is_begun() const noexcept override { return sent_bytes_ != 0; }
+    bool takes_commands() const noexcept override { return sealer_.has_value(); }
+    void append_command(std::span<const std::byte> body) override;
+    bool abandon(outbound& from, bool& wake_writer) noexcept override;
+    void trim() noexcept override;
+
+    // The same in steps.
+
+    /// Encodes frames that are next in the rope, if nothing is unsent; not beyond a control object.
+    /// @throws std::bad_alloc
+    void fill(outbound& from);
+
+    std::span<const std::byte> unsent() const noexcept {
+        return buffer_.view().subspan(sent_bytes_);
+    }
+
+    /// Drops the first `bytes` bytes of unsent().
+    /// @return The bytes of the rope that are done with: none before everything was sent.
+    std::uint64_t on_sent(std::size_t bytes) noexcept;
+
+private:
+    void encode(const wire::zmtp::frame_head& head, std::span<const std::byte> body);
+    void append_frame(unsigned flags, std::span<const std::byte> body);
+    void append_sealed(unsigned flags, std::span<const std::byte> body);
+    void append_framed(unsigned flags, std::span<const std::byte> body);
+
+    /// A frame in buffer_.
+    struct sent_frame {
+        std::uint64_t bytes;
+        std::uint64_t source_bytes; ///< Of the frame in the rope that it was made of.
+    };
+    /// What was sent when the connection went.
+    struct remains {
+        std::uint64_t done_bytes; ///< Of the rope, that were sent as whole frames.
+        bool is_cut_off;          ///< Part of the frame behind them was sent, too.
+    };
+    remains count_sent() const noexcept;
+    sent_frame frame_at(std::size_t offset) const noexcept;
+    bool is_zws() const noexcept {
+        return framing_ == framing::zws || framing_ == framing::masked_zws;
+    }
+
+    std::optional<crypto::curve_sealer> sealer_;
+    bool subscriptions_as_messages_;
+    framing framing_;
+    pipe::octet_buffer buffer_;
+    pipe::octet_buffer sealed_; ///< A frame that ZWS is put around; empty between calls.
+    std::size_t sent_bytes_ = 0;
+    std::size_t command_bytes_ = 0;
+    std::uint64_t source_bytes_ = 0; ///< Octets of the rope that buffer_ was made of.
+};
+
+} // namespace zlink::codec

@@ -1,0 +1,767 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/connection.hpp"
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "base/secret.hpp"
+#include "session/close_reason.hpp"
+#include "session/session.hpp"
+#include "session/transitions.hpp"
+#include "transport/address.hpp"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace zlink::session {
+
+using transport::io_outcome;
+
+namespace {
+
+using state = connection_state;
+
+/// The states that may follow each one.
+constexpr state_set<state> followers[] = {
+    {state::upgrade, state::handshake, state::closed}, // opening
+    {state::handshake, state::closed},                 // upgrade
+    {state::traffic, state::closed},                   // handshake
+    {state::closing, state::closed},                   // traffic
+    {state::closed},                                   // closing
+    {},                                                // closed
+};
+
+} // namespace
+
+connection::connection(session& owner, transport::stream_ptr stream) noexcept
+    : owner_(owner), stream_(std::move(stream)) {}
+
+connection::~connection() {
+    ZLINK_DEBUG_ASSERT(is_closed());
+}
+
+void connection::advance(connection_state next) noexcept {
+    ZLINK_ASSERT(followers[static_cast<std::size_t>(state_)].has(next));
+    state_ = next;
+}
+
+const session_origin& connection::origin() const noexcept {
+    return owner_.origin();
+}
+
+const socket_options& connection::options() const noexcept {
+    return *owner_.origin().options;
+}
+
+bool connection::is_dialing() const noexcept {
+    return owner_.is_dialing();
+}
+
+pipe::pipe_end& connection::end() noexcept {
+    return *owner_.end();
+}
+
+wiring connection::around() noexcept {
+    return {.thread = owner_.thread(),
+            .stream = *stream_,
+            .user = owner_,
+            .tenant = owner_,
+            .end = owner_.end(),
+            .rope = is_established() ? owner_.rope() : nullptr};
+}
+
+// From the beginning to the first message.
+
+void connection::start(bool opens) {
+    opens ? open() : start_protocol();
+    if (!is_established() && !is_closed() && options().handshake_interval > 0) {
+        owner_.start_deadline(milliseconds(options().handshake_interval));
+    }
+}
+
+void connection::open() {
+    const io_outcome outcome = stream_->try_open();
+    if (outcome.what != io_outcome::status::moved) {
+        return wait_or_lose(outcome);
+    }
+    start_protocol();
+}
+
+/// Nothing was read before the handshake was over.
+void connection::wait_or_lose(const io_outcome& outcome) {
+    if (outcome.what == io_outcome::status::would_block) {
+        return stream_->wait_readable(owner_);
+    }
+    const bool has_ended = outcome.what == io_outcome::status::ended;
+    lose(static_cast<errc>(has_ended ? EPIPE : outcome.error));
+}
+
+void connection::start_protocol() {
+    go_on_with(make_protocol(*this), {});
+}
+
+/// @param rest  What was received and is for `next`.
+void connection::go_on_with(std::unique_ptr<protocol> next, std::span<const std::byte> rest) {
+    protocol_ = std::move(next);
+    advance(protocol_->is_entry() ? connection_state::upgrade : connection_state::handshake);
+    result<protocol::progress> step = protocol_->start();
+    if (step && *step == protocol::progress::waits && !rest.empty()) {
+        step = protocol_->on_received(rest);
+    }
+    after_step(step, rest);
+}
+
+void connection::read_handshake() {
+    const auto scratch = owner_.thread().scratch();
+    const iovec room{scratch.data(), scratch.size()};
+    const io_outcome outcome = stream_->try_read({&room, 1});
+    if (outcome.what != io_outcome::status::moved) {
+        return wait_or_lose(outcome);
+    }
+    std::span<const std::byte> received = scratch.first(outcome.bytes);
+    const result<protocol::progress> step = protocol_->on_received(received);
+    after_step(step, received);
+    if (options().is_server_of(security_mechanism::plain)) {
+        wipe(scratch.first(outcome.bytes)); // There may be a password in it.
+    }
+}
+
+/// @param rest  What was received behind what the step took.
+void connection::after_step(result<protocol::progress> step, std::span<const std::byte> rest) {
+    if (is_closed()) {
+        return;
+    }
+    if (step && *step == protocol::progress::established) {
+        return establish(rest);
+    }
+    if (step && *step == protocol::progress::hands_on) {
+        return go_on_with(protocol_->hand_on(), rest);
+    }
+    if (!step) {
+        protocol_->on_refused(step.error());
+    }
+    write(); // After a failure: what tells the peer why, as far as the kernel takes it.
+    if (is_closed()) {
+        return;
+    }
+    if (!step) {
+        if (state_ == connection_state::upgrade) {
+            stream_->end_writing();
+        }
+        return lose(step.error());
+    }
+    stream_->wait_readable(owner_);
+}
+
+void connection::establish(std::span<const std::byte> rest) {
+    owner_.stop_deadline();
+    const bool is_return = owner_.awaits_mark();
+    if (!owner_.on_established(protocol_->terms())) {
+        return owner_.finish();
+    }
+    reading chosen = protocol_->make_reading();
+    const bool serves_many = chosen.serves_many;
+    reader_.emplace(end(), std::move(chosen));
+    writer_.start_frames(protocol_->make_encoder(), serves_many);
+    protocol_->announce_peer();
+    advance(connection_state::traffic);
+    if (is_return) {
+        end().other().deliver(pipe::event::restarted);
+    }
+    if (options().heartbeat_interval > 0 && protocol_->has_heartbeats()) {
+        start_heartbeat();
+    }
+    const result<void> begun = reader_->begin(protocol_->first_frame(), rest);
+    reader_->deliver(around());
+    on_batch(0);
+    if (is_closed()) {
+        return;
+    }
+    if (!begun) {
+        return break_off(begun.error());
+    }
+    write();
+    read();
+}
+
+void connection::announce(std::unique_ptr<pipe::peer_info> peer) {
+    peer->descriptor = stream_->descriptor();
+    const transport::socket_address address = stream_->peer();
+    const std::string name = transport::peer_name(address, stream_->descriptor());
+    if (!name.empty()) {
+        peer->properties.add(pipe::peer_address_property, name);
+        peer->port = transport::peer_port(address);
+    }
+    pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
+    stream_->describe(agreed);
+    peer->properties.prepend(agreed);
+    peer->properties.shrink();
+    owner_.announce(std::move(peer));
+}
+
+void connection::tell(connection_event what, std::int32_t value,
+                      std::string_view remark) const noexcept {
+    owner_.tell(what, value, stream_.get(), remark);
+}
+
+// Receiving.
+
+void connection::on_readable() {
+    switch (state_) {
+    case connection_state::opening:
+        return open();
+    case connection_state::upgrade:
+    case connection_state::handshake:
+        return read_handshake();
+    case connection_state::traffic:
+    case connection_state::closing:
+        return read();
+    case connection_state::closed:
+        return;
+    }
+}
+
+/// Whether what the peer sends still counts. The peer of a pipe that is dismissed is heard only
+/// while it and we agree on the end.
+bool connection::reads_on() const noexcept {
+    if (!is_established() || owner_.has_let_go()) {
+        return false;
+    }
+    return closing_ ? !closing_->is_half_closed() : !owner_.is_dismissed();
+}
+
+void connection::read() {
+    if (!is_established()) {
+        return;
+    }
+    if (closing_ && closing_->is_discarding()) {
+        return see_off();
+    }
+    if (has_told_socket()) {
+        return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
+    }
+    if (reads_on()) {
+        after_read(reader_->read(around(), writer_.awaits_room(), *this));
+    }
+}
+
+void connection::after_read(reader::outcome came_to) {
+    if (!is_established()) {
+        return;
+    }
+    switch (came_to) {
+    case reader::outcome::waits:
+    case reader::outcome::stopped:
+        return;
+    case reader::outcome::turn_over:
+        return reader_->finish_turn(around(), writer_.take_answered());
+    case reader::outcome::far_ahead:
+        return owner_.post(&session::on_readable);
+    case reader::outcome::ended:
+        return on_peer_ended();
+    case reader::outcome::failed:
+        return lose(reader_->error());
+    case reader::outcome::refused:
+        return break_off(reader_->error());
+    }
+}
+
+bool connection::on_batch(std::size_t bytes) {
+    if (heartbeat_ && bytes != 0) {
+        heartbeat_->on_heard();
+    }
+    if (heartbeat_) {
+        heartbeat_->on_read_over();
+    }
+    owner_.keep_input_warm();
+    if (has_said_goodbye() && !protocol_->sees_peer_off() &&
+        closing_->count_dropped(bytes) > limits::dropped_bytes_max) {
+        lose({});
+    }
+    return reads_on();
+}
+
+void connection::on_pipe_writable() {
+    if (!is_established()) {
+        return;
+    }
+    const result<void> scanned = reader_->resume();
+    reader_->deliver(around());
+    on_batch(0);
+    if (is_closed()) {
+        return;
+    }
+    if (!scanned) {
+        return break_off(scanned.error());
+    }
+    read(); // Before waiting for readiness: what the kernel holds already tells nobody.
+}
+
+void connection::trim_input() noexcept {
+    if (reader_) {
+        reader_->trim();
+    }
+}
+
+/// First the pipe and what finds the frames; then whoever is at its other end, if that is used on
+/// this thread, too.
+void connection::fetch_ahead() const noexcept {
+    if (reader_) {
+        reader_->fetch_ahead();
+    }
+}
+
+// Sending.
+
+void connection::on_writable() {
+    write();
+}
+
+void connection::on_posted_write() {
+    writer_.on_posted();
+    write();
+}
+
+void connection::write_soon() noexcept {
+    if (writer_.post()) {
+        owner_.post(&session::on_posted_write);
+    }
+}
+
+void connection::on_pipe_woken() noexcept {
+    if (is_established()) {
+        writer_.on_woken(around());
+    } else {
+        owner_.rope()->on_woken();
+    }
+}
+
+void connection::write() {
+    while (!is_closed()) {
+        const writer::outcome came_to = writer_.write(around(), has_said_goodbye());
+        if (writer_.take_moved()) {
+            owner_.keep_output_warm();
+        }
+        switch (came_to) {
+        case writer::outcome::waits:
+            return;
+        case writer::outcome::turn_over:
+            return write_soon();
+        case writer::outcome::drained:
+            return finish_if_drained();
+        case writer::outcome::said_all:
+            return on_all_said();
+        case writer::outcome::failed:
+            return on_write_failed(writer_.error());
+        case writer::outcome::control:
+            protocol_->on_control(*writer_.take_control());
+        }
+    }
+}
+
+void connection::write_own() {
+    if (!is_closed() && writer_.is_writable() &&
+        writer_.write_own(around()) == writer::outcome::failed) {
+        on_write_failed(writer_.error());
+    }
+}
+
+/// Leaves it to reading to find out why, and what else the peer has sent. Without a socket nobody
+/// reads.
+void connection::on_write_failed(errc reason) {
+    const bool reads_no_more = closing_ || owner_.has_let_go() || owner_.is_dismissed();
+    if (reads_no_more || is_shortage(reason)) { // Reading would not tell of a shortage.
+        lose(reason);
+    }
+}
+
+void connection::send_command(std::span<const std::byte> body) {
+    writer_.append_command(body);
+    write_soon();
+}
+
+// Parking.
+
+bool connection::has_news() const noexcept {
+    return is_established() &&
+           (writer_.has_news(*owner_.rope()) || reader_->has_news(*owner_.end()));
+}
+
+runtime::tenant::sleep_mark connection::on_turn_over() {
+    using sleep_mark = runtime::tenant::sleep_mark;
+    if (!is_established()) {
+        return sleep_mark::none;
+    }
+    bool needs_fence = false;
+    if (writer_.park(around(), needs_fence)) {
+        write();
+    }
+    if (is_established() && owner_.end() != nullptr && reader_->park(end())) {
+        on_pipe_writable();
+    }
+    if (!owner_.rope()->is_parked() && !reader_->is_parked()) {
+        return sleep_mark::none;
+    }
+    return needs_fence ? sleep_mark::behind_fence : sleep_mark::counts;
+}
+
+void connection::on_settled() {
+    if (!is_established()) {
+        return;
+    }
+    if (owner_.rope()->is_parked() && writer_.wake(around())) {
+        write();
+    } else if (owner_.thread().is_driven()) {
+        owner_.tell_written();
+    } else if (owner_.rope()->is_parked() && writer_.has_written_much()) {
+        owner_.hand_over(); // The application may sleep: this does not wake it at once.
+    }
+    if (is_established() && owner_.end() != nullptr && reader_->look_again(end())) {
+        on_pipe_writable();
+    }
+}
+
+// Heartbeats.
+
+void connection::start_heartbeat() {
+    heartbeat_.reset(new heartbeat(owner_.thread().context(), *this, options()));
+    heartbeat_->start();
+}
+
+void connection::stop_heartbeat() noexcept {
+    if (heartbeat_) {
+        heartbeat_->stop();
+        heartbeat_.reset();
+    }
+}
+
+void connection::send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept {
+    owner_.enter([&] { protocol_->send_ping(ttl); });
+}
+
+bool connection::is_listening() const noexcept {
+    return reads_on() && !reader_->is_blocked() && !reader_->has_missed_turn();
+}
+
+void connection::on_silence() noexcept {
+    owner_.enter([this] { lose(static_cast<errc>(ETIMEDOUT)); });
+}
+
+// The end.
+
+bool connection::has_told_socket() const noexcept {
+    return owner_.end() != nullptr && owner_.end()->has_ended();
+}
+
+/// Whether what is not sent over this connection is for the next one.
+bool connection::keeps_unsent() const noexcept {
+    return owner_.keeps_unsent();
+}
+
+bool connection::has_unsent() const noexcept {
+    if (writer_.has_own()) {
+        return true;
+    }
+    const bool may_follow = !has_said_goodbye() || keeps_unsent();
+    return may_follow &&
+           ((owner_.rope() != nullptr && !owner_.rope()->is_empty()) || writer_.holds_encoded());
+}
+
+bool connection::may_send_control() const noexcept {
+    return !closing_ && !owner_.has_let_go() && !owner_.is_dismissed() &&
+           writer_.own_bytes() < limits::unread_answers_bytes_max;
+}
+
+void connection::on_deadline() {
+    if (!is_established()) {
+        return lose(errc::again); // The handshake's.
+    }
+    if (!closing_) {
+        return;
+    }
+    if (!closing_->is_half_closed()) {
+        return lose(static_cast<errc>(ETIMEDOUT));
+    }
+    if (owner_.has_let_go()) {
+        return; // Which has limits of its own.
+    }
+    if (!writer_.take_answered()) {
+        return lose(static_cast<errc>(ETIMEDOUT));
+    }
+    owner_.start_deadline(limits::half_closed_pause_max);
+}
+
+/// From now on the peer has limits::parting_max to go.
+void connection::begin_closing(close_handshake::state as, std::uint16_t code, std::string reason) {
+    if (closing_) {
+        closing_->announce(code, std::move(reason));
+    } else {
+        closing_ = std::make_unique<close_handshake>(as, code, std::move(reason));
+        advance(connection_state::closing);
+    }
+    owner_.start_deadline(limits::parting_max);
+}
+
+/// Tells the peer why the connection ends, as far as its protocol can.
+void connection::say_close(std::uint16_t code, std::string_view reason) {
+    if (protocol_->has_close_frames()) {
+        protocol_->send_close(code, closing_->is_without_reason() ? std::string_view{} : reason);
+        write_soon();
+    }
+}
+
+void connection::close_for(const pipe::close_request& asked) {
+    using enum close_handshake::state;
+    if (has_said_goodbye()) {
+        return;
+    }
+    const bool ends_at_once = closing_ && !owner_.has_let_go();
+    // Without a close frame that asks for an answer, both sides know once writing has ended.
+    const bool asks = protocol_->has_close_frames() || owner_.has_let_go();
+    ends_for_application_ = true;
+    begin_closing(asks ? announced : declared, asked.code, asked.reason);
+    say_close(asked.code, asked.reason);
+    if (ends_at_once) {
+        write_own();
+        lose({}); // It has gone as far as it can by itself.
+    }
+}
+
+void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
+    if (!is_established()) {
+        return;
+    }
+    if (!closing_) {
+        begin_closing(close_handshake::state::answered, code, std::string(reason));
+        say_close(code, {});
+    } else {
+        closing_->on_answer();
+    }
+    owner_.post(&session::on_peer_answered);
+}
+
+/// The peer has said that it goes: it sends nothing more, and reads nothing more (RFC 6455, 5.5.1).
+/// A STREAM is told now, and what waits there for the peer is dropped; we see to the rest. But if
+/// it is drained we would not be told of its end without the pipe. A pattern's frame that has begun
+/// stays cut off: finished, it would count as sent, to a peer that may go just because of it.
+void connection::on_answered() {
+    const bool is_agreed = has_said_goodbye() && !owner_.has_let_go() && is_established();
+    if (is_agreed && !protocol_->sees_peer_off()) {
+        writer_.close_direct(around());
+        if (writer_.is_inside_frame(around())) {
+            return lose({});
+        }
+    }
+    if (is_agreed && protocol_->sees_peer_off() && !owner_.is_origin_gone() && !has_told_socket()) {
+        protocol_->take_leave({});
+        owner_.settle_accounts();
+        end().close();
+    }
+    write();
+    if (is_established() && has_told_socket()) {
+        read();
+    }
+}
+
+/// The peer broke its protocol, or a limit: it is told, and what else it sends is discarded.
+void connection::break_off(errc reason) {
+    if (!protocol_->has_close_frames() || state_ != connection_state::traffic ||
+        owner_.has_let_go() || owner_.is_dismissed()) {
+        return lose(reason);
+    }
+    const auto code =
+        static_cast<std::uint16_t>(close_code_of(reason, wire::websocket::close_code::abnormal));
+    begin_closing(close_handshake::state::declared, code, std::string(text_of(reason)));
+    say_close(code, {});
+    write();
+    read();
+}
+
+/// The peer sends nothing any more, but may read on (RFC 9293, 3.6). What waits for it goes out
+/// before the socket is told that it has gone.
+void connection::on_peer_ended() {
+    if (!protocol_->sees_peer_off() || closing_ || owner_.has_let_go() || owner_.is_dismissed() ||
+        !writer_.is_writable() || !has_unsent()) {
+        return lose({});
+    }
+    closing_ = std::make_unique<close_handshake>();
+    advance(connection_state::closing);
+    write();
+    if (is_established() && closing_->is_half_closed()) { // It has not gone meanwhile.
+        static_cast<void>(writer_.take_answered());
+        owner_.start_deadline(limits::half_closed_pause_max);
+    }
+}
+
+/// Whether both sides have said that the connection ends, and it is the server, we, that closes it
+/// (RFC 6455, 7.1.1).
+bool connection::is_parted() const noexcept {
+    return closing_->is_answered() && !is_dialing();
+}
+
+/// The peer was told that the connection ends. Where it knows, or is not asked, it also learns that
+/// nothing follows.
+void connection::on_all_said() {
+    if (closing_->on_written()) {
+        stream_->end_writing();
+    }
+    if (owner_.has_let_go() || !is_parted()) {
+        return finish_if_drained();
+    }
+    if (stream_->holds_unsent()) {
+        return stream_->wait_writable(owner_);
+    }
+    lose({});
+}
+
+void connection::finish_once_drained() {
+    if (!writer_.is_writable()) {
+        return lose(static_cast<errc>(EPIPE));
+    }
+    finish_if_drained();
+}
+
+void connection::finish_if_drained() {
+    const bool is_half_closed = closing_ && closing_->is_half_closed() && !owner_.has_let_go();
+    if (!owner_.has_let_go() && !is_half_closed && (closing_ || !owner_.is_dismissed())) {
+        return;
+    }
+    if (is_established() && owner_.rope()->is_parked()) {
+        writer_.wake(around()); // To see what was written past us.
+    }
+    if (has_unsent() && !owner_.awaits_mark()) {
+        return;
+    }
+    if (!is_half_closed) {
+        go_away();
+        if (is_closed() || writer_.has_own()) {
+            return;
+        }
+    }
+    if (stream_->holds_unsent()) {
+        return stream_->wait_writable(owner_);
+    }
+    if (is_half_closed) {
+        return lose({});
+    }
+    if (is_established() && protocol_->sees_peer_off()) {
+        return see_off();
+    }
+    owner_.finish();
+}
+
+/// The socket has let go, and all that it sent is written, or dropped: says so to the peer, once.
+void connection::go_away() {
+    if (!is_established() || !protocol_->has_close_frames() || has_said_goodbye() ||
+        !writer_.is_writable()) {
+        return;
+    }
+    const auto code = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
+    begin_closing(close_handshake::state::announced, 0, {});
+    say_close(code, {});
+    write_own();
+}
+
+bool connection::ends_with_socket() {
+    if (!closing_ || !closing_->is_answered() || keeps_unsent()) {
+        return false;
+    }
+    write_own(); // Our answer, as far as the kernel takes it: a peer that has said that it goes
+    return true; // reads nothing else (RFC 6455, 5.5.1).
+}
+
+void connection::leave_at_once() {
+    go_away();
+    if (is_established() && protocol_->sees_peer_off()) {
+        stream_->end_writing();
+        discard_arrived(); // It would have the connection reset.
+    }
+}
+
+/// The socket has let go, and all is written. Closed at once, the connection would be reset by what
+/// the peer sends meanwhile, and the peer might not read what we sent last: so it is told that
+/// nothing follows, and what it sends is discarded until it goes.
+void connection::see_off() {
+    const bool is_over = closing_ && is_parted();
+    if (!closing_ || closing_->is_half_closed()) {
+        begin_closing(close_handshake::state::announced, 0, {});
+    }
+    if (closing_->discard()) {
+        stream_->end_writing();
+    }
+    if (is_over || !discard_arrived()) {
+        return owner_.finish();
+    }
+    stream_->wait_readable(owner_);
+}
+
+/// @return Whether the peer may send more.
+bool connection::discard_arrived() {
+    const auto scratch = owner_.thread().scratch();
+    const iovec room{scratch.data(), scratch.size()};
+    for (std::size_t bytes = 0; bytes < limits::turn_bytes_max;) {
+        const io_outcome outcome = stream_->try_read({&room, 1});
+        if (outcome.what != io_outcome::status::moved) {
+            return outcome.what == io_outcome::status::would_block;
+        }
+        bytes += outcome.bytes;
+    }
+    return true;
+}
+
+void connection::cut_off(const pipe::close_request& asked) {
+    if (!is_established()) {
+        return;
+    }
+    const bool is_behind =
+        has_unsent() || stream_->holds_unsent() || transport::holds_unsent(stream_->descriptor());
+    const bool may_say_why = protocol_->has_close_frames() && !is_behind && writer_.is_writable() &&
+                             (!has_said_goodbye() || owner_.has_let_go());
+    ends_for_application_ = true;
+    closing_ = std::make_unique<close_handshake>(close_handshake::state::announced, asked.code,
+                                                 asked.reason);
+    if (may_say_why) {
+        protocol_->send_close(asked.code, asked.reason);
+        write_own();
+    }
+    if (is_behind && !is_closed()) {
+        transport::reset_when_closed(stream_->descriptor());
+    }
+    lose({});
+}
+
+void connection::lose(errc reason) noexcept {
+    if (is_closed()) {
+        return;
+    }
+    was_established_ = is_established();
+    reason_ = reason;
+    if (protocol_ && !was_established_) {
+        protocol_->tell_failure(reason);
+    } else if (!protocol_) {
+        tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
+    }
+    was_cut_off_ = writer_.abandon(around());
+    tell(connection_event::disconnected, stream_->descriptor());
+    stream_->close();
+    stop_heartbeat();
+    if (was_established_) {
+        protocol_->take_leave(reason);
+    }
+    owner_.stop_deadline();
+    advance(connection_state::closed);
+}
+
+void connection::drop() noexcept {
+    if (is_closed()) {
+        return;
+    }
+    was_established_ = is_established();
+    was_cut_off_ = writer_.abandon(around());
+    stream_->close();
+    stop_heartbeat();
+    owner_.stop_deadline();
+    advance(connection_state::closed);
+}
+
+} // namespace zlink::session

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/raw_protocol.hpp"
+
+#include "codec/raw_decoder.hpp"
+#include "codec/raw_encoder.hpp"
+#include "session/connection.hpp"
+#include "session/session.hpp"
+#include "wire/zmtp/frame.hpp"
+
+#include <array>
+#include <cstdint>
+#include <new>
+
+namespace zlink::session {
+
+reading raw_protocol::make_reading() {
+    return {.decoder = std::make_unique<codec::raw_decoder>(),
+            .body_bytes_max = wire::zmtp::body_bytes_limit,
+            .unfinished_bytes_max = UINT64_MAX};
+}
+
+std::unique_ptr<codec::encoder> raw_protocol::make_encoder() {
+    return std::make_unique<codec::raw_encoder>();
+}
+
+void raw_protocol::announce_peer() {
+    over_.announce(std::unique_ptr<pipe::peer_info>(new pipe::peer_info));
+}
+
+/// The news that a peer is there, an empty message.
+std::span<const std::byte> raw_protocol::first_frame() const noexcept {
+    static constexpr std::array<std::byte, 2> empty_message{};
+    return over_.options().stream_notify ? empty_message : std::span<const std::byte>{};
+}
+
+/// The news that it is gone, an empty message again. Of a peer that comes again and again the
+/// socket learns no more than it has room for.
+void raw_protocol::take_leave(errc) noexcept {
+    if (!over_.options().stream_notify || over_.owner().has_let_go() ||
+        over_.owner().is_dismissed()) {
+        return;
+    }
+    over_.input().drop_unfinished();
+    if (over_.is_dialing() && !over_.end().out.has_credit()) {
+        return;
+    }
+    try {
+        over_.end().out.push_copy(nullptr, 0, 0);
+        over_.end().finish_message();
+    } catch (const std::bad_alloc&) {
+        // It learns of it by sending.
+    }
+}
+
+} // namespace zlink::session

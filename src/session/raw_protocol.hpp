@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "session/protocol.hpp"
+
+#include <memory>
+#include <span>
+
+namespace zlink::session {
+
+/// Bytes as they are (ZMQ_STREAM): there is no handshake, and a message is what was read at a time.
+class raw_protocol final : public protocol {
+public:
+    explicit raw_protocol(connection& over) noexcept : over_(over) {}
+
+    result<progress> start() override { return progress::established; }
+    reading make_reading() override;
+    std::unique_ptr<codec::encoder> make_encoder() override;
+    void announce_peer() override;
+    std::span<const std::byte> first_frame() const noexcept override;
+    void take_leave(errc reason) noexcept override;
+
+private:
+    connection& over_;
+};
+
+} // namespace zlink::session

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/reader.hpp"
+
+#include "base/limits.hpp"
+#include "codec/read_ahead.hpp"
+
+#include <array>
+#include <utility>
+
+namespace zlink::session {
+
+using transport::io_outcome;
+
+namespace {
+
+codec::inbound make_inbound(pipe::message_queue& to, reading& how) {
+    if (how.frames) {
+        return codec::inbound(to, std::move(how.frames));
+    }
+    return codec::inbound(to, how.body_bytes_max, *how.commands, how.unfinished_bytes_max);
+}
+
+} // namespace
+
+reader::reader(pipe::pipe_end& to, reading how)
+    : conflation_(to.out.conflates() ? new codec::conflation : nullptr),
+      decoder_(std::move(how.decoder)),
+      inbound_(make_inbound(conflation_ ? conflation_->queue() : to.out, how)),
+      serves_many_(how.serves_many) {}
+
+result<void> reader::begin(std::span<const std::byte> first, std::span<const std::byte> behind) {
+    if (const result<void> greeted = inbound_.feed(first); !greeted) {
+        return greeted;
+    }
+    return decoder_ ? decoder_->feed(behind, inbound_) : inbound_.feed(behind);
+}
+
+/// Whether it is the turn of others, since this peer does not take what is sent to it.
+bool reader::misses_turn(const wiring& on, bool is_stalled) noexcept {
+    const bool gives_way = serves_many_ && is_stalled && on.thread.others_are_ready();
+    if (!gives_way || missed_turns_ == limits::missed_turns_max) {
+        missed_turns_ = 0;
+        return false;
+    }
+    ++missed_turns_;
+    return true;
+}
+
+/// Bytes that are read before others have their turn: the application, or those that are ready.
+std::size_t reader::turn_bytes_max(const wiring& on) const noexcept {
+    if (!serves_many_) {
+        return decoder_ ? limits::translated_turn_bytes_max : limits::turn_bytes_max;
+    }
+    return on.thread.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
+}
+
+/// What the commands and pings since the last call count for, in bytes of a turn: a peer may send
+/// them as the smallest of frames, and each is work.
+std::size_t reader::take_control_cost() noexcept {
+    return std::exchange(control_count_, 0) * limits::control_frame_bytes;
+}
+
+/// A caller that drives has its turn now. Then a peer that is answered goes on: what it sends is in
+/// the caches near by, and a peer that is left with a full window sends from then on whenever it is
+/// read from here, on this processor instead of its own. So it is read until it is dry, not once.
+/// (docs/adr/0012.)
+void reader::finish_turn(const wiring& on, bool is_answered) {
+    const bool goes_on = is_answered && serves_many_ && on.thread.is_driven() &&
+                         ++turns_in_a_row_ < limits::turns_in_a_row_max;
+    if (!goes_on || !on.stream.stay_readable(on.user)) {
+        wait_behind_others(on);
+    }
+}
+
+void reader::wait_behind_others(const wiring& on) {
+    turns_in_a_row_ = 0;
+    on.stream.wait_readable(on.user);
+}
+
+reader::outcome reader::fails_with(outcome what, errc why) noexcept {
+    error_ = why;
+    return what;
+}
+
+reader::outcome reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
+    if (!inbound_.is_blocked() && misses_turn(on, is_stalled)) {
+        wait_behind_others(on);
+        return outcome::waits;
+    }
+    const std::size_t bytes_max = turn_bytes_max(on);
+    std::size_t turn_bytes = 0;
+    while (!inbound_.is_blocked()) {
+        if (turn_bytes >= bytes_max) {
+            return outcome::turn_over;
+        }
+        if (inbound_.is_far_ahead()) {
+            return outcome::far_ahead;
+        }
+        std::array<iovec, codec::read_ahead::parts_max> room;
+        const std::span two_parts = std::span{room}.first<2>();
+        const std::span inbound_parts = serves_many_ ? std::span<iovec>{room} : two_parts;
+        const std::size_t count =
+            decoder_ ? decoder_->prepare(on.thread.scratch(), two_parts)
+                     : inbound_.prepare(on.thread.scratch(), inbound_parts, bytes_max - turn_bytes);
+        const std::span parts = std::span{room}.first(count);
+        wake_socket(on); // Now: there may be nothing to read.
+        std::size_t offered = 0;
+        for (const iovec& part : parts) {
+            offered += part.iov_len;
+        }
+        const io_outcome moved = on.stream.try_read(parts);
+        if (moved.what != io_outcome::status::moved) {
+            inbound_.received_nothing();
+        }
+        if (moved.what == io_outcome::status::would_block) {
+            wait_behind_others(on);
+            return outcome::waits;
+        }
+        if (moved.what == io_outcome::status::ended) {
+            return outcome::ended;
+        }
+        if (moved.what != io_outcome::status::moved) {
+            return fails_with(outcome::failed, static_cast<errc>(moved.error));
+        }
+        if (serves_many_) {
+            on.thread.count_received(moved.bytes);
+        } else {
+            on.thread.count_moved(moved.bytes);
+        }
+        const result<void> taken =
+            decoder_ ? decoder_->received(moved.bytes, inbound_) : inbound_.received(moved.bytes);
+        turn_bytes += moved.bytes + take_control_cost();
+        deliver(on);
+        const bool goes_on = sink.on_batch(moved.bytes);
+        if (!taken) {
+            return fails_with(outcome::refused, taken.error());
+        }
+        if (!goes_on) {
+            return outcome::stopped;
+        }
+        if (moved.bytes < offered && !inbound_.is_blocked()) {
+            const bool window_was_full =
+                turn_bytes >= limits::full_window_bytes_min && inbound_.is_within_payload();
+            if (window_was_full) {
+                return outcome::turn_over;
+            }
+            wait_behind_others(on);
+            return outcome::waits;
+        }
+    }
+    park_soon(on);
+    return outcome::waits;
+}
+
+result<void> reader::resume() {
+    rest_ = rest::none;
+    const result<void> scanned = inbound_.scan();
+    return scanned && decoder_ ? decoder_->resume(inbound_) : scanned;
+}
+
+void reader::deliver(const wiring& on) {
+    if (conflation_) {
+        conflation_->deliver(*on.end);
+    }
+    wake_socket(on);
+}
+
+/// Gives the socket the wake-up that inbound_ owes it: between them, conflation_ does so itself.
+void reader::wake_socket(const wiring& on) noexcept {
+    if (!conflation_ && inbound_.take_wake()) {
+        on.end->other().deliver(pipe::event::readable);
+    }
+}
+
+void reader::trim() noexcept {
+    if (conflation_) {
+        conflation_->trim();
+    }
+    if (decoder_) {
+        decoder_->trim();
+    }
+}
+
+void reader::park_soon(const wiring& on) {
+    if (rest_ == rest::none) {
+        rest_ = rest::parks_soon;
+        on.thread.settle_later(on.tenant);
+    }
+}
+
+bool reader::park(pipe::pipe_end& end) noexcept {
+    if (rest_ != rest::parks_soon) {
+        return false;
+    }
+    if (end.out.credit() != 0) {
+        return true;
+    }
+    end.out.mark_writer_asleep();
+    rest_ = rest::parked;
+    return false;
+}
+
+bool reader::look_again(pipe::pipe_end& end) noexcept {
+    return rest_ == rest::parked && end.out.credit() != 0 && end.out.unmark_writer();
+}
+
+} // namespace zlink::session

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "session/protocol.hpp"
+#include "session/web_handshake.hpp"
+#include "session/websocket_control.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace zlink::session {
+
+/// A peer of a ZLINK_STREAM: messages behind their length, or WebSocket's own (RFC 6455). Each
+/// connection has a pipe of its own, which begins with what is known of the peer and ends with why
+/// it went.
+class stream_protocol final : public protocol {
+public:
+    /// @param upgraded  What the upgrade to WebSocket agreed on; null where there was none.
+    stream_protocol(connection& over, std::unique_ptr<web_handshake::terms> upgraded) noexcept
+        : control_(over), upgraded_(std::move(upgraded)), is_web_(upgraded_ != nullptr) {}
+
+    result<progress> start() override { return progress::established; }
+    pipe_terms terms() const noexcept override;
+    reading make_reading() override;
+    void announce_peer() override;
+    bool has_heartbeats() const noexcept override { return is_web_; }
+    void send_ping(wire::zmtp::heartbeat_ttl) override { control_.send_ping(); }
+    void on_control(const pipe::block& object) override;
+    bool has_close_frames() const noexcept override { return is_web_; }
+    void send_close(std::uint16_t code, std::string_view reason) override {
+        control_.send_close(code, reason);
+    }
+    bool sees_peer_off() const noexcept override { return true; }
+    void take_leave(errc reason) noexcept override;
+
+private:
+    connection& over() const noexcept { return control_.over(); }
+    std::optional<codec::peer_deflation> peers_deflation() const noexcept;
+
+    websocket_control control_; ///< Without a word where there is no WebSocket.
+    std::unique_ptr<web_handshake::terms> upgraded_; ///< Until the first message.
+    bool is_web_;
+};
+
+} // namespace zlink::session

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/web_entry_protocol.hpp"
+
+#include "security/handshake_failure.hpp"
+#include "session/connection.hpp"
+#include "session/session.hpp"
+#include "session/stream_protocol.hpp"
+#include "session/zws_protocol.hpp"
+
+#include <utility>
+
+namespace zlink::session {
+
+using progress = protocol::progress;
+
+namespace {
+
+/// Whether an upgrade failed by what was said, and not for want of an answer.
+bool is_refusal(errc reason) noexcept {
+    return reason == errc::protocol_violation || reason == errc::message_too_large ||
+           reason == errc::permission_denied;
+}
+
+} // namespace
+
+web_entry_protocol::web_entry_protocol(connection& over)
+    : over_(over),
+      upgrade_(over.is_dialing() ? web_handshake::role::client : web_handshake::role::server,
+               over.origin().where, over.options()) {}
+
+result<progress> web_entry_protocol::start() {
+    upgrade_.start(over_.output().own());
+    return progress::waits;
+}
+
+result<progress> web_entry_protocol::on_received(std::span<const std::byte>& received) {
+    if (const result<void> taken = upgrade_.on_received(received, over_.output().own()); !taken) {
+        return taken.error();
+    }
+    return upgrade_.is_complete() ? progress::hands_on : progress::waits;
+}
+
+std::unique_ptr<protocol> web_entry_protocol::hand_on() {
+    web_handshake::terms agreed = upgrade_.take_agreed();
+    if (over_.options().type != socket_type::stream) {
+        return std::make_unique<zws_protocol>(over_, std::move(agreed));
+    }
+    return std::make_unique<stream_protocol>(
+        over_, std::make_unique<web_handshake::terms>(std::move(agreed)));
+}
+
+void web_entry_protocol::tell_failure(errc reason) const noexcept {
+    const web_handshake::refusal& answer = upgrade_.refused();
+    if (answer.status != 0) {
+        return over_.tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);
+    }
+    if (over_.options().type != socket_type::stream && is_refusal(reason)) {
+        const security::handshake_failure refused =
+            security::failure_of(protocol_fault::websocket_unspecified);
+        return over_.tell(refused.what, refused.value);
+    }
+    over_.tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
+}
+
+} // namespace zlink::session

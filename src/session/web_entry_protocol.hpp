@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "session/protocol.hpp"
+#include "session/web_handshake.hpp"
+
+#include <memory>
+#include <span>
+
+namespace zlink::session {
+
+/// The beginning of a connection over ws and wss, on either side: HTTP, which turns into WebSocket
+/// (RFC 6455, 4). Hands the stream on to the protocol of the pattern, or of the STREAM.
+class web_entry_protocol final : public protocol {
+public:
+    explicit web_entry_protocol(connection& over);
+
+    bool is_entry() const noexcept override { return true; }
+    result<progress> start() override;
+    result<progress> on_received(std::span<const std::byte>& received) override;
+    std::unique_ptr<protocol> hand_on() override;
+    void tell_failure(errc reason) const noexcept override;
+
+private:
+    // Nothing passes before it has handed on.
+    reading make_reading() override { return {}; }
+    void announce_peer() override {}
+
+    connection& over_;
+    web_handshake upgrade_;
+};
+
+} // namespace zlink::session

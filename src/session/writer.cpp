@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "session/writer.hpp"
+
+#include "base/limits.hpp"
+#include "base/secret.hpp"
+#include "wire/zmtp/frame.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace zlink::session {
+
+using transport::io_outcome;
+
+void writer::append_command(std::span<const std::byte> body) {
+    if (encoder_ && encoder_->takes_commands()) {
+        return encoder_->append_command(body);
+    }
+    if (own_.size() < limits::unread_answers_bytes_max) {
+        own_.push_back(std::byte{wire::zmtp::flag_command});
+        own_.push_back(static_cast<std::byte>(body.size()));
+        own_.insert(own_.end(), body.begin(), body.end());
+    }
+}
+
+writer::outcome writer::write(const wiring& on, bool is_last_word) {
+    if (!is_writable_) {
+        return outcome::waits;
+    }
+    awaits_room_ = false;
+    for (std::size_t turns = 1;; ++turns) {
+        if (const outcome own = write_own(on); own != outcome::drained) {
+            return own;
+        }
+        if (on.rope == nullptr) {
+            return outcome::waits;
+        }
+        if (is_last_word && own_.empty()) {
+            return outcome::said_all;
+        }
+        if (const auto end = write_frames(on)) {
+            return *end;
+        }
+        if (turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
+            return outcome::turn_over;
+        }
+    }
+}
+
+writer::outcome writer::write_own(const wiring& on) {
+    if (own_.empty()) {
+        return outcome::drained;
+    }
+    close_direct(on);
+    // What was begun, a frame or these bytes themselves, is finished first.
+    if (own_sent_bytes_ == 0 && is_inside_frame(on)) {
+        return outcome::drained;
+    }
+    const iovec part{own_.data() + own_sent_bytes_, own_.size() - own_sent_bytes_};
+    const io_outcome moved = on.stream.try_write({&part, 1});
+    if (moved.what == io_outcome::status::failed) {
+        return fails_with(moved.error);
+    }
+    own_sent_bytes_ += static_cast<std::uint32_t>(moved.bytes);
+    if (own_sent_bytes_ < own_.size()) {
+        return await_room(on);
+    }
+    drop_own();
+    return outcome::drained;
+}
+
+void writer::drop_own() noexcept {
+    wipe(own_); // There may be a password in it.
+    std::vector<std::byte>{}.swap(own_);
+    own_sent_bytes_ = 0;
+}
+
+/// While the direct writer is closed.
+bool writer::is_inside_frame(const wiring& on) noexcept {
+    return (encoder_ && encoder_->is_begun()) ||
+           (on.rope != nullptr && on.rope->frame_rest() != 0) ||
+           (direct(on) != nullptr && direct(on)->has_begun());
+}
+
+writer::outcome writer::await_room(const wiring& on) {
+    awaits_room_ = true;
+    on.stream.wait_writable(on.user);
+    return outcome::waits;
+}
+
+writer::outcome writer::fails_with(int error) noexcept {
+    is_writable_ = false;
+    error_ = static_cast<errc>(error);
+    return outcome::failed;
+}
+
+/// @return Nothing: to go on.
+std::optional<writer::outcome> writer::write_frames(const wiring& on) {
+    codec::outbound& rope = *on.rope;
+    if (!holds_encoded()) {
+        if (rope.is_parked() && !wake(on)) {
+            return outcome::drained;
+        }
+        if (rope.awaits_mark() && !skip_to_mark(on)) {
+            park_soon(on);
+            return outcome::waits;
+        }
+    }
+    std::array<iovec, limits::gather_count_max> parts;
+    const std::size_t count =
+        encoder_ ? encoder_->gather(rope, parts) : rope.gather(parts, unit_bytes(on));
+    if (count == 0) {
+        return finish_rope(on);
+    }
+    const std::span gathered = std::span{parts}.first(count);
+    return encoder_ ? write_encoded(on, gathered) : write_rope(on, gathered);
+}
+
+/// There is no frame to write: at the end of the rope, or before a control object.
+writer::outcome writer::finish_rope(const wiring& on) {
+    if (!on.rope->is_empty()) {
+        bool wakes = false;
+        control_ = on.rope->take_control(wakes);
+        if (wakes) {
+            wake_socket(on);
+        }
+        return outcome::control;
+    }
+    park_soon(on);
+    return outcome::drained;
+}
+
+std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<iovec> parts) {
+    codec::outbound& rope = *on.rope;
+    if (rope.lend_credit()) {
+        wake_socket(on);
+    }
+    if (!own_.empty()) {
+        // Only to the end of the frame: then the connection's own bytes have their turn.
+        std::uint64_t rest = rope.frame_rest();
+        for (iovec& part : parts) {
+            part.iov_len = std::min<std::uint64_t>(part.iov_len, rest);
+            rest -= part.iov_len;
+        }
+    }
+    const io_outcome moved = on.stream.try_write(parts);
+    if (moved.what == io_outcome::status::would_block) {
+        return await_room(on);
+    }
+    if (moved.what == io_outcome::status::failed) {
+        return fails_with(moved.error);
+    }
+    count_written(on, moved.bytes);
+    has_written_much_ |= serves_many_ && moved.bytes >= limits::passed_on_bytes_min;
+    if (rope.advance(moved.bytes)) {
+        wake_socket(on);
+    }
+    if (rope.has_left_rest()) {
+        park_soon(on);
+        return outcome::waits; // The socket's thread has its turn. (docs/adr/0019.)
+    }
+    return {};
+}
+
+std::optional<writer::outcome> writer::write_encoded(const wiring& on, std::span<iovec> parts) {
+    const io_outcome moved = on.stream.try_write(parts);
+    if (moved.what == io_outcome::status::would_block) {
+        return await_room(on);
+    }
+    if (moved.what == io_outcome::status::failed) {
+        return fails_with(moved.error);
+    }
+    count_written(on, moved.bytes);
+    if (encoder_->advance(*on.rope, moved.bytes)) {
+        wake_socket(on);
+    }
+    if (!encoder_->is_empty()) {
+        return await_room(on);
+    }
+    return {};
+}
+
+void writer::count_written(const wiring& on, std::size_t bytes) {
+    on.thread.count_moved(bytes);
+    has_moved_ = true;
+    has_answered_ = true;
+}
+
+/// Units to which a write may be cut: the stream's. 0, not at all, where few messages wait, or
+/// nothing would be added to a rest that is left.
+std::size_t writer::unit_bytes(const wiring& on) const noexcept {
+    const bool may_leave = own_.empty() && !on.thread.is_driven() && on.rope->has_many();
+    return may_leave ? on.stream.unit_bytes() : 0;
+}
+
+/// Takes the socket's restart mark out of the rope, and what precedes it, which is stale.
+/// @return Whether the mark was there.
+bool writer::skip_to_mark(const wiring& on) {
+    bool wakes = on.rope->discard();
+    bool wakes_too = false;
+    pipe::block* const mark = on.rope->take_control(wakes_too);
+    if (wakes || wakes_too) {
+        wake_socket(on);
+    }
+    if (mark == nullptr) {
+        return false;
+    }
+    mark->drop();
+    return true;
+}
+
+bool writer::abandon(const wiring& on) noexcept {
+    close_direct(on);
+    bool is_cut_off = false;
+    if (direct(on) != nullptr && direct(on)->take_begun() != 0) {
+        on_woken(on); // As the letter will that is on its way.
+        is_cut_off = true;
+    }
+    drop_own();
+    if (encoder_ && on.rope != nullptr) {
+        bool wakes = false;
+        is_cut_off = encoder_->abandon(*on.rope, wakes) || is_cut_off;
+        if (wakes) {
+            wake_socket(on);
+        }
+    }
+    return is_cut_off;
+}
+
+// Parking.
+
+void writer::park_soon(const wiring& on) {
+    if (on.rope->return_credit()) {
+        wake_socket(on);
+    }
+    if (!on.rope->is_parked() && !parks_soon_) {
+        parks_soon_ = true;
+        on.thread.settle_later(on.tenant);
+    }
+}
+
+bool writer::park(const wiring& on, bool& needs_fence) {
+    if (!std::exchange(parks_soon_, false)) {
+        return false;
+    }
+    if (on.rope->has_work()) {
+        return true;
+    }
+    open_direct(on);
+    needs_fence |= on.rope->park();
+    return false;
+}
+
+void writer::on_woken(const wiring& on) noexcept {
+    parks_soon_ = false;
+    on.rope->on_woken();
+    if (direct(on) == nullptr) {
+        return;
+    }
+    if (const std::size_t begun = direct(on)->take_begun(); begun != 0) {
+        std::array<iovec, limits::gather_count_max> parts;
+        on.rope->gather(parts);
+        if (on.rope->advance(begun)) {
+            wake_socket(on);
+        }
+    }
+}
+
+bool writer::wake(const wiring& on) noexcept {
+    if (!on.rope->unpark()) {
+        return false;
+    }
+    on_woken(on);
+    return true;
+}
+
+/// Lets the sender's thread write while this is parked, if it would do no more than that.
+void writer::open_direct(const wiring& on) noexcept {
+    if (direct(on) != nullptr && !direct_is_open_ && on.stream.is_plain() && !encoder_ &&
+        own_.empty()) {
+        direct(on)->open(on.stream.descriptor());
+        direct_is_open_ = true;
+    }
+}
+
+void writer::close_direct(const wiring& on) noexcept {
+    if (direct_is_open_) {
+        direct_is_open_ = false;
+        direct(on)->close();
+    }
+}
+
+} // namespace zlink::session

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/socket_options.hpp"
+#include "codec/inbound.hpp"
+#include "session/reader.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace zlink::session {
+
+class connection;
+
+// What ZMTP over bytes and ZMTP over WebSocket have in common.
+
+/// What a command means that came between messages (37/ZMTP).
+/// @param answers_pings  Otherwise the peer has other means to learn whether we are there.
+codec::command_sink::verdict on_zmtp_command(connection& over, std::span<const std::byte> body,
+                                             bool answers_pings) noexcept;
+
+/// Limits of what a peer of a pattern sends.
+reading zmtp_reading(const socket_options& options, codec::command_sink& commands) noexcept;
+
+/// The largest frame body accepted, in bytes.
+std::uint64_t body_bytes_max_of(const socket_options& options) noexcept;
+
+/// What a publisher receives first: the subscription to everything of a peer that sends none.
+std::span<const std::byte> first_frame_of(const socket_options& options,
+                                          bool filters_by_itself) noexcept;
+
+} // namespace zlink::session

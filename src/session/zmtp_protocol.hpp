@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "codec/inbound.hpp"
+#include "session/admission.hpp"
+#include "session/protocol.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace zlink::session {
+
+/// ZMTP in all its versions, over a stream of bytes (23/ZMTP, 37/ZMTP).
+class zmtp_protocol final : public protocol, private codec::command_sink {
+public:
+    explicit zmtp_protocol(connection& over) noexcept : over_(over) {}
+
+    result<progress> start() override;
+    result<progress> on_received(std::span<const std::byte>& received) override;
+    void tell_failure(errc reason) const noexcept override;
+    reading make_reading() override;
+    std::unique_ptr<codec::encoder> make_encoder() override;
+    void announce_peer() override;
+    std::span<const std::byte> first_frame() const noexcept override;
+    bool has_heartbeats() const noexcept override { return is_v3_; }
+    void send_ping(wire::zmtp::heartbeat_ttl ttl) override;
+
+private:
+    verdict on_command(std::span<const std::byte> body) noexcept override;
+
+    connection& over_;
+    std::unique_ptr<admission> admission_; ///< Until the first message.
+    bool is_v3_ = false;
+    bool filters_by_itself_ = false; ///< The peer sends no subscriptions.
+};
+
+} // namespace zlink::session
