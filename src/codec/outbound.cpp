@@ -204,13 +204,17 @@ std::uint64_t outbound::drop_message(bool& wake_writer) noexcept {
     return bytes;
 }
 
-pipe::block* outbound::take_control(bool& wake_writer) noexcept {
-    wake_writer = false;
+bool outbound::is_at_control() noexcept {
     if (is_empty()) {
-        return nullptr;
+        return false;
     }
     rope::settle(sent_);
-    if (sent_.at->what != chunk::kind::control) {
+    return sent_.at->what == chunk::kind::control;
+}
+
+pipe::block* outbound::take_control(bool& wake_writer) noexcept {
+    wake_writer = false;
+    if (!is_at_control()) {
         return nullptr;
     }
     walk(); // To count the messages before it.

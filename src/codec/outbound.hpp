@@ -101,6 +101,9 @@ public:
     /// Until take_control().
     bool awaits_mark() const noexcept { return awaits_mark_; }
 
+    /// Whether a control object is next.
+    bool is_at_control() noexcept;
+
     /// The control object that is next, with its reference, or null.
     /// @param wake_writer  Set if the writer of the queue must be woken.
     pipe::block* take_control(bool& wake_writer) noexcept;

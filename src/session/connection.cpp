@@ -33,6 +33,16 @@ constexpr state_set<state> followers[] = {
 
 } // namespace
 
+class connection::batch_counter final : public batch_sink {
+public:
+    explicit batch_counter(connection& over) noexcept : over_(over) {}
+
+    bool on_batch(std::size_t bytes) override { return over_.on_batch(bytes); }
+
+private:
+    connection& over_;
+};
+
 connection::connection(session& owner, transport::stream_ptr stream) noexcept
     : owner_(owner), stream_(std::move(stream)) {}
 
@@ -172,6 +182,7 @@ void connection::establish(std::span<const std::byte> rest) {
         start_heartbeat();
     }
     const result<void> begun = reader_->begin(protocol_->first_frame(), rest);
+    protocol_->on_begun();
     reader_->deliver(around());
     on_batch(0);
     if (is_closed()) {
@@ -241,15 +252,16 @@ void connection::read() {
         return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
     }
     if (reads_on()) {
-        after_read(reader_->read(around(), writer_.awaits_room(), *this));
+        batch_counter batches{*this};
+        after_read(reader_->read(around(), writer_.awaits_room(), batches));
     }
 }
 
-void connection::after_read(reader::outcome came_to) {
+void connection::after_read(const reader::turn& turn) {
     if (!is_established()) {
         return;
     }
-    switch (came_to) {
+    switch (turn.came_to) {
     case reader::outcome::waits:
     case reader::outcome::stopped:
         return;
@@ -260,9 +272,9 @@ void connection::after_read(reader::outcome came_to) {
     case reader::outcome::ended:
         return on_peer_ended();
     case reader::outcome::failed:
-        return lose(reader_->error());
+        return lose(turn.error);
     case reader::outcome::refused:
-        return break_off(reader_->error());
+        return break_off(turn.error);
     }
 }
 
@@ -354,7 +366,7 @@ void connection::write() {
         case writer::outcome::failed:
             return on_write_failed(writer_.error());
         case writer::outcome::control:
-            protocol_->on_control(*writer_.take_control());
+            protocol_->on_control(*writer_.take_control(around()));
         }
     }
 }

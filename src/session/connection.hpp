@@ -47,7 +47,7 @@ enum class connection_state : std::uint8_t {
 /// Every call comes from within session::enter(), which sees to what a call brought about.
 ///
 /// @threads The session's.
-class connection final : private batch_sink, private heartbeat_user {
+class connection final : private heartbeat_user {
 public:
     /// @param owner  Outlives this.
     connection(session& owner, transport::stream_ptr stream) noexcept;
@@ -153,7 +153,8 @@ public:
     void lose(errc reason) noexcept;
 
 private:
-    bool on_batch(std::size_t bytes) override;
+    class batch_counter;
+    bool on_batch(std::size_t bytes);
     void send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept override;
     bool is_listening() const noexcept override;
     void on_silence() noexcept override;
@@ -173,7 +174,7 @@ private:
     bool keeps_unsent() const noexcept;
     bool has_unsent() const noexcept;
     void read();
-    void after_read(reader::outcome came_to);
+    void after_read(const reader::turn& turn);
     void write_own();
     void on_write_failed(errc reason);
     void on_all_said();
@@ -190,15 +191,16 @@ private:
     session& owner_;
     transport::stream_ptr stream_;
     std::unique_ptr<protocol> protocol_;
-    std::optional<reader> reader_; ///< In traffic.
     writer writer_;
     boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
     std::unique_ptr<close_handshake> closing_;  ///< Null before the first sign of the end.
-    errc reason_{};
+    [[no_unique_address]] std::optional<reader> reader_; ///< In traffic. What follows takes room
+                                                         ///< that it leaves.
     connection_state state_ = connection_state::opening;
     bool was_established_ : 1 = false; ///< When it was closed.
     bool was_cut_off_ : 1 = false;
     bool ends_for_application_ : 1 = false;
+    errc reason_{};
 };
 
 } // namespace zlink::session

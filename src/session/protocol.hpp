@@ -34,7 +34,7 @@ struct pipe_terms {
 /// Called for a batch at a time, never for a message.
 ///
 /// @threads The connection's.
-class protocol {
+class protocol : public codec::command_sink {
 public:
     /// What a step of the handshake came to.
     enum class progress : std::uint8_t {
@@ -92,7 +92,16 @@ public:
     /// Whether our heartbeats, if there are any, can be answered.
     virtual bool has_heartbeats() const noexcept { return false; }
 
+    /// What is needed for the above only can be let go of.
+    virtual void on_begun() noexcept {}
+
     // Traffic.
+
+    /// A command came between messages.
+    verdict on_command(std::span<const std::byte> body) noexcept override {
+        static_cast<void>(body);
+        return verdict::fail;
+    }
 
     /// Sends a ping, or nothing while the peer leaves others unread.
     /// @throws std::bad_alloc

@@ -77,24 +77,19 @@ void reader::wait_behind_others(const wiring& on) {
     on.stream.wait_readable(on.user);
 }
 
-reader::outcome reader::fails_with(outcome what, errc why) noexcept {
-    error_ = why;
-    return what;
-}
-
-reader::outcome reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
+reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
     if (!inbound_.is_blocked() && misses_turn(on, is_stalled)) {
         wait_behind_others(on);
-        return outcome::waits;
+        return {outcome::waits};
     }
     const std::size_t bytes_max = turn_bytes_max(on);
     std::size_t turn_bytes = 0;
     while (!inbound_.is_blocked()) {
         if (turn_bytes >= bytes_max) {
-            return outcome::turn_over;
+            return {outcome::turn_over};
         }
         if (inbound_.is_far_ahead()) {
-            return outcome::far_ahead;
+            return {outcome::far_ahead};
         }
         std::array<iovec, codec::read_ahead::parts_max> room;
         const std::span two_parts = std::span{room}.first<2>();
@@ -114,13 +109,13 @@ reader::outcome reader::read(const wiring& on, bool is_stalled, batch_sink& sink
         }
         if (moved.what == io_outcome::status::would_block) {
             wait_behind_others(on);
-            return outcome::waits;
+            return {outcome::waits};
         }
         if (moved.what == io_outcome::status::ended) {
-            return outcome::ended;
+            return {outcome::ended};
         }
         if (moved.what != io_outcome::status::moved) {
-            return fails_with(outcome::failed, static_cast<errc>(moved.error));
+            return {outcome::failed, static_cast<errc>(moved.error)};
         }
         if (serves_many_) {
             on.thread.count_received(moved.bytes);
@@ -133,23 +128,23 @@ reader::outcome reader::read(const wiring& on, bool is_stalled, batch_sink& sink
         deliver(on);
         const bool goes_on = sink.on_batch(moved.bytes);
         if (!taken) {
-            return fails_with(outcome::refused, taken.error());
+            return {outcome::refused, taken.error()};
         }
         if (!goes_on) {
-            return outcome::stopped;
+            return {outcome::stopped};
         }
         if (moved.bytes < offered && !inbound_.is_blocked()) {
             const bool window_was_full =
                 turn_bytes >= limits::full_window_bytes_min && inbound_.is_within_payload();
             if (window_was_full) {
-                return outcome::turn_over;
+                return {outcome::turn_over};
             }
             wait_behind_others(on);
-            return outcome::waits;
+            return {outcome::waits};
         }
     }
     park_soon(on);
-    return outcome::waits;
+    return {outcome::waits};
 }
 
 result<void> reader::resume() {

@@ -52,8 +52,12 @@ public:
         far_ahead, ///< The socket is far behind: another turn should follow the tasks that wait.
         stopped,   ///< The batch_sink wanted no more.
         ended,     ///< The peer sends nothing any more.
-        failed,    ///< The connection is gone; error() says why.
-        refused,   ///< What came breaks the protocol, or a limit; error() says which.
+        failed,    ///< The connection is gone.
+        refused,   ///< What came breaks the protocol, or a limit.
+    };
+    struct turn {
+        outcome came_to;
+        errc error{}; ///< Of `failed` and `refused`.
     };
 
     /// @param to  The session's end of its pipe. Outlives this.
@@ -65,7 +69,7 @@ public:
 
     /// Reads, until there is no more or others have their turn.
     /// @param is_stalled  The peer does not take what is sent to it.
-    outcome read(const wiring& on, bool is_stalled, batch_sink& sink);
+    turn read(const wiring& on, bool is_stalled, batch_sink& sink);
 
     /// The end of a turn, after outcome::turn_over.
     /// @param is_answered  Something was written to the peer since its last turn.
@@ -80,9 +84,6 @@ public:
 
     /// Counts a command or ping, which is work beyond its bytes.
     void count_control() noexcept { ++control_count_; }
-
-    /// Why the last turn ended.
-    errc error() const noexcept { return error_; }
 
     /// Whether there is no room for what comes.
     bool is_blocked() const noexcept { return inbound_.is_blocked(); }
@@ -124,12 +125,10 @@ private:
     void wait_behind_others(const wiring& on);
     void wake_socket(const wiring& on) noexcept;
     void park_soon(const wiring& on);
-    outcome fails_with(outcome what, errc why) noexcept;
 
     std::unique_ptr<codec::conflation> conflation_; ///< Where only the newest message is wanted.
     std::unique_ptr<codec::decoder> decoder_;
     codec::inbound inbound_;
-    errc error_{};
     std::uint16_t control_count_ = 0; ///< Not counted yet.
     const bool serves_many_;
     rest rest_ = rest::none;

@@ -116,18 +116,26 @@ std::optional<writer::outcome> writer::write_frames(const wiring& on) {
     return encoder_ ? write_encoded(on, gathered) : write_rope(on, gathered);
 }
 
-/// There is no frame to write: at the end of the rope, or before a control object.
-writer::outcome writer::finish_rope(const wiring& on) {
-    if (!on.rope->is_empty()) {
-        bool wakes = false;
-        control_ = on.rope->take_control(wakes);
-        if (wakes) {
-            wake_socket(on);
-        }
+/// There was no frame to write: at the end of the rope, or before a control object.
+std::optional<writer::outcome> writer::finish_rope(const wiring& on) {
+    if (on.rope->is_at_control()) {
         return outcome::control;
+    }
+    if (!on.rope->is_empty()) {
+        return {}; // It has come since.
     }
     park_soon(on);
     return outcome::drained;
+}
+
+std::unique_ptr<pipe::block, void (*)(pipe::block*)>
+writer::take_control(const wiring& on) noexcept {
+    bool wakes = false;
+    pipe::block* const object = on.rope->take_control(wakes);
+    if (wakes) {
+        wake_socket(on);
+    }
+    return {object, [](pipe::block* taken) { taken->drop(); }};
 }
 
 std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<iovec> parts) {
@@ -196,17 +204,10 @@ std::size_t writer::unit_bytes(const wiring& on) const noexcept {
 /// Takes the socket's restart mark out of the rope, and what precedes it, which is stale.
 /// @return Whether the mark was there.
 bool writer::skip_to_mark(const wiring& on) {
-    bool wakes = on.rope->discard();
-    bool wakes_too = false;
-    pipe::block* const mark = on.rope->take_control(wakes_too);
-    if (wakes || wakes_too) {
+    if (on.rope->discard()) {
         wake_socket(on);
     }
-    if (mark == nullptr) {
-        return false;
-    }
-    mark->drop();
-    return true;
+    return on.rope->is_at_control() && take_control(on) != nullptr;
 }
 
 bool writer::abandon(const wiring& on) noexcept {
@@ -240,9 +241,10 @@ void writer::park_soon(const wiring& on) {
 }
 
 bool writer::park(const wiring& on, bool& needs_fence) {
-    if (!std::exchange(parks_soon_, false)) {
+    if (!parks_soon_) {
         return false;
     }
+    parks_soon_ = false;
     if (on.rope->has_work()) {
         return true;
     }

@@ -61,9 +61,7 @@ public:
     outcome write_own(const wiring& on);
 
     /// After outcome::control.
-    std::unique_ptr<pipe::block, void (*)(pipe::block*)> take_control() noexcept {
-        return {std::exchange(control_, nullptr), [](pipe::block* taken) { taken->drop(); }};
-    }
+    std::unique_ptr<pipe::block, void (*)(pipe::block*)> take_control(const wiring& on) noexcept;
 
     errc error() const noexcept { return error_; }
 
@@ -80,13 +78,25 @@ public:
     bool is_inside_frame(const wiring& on) noexcept;
 
     /// Whether bytes of frames were written since this was asked last.
-    bool take_moved() noexcept { return std::exchange(has_moved_, false); }
+    bool take_moved() noexcept {
+        const bool has_moved = has_moved_;
+        has_moved_ = false;
+        return has_moved;
+    }
     /// The same, for another purpose: whether the peer was answered.
-    bool take_answered() noexcept { return std::exchange(has_answered_, false); }
+    bool take_answered() noexcept {
+        const bool has_answered = has_answered_;
+        has_answered_ = false;
+        return has_answered;
+    }
 
     /// Notes that write() is going to be called behind the tasks that wait.
     /// @return Whether that was not so already.
-    bool post() noexcept { return !std::exchange(is_posted_, true); }
+    bool post() noexcept {
+        const bool was_posted = is_posted_;
+        is_posted_ = true;
+        return !was_posted;
+    }
     void on_posted() noexcept { is_posted_ = false; }
 
     /// The connection is gone, the stream not yet.
@@ -118,7 +128,11 @@ public:
 
     /// Whether much was written since this was asked last, of whose memory the socket is to learn.
     bool has_written_much() const noexcept { return has_written_much_; }
-    bool take_written_much() noexcept { return std::exchange(has_written_much_, false); }
+    bool take_written_much() noexcept {
+        const bool has_written_much = has_written_much_;
+        has_written_much_ = false;
+        return has_written_much;
+    }
 
     /// Takes the right to write away that the sender's thread has while this is parked.
     void close_direct(const wiring& on) noexcept;
@@ -132,7 +146,7 @@ private:
     std::optional<outcome> write_frames(const wiring& on);
     std::optional<outcome> write_rope(const wiring& on, std::span<iovec> parts);
     std::optional<outcome> write_encoded(const wiring& on, std::span<iovec> parts);
-    outcome finish_rope(const wiring& on);
+    std::optional<outcome> finish_rope(const wiring& on);
     bool skip_to_mark(const wiring& on);
     void count_written(const wiring& on, std::size_t bytes);
     std::size_t unit_bytes(const wiring& on) const noexcept;
@@ -145,18 +159,17 @@ private:
 
     std::vector<std::byte> own_;              ///< To be written before the next frame.
     std::unique_ptr<codec::encoder> encoder_; ///< Null where the rope is written as it is.
-    pipe::block* control_ = nullptr;
     std::uint32_t own_sent_bytes_ = 0;
     errc error_{};
-    bool is_writable_ = true;
-    bool awaits_room_ = false;
-    bool is_posted_ = false;
-    bool parks_soon_ = false; ///< Will look once more at the end of the thread's turn.
-    bool direct_is_open_ = false;
-    bool has_moved_ = false;
-    bool has_answered_ = false;
-    bool has_written_much_ = false; ///< Since the memory going out was passed on.
-    bool serves_many_ = false;
+    bool is_writable_ : 1 = true;
+    bool awaits_room_ : 1 = false;
+    bool is_posted_ : 1 = false;
+    bool parks_soon_ : 1 = false; ///< Will look once more at the end of the thread's turn.
+    bool direct_is_open_ : 1 = false;
+    bool has_moved_ : 1 = false;
+    bool has_answered_ : 1 = false;
+    bool has_written_much_ : 1 = false; ///< Since the memory going out was passed on.
+    bool serves_many_ : 1 = false;
 };
 
 } // namespace zlink::session

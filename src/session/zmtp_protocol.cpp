@@ -45,15 +45,16 @@ std::unique_ptr<codec::encoder> zmtp_protocol::make_encoder() {
 }
 
 void zmtp_protocol::announce_peer() {
-    const std::unique_ptr<admission> done = std::move(admission_);
-    is_v3_ = done->agreed().version() == zmtp::peer_version::v3;
-    filters_by_itself_ = done->agreed().filters_by_itself();
-    over_.announce(done->agreed().take_peer());
+    over_.announce(admission_->agreed().take_peer());
     over_.tell(connection_event::handshake_succeeded, 0);
 }
 
 std::span<const std::byte> zmtp_protocol::first_frame() const noexcept {
-    return first_frame_of(over_.options(), filters_by_itself_);
+    return first_frame_of(over_.options(), admission_->agreed().filters_by_itself());
+}
+
+bool zmtp_protocol::has_heartbeats() const noexcept {
+    return admission_->agreed().version() == zmtp::peer_version::v3;
 }
 
 void zmtp_protocol::send_ping(zmtp::heartbeat_ttl ttl) {

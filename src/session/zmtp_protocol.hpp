@@ -12,7 +12,7 @@
 namespace zlink::session {
 
 /// ZMTP in all its versions, over a stream of bytes (23/ZMTP, 37/ZMTP).
-class zmtp_protocol final : public protocol, private codec::command_sink {
+class zmtp_protocol final : public protocol {
 public:
     explicit zmtp_protocol(connection& over) noexcept : over_(over) {}
 
@@ -23,16 +23,14 @@ public:
     std::unique_ptr<codec::encoder> make_encoder() override;
     void announce_peer() override;
     std::span<const std::byte> first_frame() const noexcept override;
-    bool has_heartbeats() const noexcept override { return is_v3_; }
+    bool has_heartbeats() const noexcept override;
+    void on_begun() noexcept override { admission_.reset(); }
+    verdict on_command(std::span<const std::byte> body) noexcept override;
     void send_ping(wire::zmtp::heartbeat_ttl ttl) override;
 
 private:
-    verdict on_command(std::span<const std::byte> body) noexcept override;
-
     connection& over_;
     std::unique_ptr<admission> admission_; ///< Until the first message.
-    bool is_v3_ = false;
-    bool filters_by_itself_ = false; ///< The peer sends no subscriptions.
 };
 
 } // namespace zlink::session

@@ -100,23 +100,21 @@ std::unique_ptr<codec::encoder> zws_protocol::make_encoder() {
 }
 
 void zws_protocol::announce_peer() {
-    const std::unique_ptr<beginning> done = std::move(beginning_);
-    security::handshake& agreed = done->letting_in.agreed();
-    filters_by_itself_ = agreed.filters_by_itself();
-    std::unique_ptr<pipe::peer_info> peer = agreed.take_peer();
+    const web_handshake::terms& upgraded = beginning_->upgraded;
+    std::unique_ptr<pipe::peer_info> peer = beginning_->letting_in.agreed().take_peer();
     pipe::property_list told; // Before what the peer says of itself.
-    told.add(pipe::path_property, done->upgraded.target);
-    if (!done->upgraded.origin.empty()) {
-        told.add(pipe::origin_property, done->upgraded.origin);
+    told.add(pipe::path_property, upgraded.target);
+    if (!upgraded.origin.empty()) {
+        told.add(pipe::origin_property, upgraded.origin);
     }
-    told.add(pipe::subprotocol_property, done->upgraded.subprotocol);
+    told.add(pipe::subprotocol_property, upgraded.subprotocol);
     peer->properties.prepend(told);
     over().announce(std::move(peer));
     over().tell(connection_event::handshake_succeeded, 0);
 }
 
 std::span<const std::byte> zws_protocol::first_frame() const noexcept {
-    return first_frame_of(over().options(), filters_by_itself_);
+    return first_frame_of(over().options(), beginning_->letting_in.agreed().filters_by_itself());
 }
 
 zws_protocol::verdict zws_protocol::on_command(std::span<const std::byte> body) noexcept {

@@ -18,7 +18,7 @@ namespace zlink::session {
 
 /// ZMTP over WebSocket, for the patterns (45/ZWS): behind the upgrade the mechanism's commands, or
 /// the identities, travel in frames of ZWS, as messages do later.
-class zws_protocol final : public protocol, private codec::command_sink {
+class zws_protocol final : public protocol {
 public:
     /// @param upgraded  What the upgrade agreed on.
     zws_protocol(connection& over, web_handshake::terms upgraded);
@@ -32,6 +32,8 @@ public:
     void announce_peer() override;
     std::span<const std::byte> first_frame() const noexcept override;
     bool has_heartbeats() const noexcept override { return true; }
+    void on_begun() noexcept override { beginning_.reset(); }
+    verdict on_command(std::span<const std::byte> body) noexcept override;
     void send_ping(wire::zmtp::heartbeat_ttl) override { control_.send_ping(); }
     bool has_close_frames() const noexcept override { return true; }
     void send_close(std::uint16_t code, std::string_view reason) override {
@@ -48,12 +50,10 @@ private:
         std::unique_ptr<codec::zws_decoder> decoder{}; ///< Takes the frames of the handshake, too.
     };
 
-    verdict on_command(std::span<const std::byte> body) noexcept override;
     connection& over() const noexcept { return control_.over(); }
 
     websocket_control control_;
     std::unique_ptr<beginning> beginning_;
-    bool filters_by_itself_ = false; ///< The peer sends no subscriptions.
 };
 
 } // namespace zlink::session
