@@ -1280,13 +1280,17 @@ ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
 
 /// As zlink_proxy, under the orders that `control` receives: "PAUSE", "RESUME", "TERMINATE", and
-/// "STATISTICS", which it answers.
+/// "STATISTICS", which it answers with eight frames of a uint64_t each: the frames and octets that
+/// `frontend` received and sent, and those of `backend`. A REP answers each other message with an
+/// empty one. What is none of these orders has no effect; an answer that nobody is there to take is
+/// dropped.
 ///
 /// @blocks  Until "TERMINATE" or an error.
 /// @param control  May be NULL.
 /// @return 0 after "TERMINATE".
 /// @error EFAULT    `frontend` or `backend` is NULL.
 /// @error ENOTSOCK  One of them is not a socket.
+/// @error ENOTSUP   `control` received "STATISTICS" and is of a type that does not send.
 /// @error EINTR     A signal handler ran.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_proxy_steerable(void* frontend, void* backend, void* capture, void* control);

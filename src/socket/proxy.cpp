@@ -29,7 +29,7 @@ struct traffic {
     std::uint64_t bytes = 0;
 };
 
-enum class order : std::uint8_t { none, pause, resume, terminate };
+enum class order : std::uint8_t { none, pause, resume, terminate, tell };
 
 struct side {
     socket& at;
@@ -109,9 +109,10 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
     return pass_burst(from, to, capture);
 }
 
+/// Does not wait: who asked may have gone.
 result<void> send_number(socket& to, std::uint64_t number, bool more) {
     outgoing source{reinterpret_cast<const std::byte*>(&number), sizeof number, more};
-    return to.send(source, false);
+    return to.send(source, true);
 }
 
 result<void> send_statistics(socket& control, const side& frontend, const side& backend) {
@@ -122,27 +123,47 @@ result<void> send_statistics(socket& control, const side& frontend, const side& 
     for (std::size_t index = 0; index < numbers.size(); ++index) {
         const bool more = index + 1 < numbers.size();
         if (const result<void> sent = send_number(control, numbers[index], more); !sent) {
-            return sent;
+            return sent.error() == errc::again ? result<void>{} : sent;
         }
     }
     return {};
 }
 
-result<order> take_order(socket& control, const side& frontend, const side& backend) {
+/// What a message of one frame orders.
+order order_in(pipe::message& frame) noexcept {
+    const std::string_view text{reinterpret_cast<const char*>(frame.data()), frame.bytes()};
+    return text == "PAUSE"        ? order::pause
+           : text == "RESUME"     ? order::resume
+           : text == "TERMINATE"  ? order::terminate
+           : text == "STATISTICS" ? order::tell
+                                  : order::none;
+}
+
+/// Receives an order. None consists of several frames.
+/// @error again  There is nothing to receive.
+result<order> recv_order(socket& control) {
     scoped_message frame;
     incoming target{.into = &frame};
     if (const result<void> got = control.recv(target, true); !got) {
-        return got.error() == errc::again ? result<order>{order::none} : got.error();
+        return got.error();
     }
-    const std::string_view text{reinterpret_cast<const char*>(frame.data()), frame.bytes()};
-    order given = order::none;
-    if (text == "PAUSE") {
-        given = order::pause;
-    } else if (text == "RESUME") {
-        given = order::resume;
-    } else if (text == "TERMINATE") {
-        given = order::terminate;
-    } else if (text == "STATISTICS") {
+    const order given = target.more ? order::none : order_in(frame);
+    while (target.more) {
+        scoped_message ignored;
+        target = {.into = &ignored};
+        if (const result<void> got = control.recv(target, false); !got) {
+            return got.error();
+        }
+    }
+    return given;
+}
+
+result<order> take_order(socket& control, const side& frontend, const side& backend) {
+    const result<order> given = recv_order(control);
+    if (!given) {
+        return given.error() == errc::again ? result<order>{order::none} : given.error();
+    }
+    if (*given == order::tell) {
         const result<void> sent = send_statistics(control, frontend, backend);
         return sent ? result<order>{order::none} : sent.error();
     }

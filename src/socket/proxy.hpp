@@ -10,7 +10,8 @@ class socket;
 /// Passes messages between `frontend` and `backend`, both ways, until the context is shut down.
 ///
 /// @param capture  Gets a copy of every message; may be null.
-/// @param control  Takes orders, "PAUSE", "RESUME", "TERMINATE" and "STATISTICS"; may be null.
+/// @param control  Takes orders, "PAUSE", "RESUME", "TERMINATE" and "STATISTICS", and nothing else
+///                 has an effect; may be null.
 /// @blocks  Until the context is shut down, or "TERMINATE" comes.
 /// @return  After "TERMINATE".
 /// @error terminated  The context was shut down.

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <sys/uio.h>
-#include <thread>
 
 using namespace api_test;
 
@@ -260,38 +259,5 @@ TEST_SUITE("options") {
         std::size_t count = 3;
         CHECK(error_of(zlink_recviov(nullptr, frames, &count, ZLINK_DONTWAIT)) == ENOTSOCK);
         CHECK(count == 3);
-    }
-
-    TEST_CASE("proxy: statistics count each frame") {
-        const context owner;
-        socket front{owner, ZLINK_PULL};
-        socket back{owner, ZLINK_PUSH};
-        socket control{owner, ZLINK_PAIR};
-        socket push{owner, ZLINK_PUSH};
-        socket pull{owner, ZLINK_PULL};
-        socket orders{owner, ZLINK_PAIR};
-        push.connect(front.bind(transport::inproc));
-        pull.connect(back.bind(transport::inproc));
-        orders.connect(control.bind(transport::inproc));
-        std::thread proxy{[&] { zlink_proxy_steerable(front, back, nullptr, control); }};
-
-        REQUIRE(push.send(message{"one", "two", "three"}) == ok);
-        CHECK(pull.recv() == message{"one", "two", "three"});
-        REQUIRE(orders.send("STATISTICS") == ok);
-        const message said = orders.recv();
-        REQUIRE(orders.send("TERMINATE") == ok);
-        proxy.join();
-
-        REQUIRE(said.frames.size() == 8);
-        const auto number = [&](std::size_t index) {
-            std::uint64_t value = 0;
-            std::memcpy(&value, said.frames[index].data(), sizeof value);
-            return value;
-        };
-        CHECK(number(0) == 3);  // Received in front,
-        CHECK(number(1) == 11); // with their octets,
-        CHECK(number(2) == 0);
-        CHECK(number(6) == 3); // and sent behind.
-        CHECK(number(7) == 11);
     }
 }
