@@ -55,8 +55,9 @@ EVP_MAC_CTX* state_of_thread() noexcept {
 }
 
 /// @return Whether OpenSSL did it.
-bool make_long_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
-                   std::span<std::byte, tag_bytes> made) noexcept {
+bool make_tag_by_openssl(key once, std::span<const std::byte> first,
+                         std::span<const std::byte> rest,
+                         std::span<std::byte, tag_bytes> made) noexcept {
     EVP_MAC_CTX* const state = state_of_thread();
     if (state == nullptr) {
         return false;
@@ -74,13 +75,8 @@ bool make_long_tag(key once, std::span<const std::byte> first, std::span<const s
     return is_made;
 }
 
-} // namespace
-
-void make_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
-              std::span<std::byte, tag_bytes> made) noexcept {
-    if (first.size() + rest.size() >= long_bytes_min && make_long_tag(once, first, rest, made)) {
-        return;
-    }
+void make_tag_by_sodium(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
+                        std::span<std::byte, tag_bytes> made) noexcept {
     if (rest.empty()) { // Which takes no more steps than content so short needs.
         crypto_onetimeauth_poly1305(raw(made.data()), raw(first.data()), first.size(),
                                     raw(once.data()));
@@ -91,6 +87,25 @@ void make_tag(key once, std::span<const std::byte> first, std::span<const std::b
     crypto_onetimeauth_poly1305_update(&state, raw(first.data()), first.size());
     crypto_onetimeauth_poly1305_update(&state, raw(rest.data()), rest.size());
     crypto_onetimeauth_poly1305_final(&state, raw(made.data()));
+}
+
+} // namespace
+
+void make_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
+              std::span<std::byte, tag_bytes> made) noexcept {
+    if (first.size() + rest.size() < long_bytes_min ||
+        !make_tag_by_openssl(once, first, rest, made)) {
+        make_tag_by_sodium(once, first, rest, made);
+    }
+}
+
+bool make_tag_by(library chosen, key once, std::span<const std::byte> first,
+                 std::span<const std::byte> rest, std::span<std::byte, tag_bytes> made) noexcept {
+    if (chosen == library::openssl) {
+        return make_tag_by_openssl(once, first, rest, made);
+    }
+    make_tag_by_sodium(once, first, rest, made);
+    return true;
 }
 
 bool verify(key once, std::span<const std::byte> first, std::span<const std::byte> rest,

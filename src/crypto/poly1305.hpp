@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace zlink::crypto {
@@ -22,6 +23,14 @@ using tag = std::span<const std::byte, tag_bytes>;
 /// No branch and no address depends on the key or the content.
 void make_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
               std::span<std::byte, tag_bytes> made) noexcept;
+
+/// The libraries that make_tag() chooses between.
+enum class library : std::uint8_t { sodium, openssl };
+
+/// Makes the tag as make_tag() does, but by that library.
+/// @return Whether it could: libsodium always can.
+bool make_tag_by(library chosen, key once, std::span<const std::byte> first,
+                 std::span<const std::byte> rest, std::span<std::byte, tag_bytes> made) noexcept;
 
 /// Whether `claimed` is the tag of `first` and `rest`.
 bool verify(key once, std::span<const std::byte> first, std::span<const std::byte> rest,

@@ -3,6 +3,7 @@
 
 #include "base/inline.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -98,8 +99,6 @@ template<std::size_t Lanes>
     }
 }
 
-using batch_maker = void(const std::byte* key, const position* places, std::byte* out) noexcept;
-
 void make_portably(const std::byte* key, const position* places, std::byte* out) noexcept {
     make_batch<4>(key, places, out);
 }
@@ -114,24 +113,27 @@ void make_portably(const std::byte* key, const position* places, std::byte* out)
                                                  std::byte* out) noexcept {
     make_batch<16>(key, places, out);
 }
-
-batch_maker* choose() noexcept {
-    if (__builtin_cpu_supports("avx512f")) {
-        return make_with_avx512;
-    }
-    return __builtin_cpu_supports("avx2") ? make_with_avx2 : make_portably;
-}
-#else
-batch_maker* choose() noexcept {
-    return make_portably;
-}
 #endif
 
 } // namespace
 
+std::span<const variant> variants() noexcept {
+    static const std::array all {
+#if defined(__x86_64__)
+        variant{"avx512f", __builtin_cpu_supports("avx512f") != 0, make_with_avx512},
+            variant{"avx2", __builtin_cpu_supports("avx2") != 0, make_with_avx2},
+#endif
+            variant{"portable", true, make_portably},
+    };
+    return all;
+}
+
 void make_blocks(const std::byte* key, std::span<const position, batch_count> places,
                  std::span<std::byte, batch_bytes> out) noexcept {
-    static batch_maker* const make = choose();
+    static const auto make =
+        std::find_if(variants().begin(), variants().end(), [](const variant& each) {
+            return each.is_available;
+        })->make;
     make(key, places.data(), out.data());
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace zlink::crypto {
 
@@ -31,6 +32,18 @@ struct position {
 /// @param key  key_bytes octets.
 void make_blocks(const std::byte* key, std::span<const position, batch_count> places,
                  std::span<std::byte, batch_bytes> out) noexcept;
+
+/// A way to make blocks: so many at once as the vectors of some processors have room for.
+struct variant {
+    std::string_view name;
+    bool is_available; ///< On this processor.
+    /// As make_blocks().
+    void (*make)(const std::byte* key, const position* places, std::byte* out) noexcept;
+};
+
+/// All there are in this build. The last one is always available; make_blocks() is the first one
+/// that is.
+std::span<const variant> variants() noexcept;
 
 } // namespace salsa20
 
