@@ -52,7 +52,7 @@ public:
             return;
         }
         std::vector<std::byte> frame(crypto::curve_sealer::frame_bytes(body.size()));
-        ciphers_->sealer.seal(flags, testing::octets_of(body), frame.data());
+        ciphers_->sealer->seal(flags, testing::octets_of(body), frame.data());
         say(frame, piece_count);
     }
 

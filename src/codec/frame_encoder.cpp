@@ -16,12 +16,9 @@ namespace zlink::codec {
 
 using namespace wire::zmtp;
 
-frame_encoder::frame_encoder(const needs& of_peer)
-    : subscriptions_as_messages_(of_peer.subscriptions_as_messages), framing_(of_peer.frames) {
-    if (of_peer.sealer != nullptr) {
-        sealer_ = *of_peer.sealer;
-    }
-}
+frame_encoder::frame_encoder(needs of_peer) noexcept
+    : sealer_(std::move(of_peer.sealer)),
+      subscriptions_as_messages_(of_peer.subscriptions_as_messages), framing_(of_peer.frames) {}
 
 void frame_encoder::fill(outbound& from) {
     if (!buffer_.empty()) {

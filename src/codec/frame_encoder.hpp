@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 
 namespace zlink::codec {
@@ -25,17 +25,17 @@ public:
     };
     /// What the peer needs.
     struct needs {
-        const crypto::curve_sealer* sealer = nullptr; ///< If messages are encrypted.
+        std::unique_ptr<crypto::curve_sealer> sealer{}; ///< If messages are encrypted.
         bool subscriptions_as_messages = false;       ///< Instead of SUBSCRIBE and CANCEL commands.
         framing frames = framing::zmtp;
     };
-    explicit frame_encoder(const needs& of_peer);
+    explicit frame_encoder(needs of_peer) noexcept;
 
     std::size_t gather(outbound& from, std::span<iovec> parts) override;
     [[nodiscard]] bool advance(outbound& from, std::size_t bytes) override;
     bool is_empty() const noexcept override { return buffer_.empty(); }
     bool is_begun() const noexcept override { return sent_bytes_ != 0; }
-    bool takes_commands() const noexcept override { return sealer_.has_value(); }
+    bool takes_commands() const noexcept override { return sealer_ != nullptr; }
     void append_command(std::span<const std::byte> body) override;
     bool abandon(outbound& from, bool& wake_writer) noexcept override;
     void trim() noexcept override;
@@ -76,7 +76,7 @@ private:
         return framing_ == framing::zws || framing_ == framing::masked_zws;
     }
 
-    std::optional<crypto::curve_sealer> sealer_;
+    std::unique_ptr<crypto::curve_sealer> sealer_;
     bool subscriptions_as_messages_;
     framing framing_;
     pipe::octet_buffer buffer_;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -45,12 +46,15 @@ private:
     bool is_made_ = false;
 };
 
-/// Makes MESSAGE frames of frames.
+/// Makes MESSAGE frames of frames. There is one for each key, which is handed over and never
+/// copied: two copies would use the same nonces, and with these tell what they seal.
 class curve_sealer {
 public:
     /// @param last_nonce  Used up by the handshake.
     curve_sealer(const shared_key& key, curve_role own, std::uint64_t last_nonce) noexcept
         : keystream_(key, own), last_nonce_(last_nonce) {}
+    curve_sealer(const curve_sealer&) = delete;
+    curve_sealer& operator=(const curve_sealer&) = delete;
 
     /// The octets of the frame that seal() makes.
     static constexpr std::uint64_t frame_bytes(std::uint64_t payload_bytes) noexcept {
@@ -92,7 +96,7 @@ private:
 
 /// Both directions.
 struct curve_ciphers {
-    curve_sealer sealer;
+    std::unique_ptr<curve_sealer> sealer;
     curve_opener opener;
 };
 

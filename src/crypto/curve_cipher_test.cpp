@@ -2,15 +2,19 @@
 #include "crypto/curve_cipher.hpp"
 
 #include "base/raw.hpp"
+#include "session/translation.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <memory>
 #include <sodium.h>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 // libsodium's own boxes are the yardstick.
@@ -56,30 +60,6 @@ const std::size_t sizes[] = {0,  1,  14,  15,  30,  31,   32,   33,   63,   64, 
 
 TEST_SUITE("crypto") {
 
-    TEST_CASE("salsa20: gives what libsodium gives") {
-        std::array<std::byte, salsa20::key_bytes> key;
-        for (std::size_t index = 0; index < key.size(); ++index) {
-            key[index] = static_cast<std::byte>(7 * index + 1);
-        }
-        std::array<salsa20::position, salsa20::batch_count> places;
-        for (std::size_t index = 0; index < places.size(); ++index) {
-            places[index] = {0xfedc'ba98'7654'3210 + index / 2,
-                             0x1'ffff'ffff * (index / 8) + index % 2};
-        }
-        std::array<std::byte, salsa20::batch_bytes> blocks;
-        salsa20::make_blocks(key.data(), places, blocks);
-        for (std::size_t index = 0; index < places.size(); ++index) {
-            CAPTURE(index);
-            std::array<std::byte, 8> nonce;
-            store_big_endian(nonce.data(), places[index].nonce);
-            std::array<std::uint8_t, salsa20::block_bytes> expected{};
-            crypto_stream_salsa20_xor_ic(expected.data(), expected.data(), expected.size(),
-                                         raw(nonce.data()), places[index].counter, raw(key.data()));
-            CHECK(std::equal(expected.begin(), expected.end(),
-                             raw(blocks.data() + index * salsa20::block_bytes)));
-        }
-    }
-
     TEST_CASE("curve cipher: makes the boxes that libsodium makes") {
         const shared_key key = some_key();
         curve_sealer sealer{key, curve_role::client, 41};
@@ -115,6 +95,22 @@ TEST_SUITE("crypto") {
                       "!" + payload);
             }
         }
+    }
+
+    TEST_CASE("curve cipher: whoever seals is the only one who does") {
+        static_assert(!std::is_copy_constructible_v<curve_sealer>);
+        static_assert(!std::is_copy_assignable_v<curve_sealer>);
+        static_assert(!std::is_move_constructible_v<curve_sealer>);
+        static_assert(!std::is_move_assignable_v<curve_sealer>);
+        static_assert(!std::is_copy_constructible_v<curve_ciphers>);
+        static_assert(!std::is_copy_constructible_v<translation>);
+        curve_ciphers from{std::make_unique<curve_sealer>(some_key(), curve_role::client, 0),
+                           {some_key(), curve_role::server, 0}};
+
+        const translation to{{.sealer = std::move(from.sealer)}};
+
+        CHECK(to.seals_commands());
+        CHECK(from.sealer == nullptr);
     }
 
     TEST_CASE("curve cipher: a nonce counts once, and only upwards") {

@@ -93,13 +93,13 @@ std::unique_ptr<codec::encoder> admission::make_encoder() {
     const socket_options& options = over_.options();
     const bool subscribes = options.type == socket_type::sub || options.type == socket_type::xsub;
     const bool is_v1 = handshake_.version() == wire::zmtp::peer_version::v1;
-    const codec::frame_encoder::needs needs{
-        .sealer = ciphers() != nullptr ? &ciphers()->sealer : nullptr,
+    codec::frame_encoder::needs needs{
+        .sealer = ciphers() != nullptr ? std::move(ciphers()->sealer) : nullptr,
         .subscriptions_as_messages = subscribes && !handshake_.has_subscribe_command(),
         .frames = is_v1 ? framing::v1 : frames_};
     const bool passes_as_it_is = needs.sealer == nullptr && !needs.subscriptions_as_messages &&
                                  needs.frames == framing::zmtp && !over_.end().in.conflates();
-    return passes_as_it_is ? nullptr : std::make_unique<codec::frame_encoder>(needs);
+    return passes_as_it_is ? nullptr : std::make_unique<codec::frame_encoder>(std::move(needs));
 }
 
 void admission::tell_failure(errc reason) const noexcept {

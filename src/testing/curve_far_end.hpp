@@ -92,7 +92,7 @@ public:
 
     std::string sealed(std::string_view body, unsigned flags = 0) {
         std::string frame(crypto::curve_sealer::frame_bytes(body.size()), '\0');
-        ciphers_->sealer.seal(flags, octets_of(body), reinterpret_cast<std::byte*>(frame.data()));
+        ciphers_->sealer->seal(flags, octets_of(body), reinterpret_cast<std::byte*>(frame.data()));
         return frame;
     }
 
