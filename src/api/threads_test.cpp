@@ -3,55 +3,111 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <string>
+
 #include <signal.h>
+#include <unistd.h>
 
 namespace {
 
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
 struct observation {
-    bool ran = false;
     bool blocks_interrupt = false;
     bool blocks_fault = false;
 };
 
 void observe(void* argument) {
-    auto& seen = *static_cast<observation*>(argument);
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
-    seen = {true, sigismember(&blocked, SIGINT) == 1, sigismember(&blocked, SIGSEGV) == 1};
+    *static_cast<observation*>(argument) = {sigismember(&blocked, SIGINT) == 1,
+                                            sigismember(&blocked, SIGSEGV) == 1};
 }
+
+bool is_asleep(int thread) {
+    std::string told;
+    std::getline(std::ifstream{"/proc/self/task/" + std::to_string(thread) + "/stat"}, told);
+    // Its state comes behind its name, which is in brackets.
+    return told.compare(told.rfind(')') + 1, 2, " S") == 0;
+}
+
+/// A body that ends only when whoever closes its thread waits for it, or does not for a second.
+struct slow_body {
+    int closed_by = ::gettid();
+    std::atomic<bool> has_ended{false};
+
+    static void run(void* argument) {
+        auto& self = *static_cast<slow_body*>(argument);
+        const auto give_up = clock::now() + 1s;
+        while (!is_asleep(self.closed_by) && clock::now() < give_up) {
+        }
+        self.has_ended = true;
+    }
+};
+
+/// Blocks SIGTERM and nothing else, as long as it is there.
+class chosen_signals {
+public:
+    chosen_signals() {
+        sigset_t chosen;
+        sigemptyset(&chosen);
+        sigaddset(&chosen, SIGTERM);
+        pthread_sigmask(SIG_SETMASK, &chosen, &before_);
+    }
+    ~chosen_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_;
+};
 
 } // namespace
 
 TEST_SUITE("api") {
 
-    TEST_CASE("thread: has run its body, without signals, when it is closed") {
-        observation seen;
+    TEST_CASE("thread: has run its body to the end when it is closed") {
+        static slow_body body; // It may outlive a test that fails.
 
-        void* const thread = zlink_threadstart(observe, &seen);
+        void* const thread = zlink_threadstart(slow_body::run, &body);
         REQUIRE(thread != nullptr);
         zlink_threadclose(thread);
 
-        CHECK(seen.ran);
+        CHECK(body.has_ended);
+    }
+
+    TEST_CASE("thread: its body gets no signals but those of its own faults") {
+        const chosen_signals ours;
+        observation seen{false, true};
+
+        zlink_threadclose(zlink_threadstart(observe, &seen));
+
         CHECK(seen.blocks_interrupt);
         CHECK(!seen.blocks_fault);
     }
 
     TEST_CASE("thread: leaves its starter's signals as they are") {
-        sigset_t before;
-        pthread_sigmask(SIG_SETMASK, nullptr, &before);
+        const chosen_signals ours;
         observation seen;
 
         zlink_threadclose(zlink_threadstart(observe, &seen));
 
         sigset_t after;
         pthread_sigmask(SIG_SETMASK, nullptr, &after);
-        CHECK(sigismember(&after, SIGINT) == sigismember(&before, SIGINT));
-        CHECK(sigismember(&after, SIGTERM) == sigismember(&before, SIGTERM));
+        CHECK(sigismember(&after, SIGINT) == 0);
+        CHECK(sigismember(&after, SIGUSR1) == 0);
+        CHECK(sigismember(&after, SIGTERM) == 1);
     }
 
-    TEST_CASE("sleep: returns at once when there is nothing to wait for") {
+    TEST_CASE("sleep: waits so many seconds, and not at all if there are none") {
+        const auto begin = clock::now();
         zlink_sleep(0);
         zlink_sleep(-1);
+        CHECK(clock::now() - begin < 900ms);
+        zlink_sleep(1);
+        CHECK(clock::now() - begin >= 1s);
     }
 
 } // TEST_SUITE

@@ -5,9 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -83,9 +87,20 @@ TEST_SUITE("pipe") {
         CHECK(freed == std::vector<void*>{octets});
     }
 
-    TEST_CASE("block: needs no free function") {
+    TEST_CASE("block: without a free function octets stay, and nobody waits for them") {
         char octets[] = "octets";
-        wrap_block(octets, 6, nullptr, nullptr)->drop();
+        block* const made = wrap_block(octets, 6, nullptr, nullptr);
+        CHECK(static_cast<void*>(made->data) == octets);
+        CHECK(made->is_constant());
+        CHECK(!made->is_lent());
+        made->drop();
+        CHECK(std::string_view{octets} == "octets");
+
+        std::vector<void*> freed;
+        block* const lent = wrap_block(octets, 6, note_freed, &freed);
+        CHECK(lent->is_lent());
+        CHECK(!lent->is_constant());
+        lent->drop();
     }
 
     TEST_CASE("block: destroys the object whose head it is") {
@@ -99,22 +114,31 @@ TEST_SUITE("pipe") {
     }
 
     TEST_CASE("block: is freed by whichever thread lets go last") {
-        for (int round = 0; round < 200; ++round) {
-            int freed_count = 0; // Not atomic: only one thread may free.
-            std::uint64_t octets[2] = {};
-            block* const shared = wrap_block(
-                octets, sizeof octets, [](void*, void* hint) { ++*static_cast<int*>(hint); },
-                &freed_count);
-            shared->add_reference();
-            std::thread other{[&] {
-                octets[0] = 1;
-                shared->drop();
-            }};
-            octets[1] = 1;
-            shared->drop();
-            other.join();
-            CHECK(freed_count == 1);
+        // Both let go of the same blocks, in the same order and at the same time.
+        constexpr std::size_t block_count = 20'000;
+        std::vector<std::atomic<int>> freed_counts(block_count);
+        std::vector<std::uint64_t> octets(2 * block_count);
+        std::vector<block*> shared;
+        for (std::size_t index = 0; index < block_count; ++index) {
+            shared.push_back(wrap_block(
+                &octets[2 * index], 16,
+                [](void*, void* hint) { ++*static_cast<std::atomic<int>*>(hint); },
+                &freed_counts[index]));
+            shared.back()->add_reference();
         }
+        std::barrier begin{2};
+        const auto let_go = [&](std::size_t which) {
+            begin.arrive_and_wait();
+            for (std::size_t index = 0; index < block_count; ++index) {
+                octets[2 * index + which] = 1;
+                shared[index]->drop();
+            }
+        };
+        std::thread other{let_go, std::size_t{1}};
+        let_go(0);
+        other.join();
+        CHECK(std::all_of(freed_counts.begin(), freed_counts.end(),
+                          [](const std::atomic<int>& count) { return count == 1; }));
     }
 
 } // TEST_SUITE

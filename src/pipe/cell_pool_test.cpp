@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -88,16 +89,29 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("cell pool: threads exchange batches at the same time") {
         std::vector<std::thread> threads;
-        for (int count = 0; count < 4; ++count) {
-            threads.emplace_back([] {
+        std::atomic<int> shared_count{0};
+        for (int number = 0; number < 4; ++number) {
+            threads.emplace_back([&shared_count, number] {
                 for (std::size_t held = 1; held < 300; ++held) {
-                    give_cells(take_cells(held));
+                    const std::vector<void*> taken = take_cells(held);
+                    for (void* const each : taken) {
+                        std::memset(each, number, cell_bytes);
+                    }
+                    std::this_thread::yield();
+                    // What somebody else has, too, he has written to.
+                    for (const void* const each : taken) {
+                        const auto* const octets = static_cast<const unsigned char*>(each);
+                        shared_count += std::any_of(octets, octets + cell_bytes,
+                                                    [&](int octet) { return octet != number; });
+                    }
+                    give_cells(taken);
                 }
             });
         }
         for (std::thread& each : threads) {
             each.join();
         }
+        CHECK(shared_count == 0);
         trim_cells();
     }
 
@@ -105,7 +119,9 @@ TEST_SUITE("pipe") {
         const std::vector<void*> given =
             take_cells((limits::cell_batches_max + 5) * limits::cells_per_batch);
         give_cells(given);
-        const std::vector<void*> taken = take_cells(given.size());
+        std::vector<void*> taken = take_cells(given.size());
+        std::sort(taken.begin(), taken.end());
+        CHECK(std::adjacent_find(taken.begin(), taken.end()) == taken.end());
         give_cells(taken);
         trim_cells();
     }
