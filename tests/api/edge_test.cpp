@@ -237,9 +237,9 @@ TEST_SUITE("edge") {
                 const std::string bound = at.stream.bind(endpoint);
                 raw_peer client{owner, tcp_of(bound)};
                 client.send(said.substr(0, 3));
-                owner.let_io_happen();
+                client.await_read();
                 client.send(said.substr(3, 20));
-                owner.let_io_happen();
+                client.await_read();
                 const bool is_web = bound.starts_with("ws");
                 client.send(said.substr(23) + (is_web ? edge_upgrade : framed("hi")));
                 const news told = recv_news(at.stream);

@@ -2,6 +2,7 @@
 #include "fixture.hpp"
 
 #include <arpa/inet.h>
+#include <fstream>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -142,6 +143,19 @@ void wait_until(const context& owner, const std::function<bool()>& is_true) {
         waited += std::min(now - last, step_max);
         last = now;
     }
+}
+
+void await_asleep(const std::atomic<int>& thread) {
+    thread.wait(0);
+    const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+    const auto give_up = clock::now() + patience;
+    std::string told;
+    do {
+        REQUIRE(clock::now() < give_up);
+        std::this_thread::yield();
+        std::getline(std::ifstream{path}, told);
+        // Its state comes behind its name, which is in brackets.
+    } while (told.compare(told.rfind(')') + 1, 2, " S") != 0);
 }
 
 socket::socket(const context& owner, int type) : handle_(zlink_socket(owner, type)) {
@@ -290,6 +304,12 @@ filled fill(socket& from, const message& sent, int flags, int count_max) {
         }
     }
     return {count_max, ok};
+}
+
+std::uint64_t unsent_to_peer(const socket& by) {
+    zlink_peer_t peer;
+    REQUIRE(zlink_socket_peers(by, &peer, 1) == 1);
+    return peer.octets;
 }
 
 void await_subscription(socket& publisher, socket& subscriber, const std::string& topic) {

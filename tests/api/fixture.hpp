@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <doctest/doctest.h>
 #include <functional>
 #include <initializer_list>
@@ -96,6 +97,9 @@ private:
 
 /// Calls `is_true` until it is, letting I/O happen in between; the test ends if it never is.
 void wait_until(const context& owner, const std::function<bool()>& is_true);
+
+/// Waits until `thread` (gettid) sleeps in the kernel: what it called waits.
+void await_asleep(const std::atomic<int>& thread);
 
 /// A socket that waits no longer than `patience`.
 class socket {
@@ -193,6 +197,9 @@ struct filled {
 };
 filled fill(socket& from, const message& sent = {"x"}, int flags = ZLINK_DONTWAIT,
             int count_max = 100000);
+
+/// What waits to be sent by a socket to its only peer.
+std::uint64_t unsent_to_peer(const socket& by);
 
 /// Waits until `subscriber` gets what `publisher` sends, with messages that begin with `topic`.
 void await_subscription(socket& publisher, socket& subscriber, const std::string& topic);

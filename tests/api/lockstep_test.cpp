@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
+#include "raw_peer.hpp"
 #include "zmtp_peer.hpp"
 
 #include <cstddef>
@@ -104,7 +105,7 @@ TEST_CASE("lockstep: a peer that goes inside a reply does no harm to the next on
             {
                 zmtp_peer reckless{endpoint};
                 REQUIRE(reckless.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0})));
-                owner.let_io_happen();
+                wait_until(owner, [&] { return is_read(reckless.descriptor()); });
                 REQUIRE(reckless.send("NULL" + std::string(48, '\0')));
                 REQUIRE(reckless.send(octets({4, 25, 5}) + "READY" + octets({11}) + "Socket-Type" +
                                       octets({0, 0, 0, 3}) + "REQ"));

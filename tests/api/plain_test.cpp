@@ -74,10 +74,16 @@ TEST_SUITE("security") {
         const std::string endpoint = server.bind(transport::tcp);
         socket client = plain_client(owner, "wrong");
         socket stranger{owner, ZLINK_DEALER};
-        for (socket* const each : {&client, &stranger}) {
-            each->set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
+        watcher watched{owner, server,
+                        ZLINK_EVENT_HANDSHAKE_SUCCEEDED | ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                            ZLINK_EVENT_HANDSHAKE_FAILED_AUTH};
+        for (const auto& [each, failure] :
+             {std::pair{&client, ZLINK_EVENT_HANDSHAKE_FAILED_AUTH},
+              std::pair{&stranger, ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL}}) {
+            each->set(ZLINK_IMMEDIATE, 1).set(ZLINK_RECONNECT_IVL, -1);
             each->connect(endpoint);
-            CHECK(each->send(message{"hello"}) == EAGAIN);
+            watched.expect(failure, endpoint);
+            CHECK(each->send(message{"hello"}, ZLINK_DONTWAIT) == EAGAIN);
         }
         CHECK(server.recv_error() == EAGAIN);
     }
@@ -90,16 +96,20 @@ TEST_SUITE("security") {
         constexpr int endings =
             ZLINK_EVENT_HANDSHAKE_SUCCEEDED | ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
             ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZLINK_EVENT_HANDSHAKE_FAILED_AUTH |
-            ZLINK_EVENT_DISCONNECTED | ZLINK_EVENT_CONNECT_RETRIED;
+            ZLINK_EVENT_DISCONNECTED | ZLINK_EVENT_CONNECT_RETRIED | ZLINK_EVENT_LISTENING |
+            ZLINK_EVENT_ACCEPTED;
         watcher of_server{owner, server, endings};
         watcher of_client{owner, client, endings};
         const std::string endpoint = server.bind(transport::tcp);
+        of_server.expect(ZLINK_EVENT_LISTENING, endpoint);
         client.connect(endpoint);
+        of_server.expect(ZLINK_EVENT_ACCEPTED, endpoint);
         for (watcher* const each : {&of_server, &of_client}) {
             CHECK(each->expect(ZLINK_EVENT_HANDSHAKE_FAILED_AUTH, endpoint) == 400);
             each->expect(ZLINK_EVENT_DISCONNECTED, endpoint);
-            CHECK(each->is_silent());
         }
+        CHECK(of_client.is_silent_until_visited(owner, client));
+        CHECK(of_server.is_silent_until_visited(owner, server));
     }
 
     TEST_CASE("plain: a monitor tells that there is no handler") {
@@ -118,9 +128,13 @@ TEST_SUITE("security") {
         context owner;
         socket server = plain_server(owner);
         socket client = plain_client(owner);
-        client.set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
-        client.connect(server.bind(transport::tcp));
-        CHECK(client.send(message{"hello"}) == EAGAIN);
+        client.set(ZLINK_IMMEDIATE, 1);
+        watcher watched{owner, server,
+                        ZLINK_EVENT_HANDSHAKE_SUCCEEDED | ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL};
+        const std::string endpoint = server.bind(transport::tcp);
+        client.connect(endpoint);
+        CHECK(watched.expect(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL, endpoint) == EFAULT);
+        CHECK(client.send(message{"hello"}, ZLINK_DONTWAIT) == EAGAIN);
     }
 
     TEST_CASE("zap: a handler that never answers keeps the end of a context waiting for nobody") {
@@ -129,9 +143,12 @@ TEST_SUITE("security") {
         socket server = plain_server(owner);
         socket client = plain_client(owner);
         client.set(ZLINK_HANDSHAKE_IVL, milliseconds{100});
-        client.set(ZLINK_IMMEDIATE, 1).set(ZLINK_SNDTIMEO, moment);
+        client.set(ZLINK_IMMEDIATE, 1);
+        watcher watched{owner, client, ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL};
         client.connect(server.bind(transport::tcp));
-        CHECK(client.send(message{"hello"}) == EAGAIN);
+        CHECK(watched.next().value == EAGAIN);
+        CHECK(client.send(message{"hello"}, ZLINK_DONTWAIT) == EAGAIN);
+        watched.end().close();
         server.close();
         client.close();
         handler.stop();

@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <future>
+#include <unistd.h>
 
 using namespace api_test;
 
@@ -22,12 +23,17 @@ TEST_CASE("poll: waits for a message however long the timeout is") {
                 push.connect(pull.bind(transport::tcp));
 
                 zlink_pollitem_t items[] = {{pull, 0, ZLINK_POLLIN, 0}, {idle, 0, ZLINK_POLLIN, 0}};
-                auto found = std::async(std::launch::async,
-                                        [&] { return zlink_poll(items, item_count, timeout); });
-                CHECK(found.wait_for(moment) == std::future_status::timeout);
+                std::atomic<int> waiting{0};
+                auto found = std::async(std::launch::async, [&] {
+                    waiting = ::gettid();
+                    waiting.notify_one();
+                    return zlink_poll(items, item_count, timeout);
+                });
+                await_asleep(waiting);
                 REQUIRE(push.send("x") == ok);
                 CHECK(found.get() == 1);
                 CHECK(items[0].revents == ZLINK_POLLIN);
+                CHECK(pull.recv(ZLINK_DONTWAIT) == message{"x"});
             }
         }
     }

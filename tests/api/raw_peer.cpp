@@ -4,9 +4,13 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stop_token>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -45,7 +49,52 @@ bool would_wait(std::ptrdiff_t outcome) {
     return outcome < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+using address_of = int(int, sockaddr*, socklen_t*);
+
+/// @return The octets of an address, as the system writes them; empty if there is none.
+std::string address(address_of* whose, int descriptor) {
+    std::string octets(sizeof(sockaddr_storage), '\0');
+    auto bytes = static_cast<socklen_t>(octets.size());
+    const int outcome = whose(descriptor, reinterpret_cast<sockaddr*>(octets.data()), &bytes);
+    octets.resize(outcome == 0 ? bytes : 0);
+    return octets;
+}
+
+/// The socket of this process that a connection over tcp leads to; -1 if it is not accepted yet.
+int far_end(int descriptor) {
+    const std::string near = address(::getsockname, descriptor);
+    const std::string far = address(::getpeername, descriptor);
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        const int found = std::stoi(each.path().filename());
+        if (address(::getpeername, found) == near && address(::getsockname, found) == far) {
+            return found;
+        }
+    }
+    return -1;
+}
+
+tcp_info state_of(int descriptor) {
+    tcp_info told{};
+    socklen_t bytes = sizeof told;
+    ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &told, &bytes);
+    return told;
+}
+
 } // namespace
+
+bool is_read(int descriptor) {
+    int waiting = 0;
+    if (reinterpret_cast<const sockaddr*>(address(::getsockname, descriptor).data())->sa_family ==
+        AF_UNIX) {
+        REQUIRE(::ioctl(descriptor, SIOCOUTQ, &waiting) == 0);
+        return waiting == 0;
+    }
+    const int far = far_end(descriptor);
+    const tcp_info sent = state_of(descriptor);
+    return far >= 0 && sent.tcpi_notsent_bytes == 0 &&
+           state_of(far).tcpi_bytes_received >= sent.tcpi_bytes_sent - sent.tcpi_bytes_retrans &&
+           ::ioctl(far, FIONREAD, &waiting) == 0 && waiting == 0;
+}
 
 raw_peer::raw_peer(const context& owner, const std::string& endpoint)
     : raw_peer(owner, endpoint.starts_with(ipc_prefix)
@@ -61,6 +110,10 @@ void raw_peer::send(std::string_view octets) {
         octets.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
         return octets.empty();
     });
+}
+
+void raw_peer::await_read() const {
+    wait_until(owner_, [&] { return is_read(descriptor_); });
 }
 
 /// @return What the system's recv() gives once it need not wait.
@@ -87,6 +140,12 @@ std::string raw_peer::recv(std::size_t bytes) {
 bool raw_peer::is_parted_from() {
     char octet;
     return read(&octet, 1) <= 0;
+}
+
+void raw_peer::await_end() {
+    char octets[4096];
+    while (read(octets, sizeof octets) > 0) {
+    }
 }
 
 bool raw_peer::is_connected() const {

@@ -11,6 +11,10 @@
 
 namespace api_test {
 
+/// Whether the other end of a connection, a socket of this process, has read all that was sent
+/// through `descriptor`.
+bool is_read(int descriptor);
+
 /// A program at the other end of a connection that uses the system's sockets. What takes time lets
 /// the I/O of `owner` happen.
 class raw_peer {
@@ -25,10 +29,15 @@ public:
     ~raw_peer() { close(); }
 
     void send(std::string_view octets);
+    /// Waits until the library has read all that was sent: what is sent next is another read.
+    void await_read() const;
     /// The next `bytes` octets; the test ends if they do not come.
     std::string recv(std::size_t bytes);
     /// Whether what comes next is the end of the connection; the test ends if nothing comes.
     bool is_parted_from();
+    /// Takes what still comes until the other side ends the connection; the test ends if it does
+    /// not.
+    void await_end();
     /// Whether the other side has not ended the connection.
     bool is_connected() const;
     int descriptor() const noexcept { return descriptor_; }

@@ -155,14 +155,16 @@ TEST_SUITE("stream limits") {
         socket server{owner, ZLINK_STREAM};
         socket client{owner, ZLINK_STREAM};
         client.set(ZLINK_RECONNECT_IVL, 1);
+        watcher watched{owner, client};
         client.connect(server.bind(transport::tcp));
         const std::string id = recv_arrival(client);
         const std::string at_server = recv_arrival(server);
         REQUIRE(zlink_stream_abort(client, id.data(), 4000, "enough") == 0);
         CHECK(recv_departure(client, id) == "4000 enough");
         recv_departure(server, at_server);
-        CHECK(client.recv_error() == EAGAIN);
-        CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
+        watched.await(ZLINK_EVENT_DISCONNECTED);
+        CHECK(watched.is_silent_until_visited(owner, client));
+        CHECK(server.recv_error() == EAGAIN);
     }
 
     TEST_CASE("stream limits: a peer that is full is disconnected, if the application wants that") {

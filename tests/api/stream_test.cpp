@@ -75,9 +75,9 @@ TEST_SUITE("stream") {
                 const std::string text = long_text(bytes);
                 const std::string wire = framed(text);
                 peer.send(wire.substr(0, 3));
-                owner.let_io_happen();
+                peer.await_read();
                 peer.send(wire.substr(3, bytes / 2));
-                owner.let_io_happen();
+                peer.await_read();
                 peer.send(wire.substr(3 + bytes / 2) + framed("behind"));
                 CHECK(stream.recv() == message{id, text});
                 CHECK(stream.recv() == message{id, "behind"});
@@ -334,7 +334,9 @@ TEST_SUITE("stream") {
             }
             peer->send(all);
         }
-        owner.let_io_happen();
+        for (const auto& peer : peers) {
+            peer->await_read();
+        }
         std::vector<int> received(peers.size());
         for (int count = 1; count <= 3 * turn_max; ++count) {
             const std::string id = stream.recv().frames[0];
@@ -451,7 +453,6 @@ TEST_SUITE("stream") {
                 REQUIRE(zlink_stream_msg_send(received.get(), stream, id.data(), 0) ==
                         static_cast<int>(bytes));
                 CHECK(received.text().empty());
-                owner.let_io_happen();
                 CHECK((peer.recv(2 * (bytes + 4)) == framed(body) + framed(body)));
             }
         }

@@ -95,7 +95,7 @@ TEST_SUITE("stream over ws") {
             const std::string asked = request("/chat?room=1", "Origin: https://www.example.org\r\n"
                                                               "Sec-WebSocket-Protocol: v0, v1\r\n");
             client.send(asked.substr(0, 50));
-            owner.let_io_happen();
+            client.await_read();
             client.send(asked.substr(50) + from_client(fin | binary, "at once"));
             CHECK(recv_header(client) == upgrade_response("Sec-WebSocket-Protocol: v1\r\n"));
             const news told = recv_news(server);
@@ -169,7 +169,7 @@ TEST_SUITE("stream over ws") {
                 const std::string wire = from_client(fin | binary, payload);
                 for (const std::size_t first : {std::size_t{1}, std::size_t{5}, wire.size() / 2}) {
                     both.client->send(wire.substr(0, first));
-                    owner.let_io_happen();
+                    both.client->await_read();
                     both.client->send(wire.substr(first) + from_client(fin | binary, "behind"));
                     REQUIRE(both.server.recv() == message{both.id, payload});
                     REQUIRE(both.server.recv() == message{both.id, "behind"});
@@ -211,7 +211,7 @@ TEST_SUITE("stream over ws") {
                                      from_client(0, part) + from_client(fin | 0, "end");
             for (const std::size_t cut : {std::size_t{0}, std::size_t{3}, wire.size() / 2}) {
                 both.client->send(from_client(fin | binary, "before") + wire.substr(0, cut));
-                owner.let_io_happen();
+                both.client->await_read();
                 both.client->send(wire.substr(cut) + from_client(fin | binary, "after") + wire);
                 CHECK(both.server.recv() == message{both.id, "before"});
                 CHECK(both.server.recv() == message{both.id, part + part + "end"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fixture.hpp"
+#include "raw_peer.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -55,7 +56,25 @@ public:
         }
     }
 
-    bool is_silent() { return pair_.poll(ZLINK_POLLIN, moment) == 0; }
+    /// Stops the monitor of `watched`. @return Whether it has told nothing else.
+    bool has_told_all(const context& owner, socket& watched) {
+        REQUIRE(zlink_socket_monitor(watched, nullptr, 0) == 0);
+        wait_until(owner, [&] {
+            const bool is_stopping = pair_.poll(ZLINK_POLLIN, milliseconds{0}) != 0;
+            return is_stopping || zlink_socket_peers(pair_, nullptr, 0) == 0;
+        });
+        return pair_.poll(ZLINK_POLLIN, milliseconds{0}) == 0 ||
+               next().what == ZLINK_EVENT_MONITOR_STOPPED;
+    }
+
+    /// Whether nothing is told before `watched`, from now on bound to one more port, is visited
+    /// there, which its I/O thread tells. Must watch ZLINK_EVENT_LISTENING and
+    /// ZLINK_EVENT_ACCEPTED.
+    bool is_silent_until_visited(const context& owner, socket& watched) {
+        const raw_peer visitor{owner, watched.bind(transport::tcp)};
+        return next().what == ZLINK_EVENT_LISTENING && next().what == ZLINK_EVENT_ACCEPTED;
+    }
+
     const std::string& name() const { return name_; }
     /// The application's end.
     socket& end() { return pair_; }

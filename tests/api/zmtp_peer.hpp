@@ -55,6 +55,8 @@ public:
     /// Ends the connection so that the other side's next write fails.
     void reset();
 
+    int descriptor() const noexcept { return descriptor_; }
+
 private:
     int descriptor_;
 };
