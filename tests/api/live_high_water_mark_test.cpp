@@ -133,7 +133,7 @@ TEST_CASE("high-water mark: a receiver of the network that allows less later tak
             if (is_lowered) {
                 pair.pull.set(ZLINK_RCVHWM, 5);
             }
-            pair.push.set(ZLINK_SNDTIMEO, 100);
+            pair.push.set(ZLINK_SNDTIMEO, is_lowered ? milliseconds{100} : patience);
             taken[is_lowered] = fill(pair.push, {body}, 0, 1000).count;
         }
         CHECK(taken[false] == 1000);
@@ -147,7 +147,7 @@ TEST_CASE("high-water mark: a receiver of the network that allows more later tak
         const std::string body(10000, 'x');
         joined_pair pair(over, 10, 5);
         pair.pull.set(ZLINK_RCVHWM, 1000);
-        pair.push.set(ZLINK_SNDTIMEO, 5000);
+        pair.push.set(ZLINK_SNDTIMEO, patience);
 
         CHECK(fill(pair.push, {body}, 0, 1000).count == 1000);
         for (int count = 0; count < 1000; ++count) {

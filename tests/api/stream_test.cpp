@@ -223,7 +223,7 @@ TEST_SUITE("stream") {
             CAPTURE(io_threads);
             context owner{io_threads};
             socket stream{owner, ZLINK_STREAM};
-            stream.set(ZLINK_SNDHWM, 10).set(ZLINK_SNDBUF, 4096).set(ZLINK_SNDTIMEO, 20);
+            stream.set(ZLINK_SNDHWM, 10).set(ZLINK_SNDBUF, 4096).set(ZLINK_SNDTIMEO, 200);
             const std::string endpoint = stream.bind(transport::tcp);
             raw_peer lazy{owner, endpoint};
             const std::string id = recv_arrival(stream);
