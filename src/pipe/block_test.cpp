@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -114,8 +113,10 @@ TEST_SUITE("pipe") {
     }
 
     TEST_CASE("block: is freed by whichever thread lets go last") {
-        // Both let go of the same blocks, in the same order and at the same time.
-        constexpr std::size_t block_count = 20'000;
+        // Both let go of the same blocks, in the same order and at the same time: neither begins
+        // with the next few before the other one does.
+        constexpr std::size_t block_count = 4000;
+        constexpr std::size_t together_count = 4;
         std::vector<std::atomic<int>> freed_counts(block_count);
         std::vector<std::uint64_t> octets(2 * block_count);
         std::vector<block*> shared;
@@ -126,10 +127,18 @@ TEST_SUITE("pipe") {
                 &freed_counts[index]));
             shared.back()->add_reference();
         }
-        std::barrier begin{2};
+        std::atomic<std::size_t> arrived_count{0};
         const auto let_go = [&](std::size_t which) {
-            begin.arrive_and_wait();
             for (std::size_t index = 0; index < block_count; ++index) {
+                if (index % together_count == 0) {
+                    const std::size_t both = 2 * (index / together_count + 1);
+                    ++arrived_count;
+                    for (int looks = 1; arrived_count < both; ++looks) {
+                        if (looks % 10'000 == 0) {
+                            std::this_thread::yield();
+                        }
+                    }
+                }
                 octets[2 * index + which] = 1;
                 shared[index]->drop();
             }
