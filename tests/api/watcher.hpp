@@ -56,15 +56,13 @@ public:
         }
     }
 
+    bool has_news() const { return pair_.poll(ZLINK_POLLIN, milliseconds{0}) != 0; }
+
     /// Stops the monitor of `watched`. @return Whether it has told nothing else.
     bool has_told_all(const context& owner, socket& watched) {
         REQUIRE(zlink_socket_monitor(watched, nullptr, 0) == 0);
-        wait_until(owner, [&] {
-            const bool is_stopping = pair_.poll(ZLINK_POLLIN, milliseconds{0}) != 0;
-            return is_stopping || zlink_socket_peers(pair_, nullptr, 0) == 0;
-        });
-        return pair_.poll(ZLINK_POLLIN, milliseconds{0}) == 0 ||
-               next().what == ZLINK_EVENT_MONITOR_STOPPED;
+        wait_until(owner, [&] { return has_news() || zlink_socket_peers(pair_, nullptr, 0) == 0; });
+        return !has_news() || next().what == ZLINK_EVENT_MONITOR_STOPPED;
     }
 
     /// Whether nothing is told before `watched`, from now on bound to one more port, is visited

@@ -72,7 +72,7 @@ std::size_t handshake_bytes(const context& owner, socket& router, const mechanis
     watcher of_router{owner, router, ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
     watcher of_dealer{owner, dealer, ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
     dealer.connect(relay.front().endpoint());
-    stalling_relay::carry(relay, [&] { return !of_router.is_silent() && !of_dealer.is_silent(); });
+    stalling_relay::carry(relay, [&] { return of_router.has_news() && of_dealer.has_news(); });
     REQUIRE(zlink_socket_monitor(router, nullptr, 0) == 0);
     return relay.front().passed_bytes(by);
 }
