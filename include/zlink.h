@@ -59,6 +59,16 @@ extern "C" {
 #define ZLINK_VERSION                                                                              \
     ZLINK_MAKE_VERSION(ZLINK_VERSION_MAJOR, ZLINK_VERSION_MINOR, ZLINK_VERSION_PATCH)
 
+/// Version of zlink itself, independent of the one above. It follows semantic versioning: an
+/// incompatible change of a function or option of zlink's own raises the first number, or the
+/// second as long as the first is 0.
+#define ZLINK_LIBRARY_VERSION_MAJOR 0
+#define ZLINK_LIBRARY_VERSION_MINOR 1
+#define ZLINK_LIBRARY_VERSION_PATCH 0
+#define ZLINK_LIBRARY_VERSION                                                                      \
+    ZLINK_MAKE_VERSION(ZLINK_LIBRARY_VERSION_MAJOR, ZLINK_LIBRARY_VERSION_MINOR,                   \
+                       ZLINK_LIBRARY_VERSION_PATCH)
+
 /// @name Errors
 /// @threads Any number of threads, at any time.
 
@@ -101,10 +111,18 @@ ZLINK_EXPORT const char* zlink_error_text(void);
 /// @param major, minor, patch  Not NULL.
 ZLINK_EXPORT void zlink_version(int* major, int* minor, int* patch);
 
+/// Writes the version of zlink in use, as ZLINK_LIBRARY_VERSION_* state it at compile time. Also in
+/// libzmq.so.5, under this name: a program that may run on libzmq instead asks zlink_has("zlink"),
+/// which is zmq_has there, or looks the function up with dlsym(3).
+///
+/// @param major, minor, patch  Not NULL.
+ZLINK_EXPORT void zlink_library_version(int* major, int* minor, int* patch);
+
 #define ZLINK_HAS_CAPABILITIES 1
 
 /// Asks whether this build has `capability`: "ipc", "curve", "gssapi", "pgm", "tipc", "norm",
-/// "vmci", "draft", "tls", "ws" or "wss" (also "WS" and "WSS", as libzmq has them).
+/// "vmci", "draft", "tls", "ws" or "wss" (also "WS" and "WSS", as libzmq has them). It always has
+/// "zlink", which libzmq does not know.
 ///
 /// @return 1 if it does, 0 if it does not or the name is unknown.
 ZLINK_EXPORT int zlink_has(const char* capability);

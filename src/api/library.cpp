@@ -17,7 +17,8 @@ struct capability {
 };
 
 // libzmq spells WebSocket with capitals, unlike the other transports.
-constexpr std::array<capability, 13> capabilities{{
+constexpr std::array<capability, 14> capabilities{{
+    {"zlink", true},
     {"ipc", true},
     {"curve", true},
     {"gssapi", false},
@@ -66,6 +67,12 @@ extern "C" void zlink_version(int* major, int* minor, int* patch) {
     *patch = ZLINK_VERSION_PATCH;
 }
 ZLINK_ALSO_ZMQ(version)
+
+extern "C" void zlink_library_version(int* major, int* minor, int* patch) {
+    *major = ZLINK_LIBRARY_VERSION_MAJOR;
+    *minor = ZLINK_LIBRARY_VERSION_MINOR;
+    *patch = ZLINK_LIBRARY_VERSION_PATCH;
+}
 
 extern "C" int zlink_has(const char* capability) {
     for (const auto& [name, present] : capabilities) {

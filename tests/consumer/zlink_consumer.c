@@ -1,18 +1,19 @@
-/* Sends one message to itself through zlink.h and says which version it ran on. */
+/* Sends one message to itself through zlink.h and says on which version of zlink it ran. */
 #include <stdio.h>
 #include <string.h>
 #include <zlink.h>
 
 int main(void) {
     int major, minor, patch;
-    zlink_version(&major, &minor, &patch);
+    zlink_library_version(&major, &minor, &patch);
     void* context = zlink_ctx_new();
     void* puller = zlink_socket(context, ZLINK_PULL);
     void* pusher = zlink_socket(context, ZLINK_PUSH);
     char endpoint[64];
     size_t endpoint_bytes = sizeof endpoint;
     char received[16];
-    int ok = zlink_bind(puller, "tcp://127.0.0.1:*") == 0 &&
+    int ok = ZLINK_MAKE_VERSION(major, minor, patch) == ZLINK_LIBRARY_VERSION &&
+             zlink_has("zlink") == 1 && zlink_bind(puller, "tcp://127.0.0.1:*") == 0 &&
              zlink_getsockopt(puller, ZLINK_LAST_ENDPOINT, endpoint, &endpoint_bytes) == 0 &&
              zlink_connect(pusher, endpoint) == 0 && zlink_send(pusher, "hello", 5, 0) == 5 &&
              zlink_recv(puller, received, sizeof received, 0) == 5 &&

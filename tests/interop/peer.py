@@ -88,7 +88,7 @@ class Worker(threading.Thread):
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             paths = sorted({line.split(None, 5)[-1].strip() for line in maps if "/libz" in line})
         libraries = [p for p in paths if os.path.basename(p).startswith(("libzmq", "libzlink"))]
-        return {"version": zmq.zmq_version(), "libraries": libraries}
+        return {"version": zmq.zmq_version(), "libraries": libraries, "is_zlink": zmq.has("zlink")}
 
     def do_thread_count(self):
         return len(os.listdir("/proc/self/task"))

@@ -41,3 +41,8 @@ def test_each_environment_loads_its_own_library(peers, candidate_library):
 
 def test_version_is_that_of_the_stable_api(peers):
     assert peers("zlink").call("about")["version"] == peers("stock").call("about")["version"]
+
+
+def test_a_program_can_tell_zlink_from_libzmq(peers):
+    assert peers("zlink").call("about")["is_zlink"]
+    assert not peers("stock").call("about")["is_zlink"]
