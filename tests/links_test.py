@@ -5,7 +5,8 @@
     links_test.py ROOT
 
 Every link to a file must lead to one, and to a heading of it where the link names one; links to other sites are left alone.
-Every C block must occur in a program under examples/ that its page links to, line by line and but for the indentation.
+Every block of a language in QUOTED must occur in a file of that language, under examples/ or tests/, that its page links to,
+line by line and but for the indentation. The index of the ADRs must link to each of them.
 """
 import pathlib
 import re
@@ -13,6 +14,10 @@ import sys
 
 # Made by builds and tools, not by us.
 ELSEWHERE = {"build", ".venv", ".git"}
+
+# Languages of blocks, and how the names of files end that have them.
+QUOTED = {"c": (".c",), "cpp": (".cpp",), "html": (".html",), "js": (".html", ".js"), "cmake": ("CMakeLists.txt",)}
+QUOTED_FROM = ("examples", "tests")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 CODE = re.compile(r"`[^`\n]*`")
@@ -56,10 +61,10 @@ def lines_of(code):
     return [line.strip() for line in code.splitlines() if line.strip()]
 
 
-def is_quoted(block, programs):
+def is_quoted(block, files):
     wanted = lines_of(block)
-    for program in programs:
-        there = lines_of(program.read_text())
+    for file in files:
+        there = lines_of(file.read_text())
         if any(there[at : at + len(wanted)] == wanted for at in range(len(there))):
             return True
     return False
@@ -73,13 +78,18 @@ def complaints(root, page):
         wrong = link_complaint(page, target)
         yield wrong and f"{target}: {wrong}"
     reached = [(page.parent / target).resolve() for target in links]
-    programs = [each for each in reached if each.suffix == ".c" and root / "examples" in each.parents and each.is_file()]
+    folders = [root / each for each in QUOTED_FROM]
+    files = [each for each in reached if each.is_file() and any(folder in each.parents for folder in folders)]
+    if page == root / "docs/adr/README.md":
+        for record in sorted(page.parent.glob("[0-9]*.md")):
+            yield None if record in reached else f"{record.name} is not listed"
     if page.parent.name == "reference":
         return  # Its C is of the header, and checked by who writes it.
     for language, block in FENCE.findall(text):
-        if language == "c":
+        if language in QUOTED:
+            matching = [each for each in files if each.name.endswith(QUOTED[language])]
             first = lines_of(block)[0]
-            yield None if is_quoted(block, programs) else f"{first}: in no program under examples/ that the page links to"
+            yield None if is_quoted(block, matching) else f"{first}: in no such file that the page links to"
 
 
 def main(root):
