@@ -250,7 +250,7 @@ void join_small_memory() noexcept {
     constexpr std::size_t joined_bytes_min = std::size_t{64} * 1024; // glibc does it behind these.
     void* memory = std::malloc(joined_bytes_min);
     asm volatile("" : "+r"(memory)); // Nobody leaves both out.
-    std::free(memory);
+    std::free(memory); // NOLINT(clang-analyzer-unix.Malloc): it is still the same memory.
 }
 
 std::size_t pooled_bytes() noexcept {
