@@ -138,7 +138,7 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 /// Read only: 65535, as libzmq has it. ZLINK_MAX_SOCKETS takes more, too.
 #define ZLINK_SOCKET_LIMIT 3
 /// Write only: the I/O threads' priority, in the sense of pthread_setschedparam; 0 or more. Until
-/// it is set: the priority of who opens the first socket.
+/// it is set: the priority of the thread that opens the first socket.
 #define ZLINK_THREAD_PRIORITY 3
 /// The I/O threads' scheduling policy, likewise; reads -1 until it is set.
 #define ZLINK_THREAD_SCHED_POLICY 4
@@ -153,12 +153,12 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_THREAD_AFFINITY_CPU_REMOVE 8
 /// A number that the names of the I/O threads begin with. Default 0: none.
 #define ZLINK_THREAD_NAME_PREFIX 9
-/// Microseconds for which who waits, a call or an I/O thread, looks before it sleeps, if its last
-/// wait was that short and little came: a short question is then answered without a wake-up, in a
-/// quarter of the time or less. Of waits up to four times as long one in four counts as short, so
-/// that those find out whom only wake-ups keep apart. Others get the processor between two looks. 0
-/// to 1000; default 50; 0: never. Read when the first socket is opened, and by each socket when it
-/// is.
+/// Microseconds for which a waiting thread, a caller's or an I/O thread, spins before it parks, if
+/// its last wait was that short and little came: a short question is then answered without a
+/// wake-up, in a quarter of the time or less. Of waits up to four times as long one in four counts
+/// as short, so that two sides that only wake-ups keep apart find out. The thread yields while it
+/// spins. 0 to 1000; default 50; 0: never. Read when the first socket is opened, and by each socket
+/// when it is.
 #define ZLINK_BUSY_POLL 1060
 
 #define ZLINK_IO_THREADS_DFLT 1
@@ -371,40 +371,40 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// @name Socket options
 /// Each line: access unless it is read and write; types of sockets unless it is any; type; unit;
 /// meaning; special values; default, last, with its meaning if that is special. "Flag" is an int, 0
-/// or 1 (some take other numbers for 1, as in libzmq); "text" and "octets" are unset by default and
-/// at most 255 octets long unless the line says any length, and a text is read back with a zero
-/// octet. Options that concern connections apply to those made after they are set; ZLINK_SNDHWM and
+/// or 1 (some take other numbers for 1, as in libzmq); "text" and "bytes" are unset by default and
+/// at most 255 bytes long unless the line says any length, and a text is read back with a zero
+/// byte. Options that concern connections apply to those made after they are set; ZLINK_SNDHWM and
 /// ZLINK_RCVHWM count at once for those that stand, too. docs/options.md has the ranges.
 ///
-/// A ZLINK_STREAM refuses to be told what it would not do: the options of CURVE, PLAIN and ZAP,
-/// ZLINK_CONFLATE, and what else docs/options.md has as "any but STREAM" give EINVAL there. After
+/// A ZLINK_STREAM refuses options that would have no effect: those of CURVE, PLAIN and ZAP,
+/// ZLINK_CONFLATE, and others that docs/options.md has as "any but STREAM" give EINVAL there. After
 /// one of CURVE, PLAIN or ZAP was refused, such a socket lets nobody in, of which a monitor is told
 /// (ZLINK_EVENT_ACCEPT_FAILED with EACCES), and connects to nobody (EACCES): an application that
 /// missed the error would take strangers for peers that had been asked for a key.
 
-#define ZLINK_AFFINITY 4     ///< uint64_t: bit n allows I/O thread n. 0: all.
-#define ZLINK_ROUTING_ID 5   ///< Octets: the name that a ROUTER peer knows us by.
-#define ZLINK_SUBSCRIBE 6    ///< Write, SUB, octets, any length: receive what begins so.
-#define ZLINK_UNSUBSCRIBE 7  ///< Write, SUB, octets, any length: undoes one such subscription.
-#define ZLINK_RATE 8         ///< int, kbit/s: multicast. 100.
+#define ZLINK_AFFINITY 4    ///< uint64_t: bit n allows I/O thread n. 0: all.
+#define ZLINK_ROUTING_ID 5  ///< Bytes: the name that a ROUTER peer knows us by.
+#define ZLINK_SUBSCRIBE 6   ///< Write, SUB, bytes, any length: receive messages that begin with it.
+#define ZLINK_UNSUBSCRIBE 7 ///< Write, SUB, bytes, any length: undoes one such subscription.
+#define ZLINK_RATE 8        ///< int, kbit/s: multicast. 100.
 #define ZLINK_RECOVERY_IVL 9 ///< int, ms: multicast. 10000.
-#define ZLINK_SNDBUF 11      ///< int, octets: SO_SNDBUF. -1: the system's.
-#define ZLINK_RCVBUF 12      ///< int, octets: SO_RCVBUF. -1: the system's.
+#define ZLINK_SNDBUF 11      ///< int, bytes: SO_SNDBUF. -1: the system's.
+#define ZLINK_RCVBUF 12      ///< int, bytes: SO_RCVBUF. -1: the system's.
 #define ZLINK_RCVMORE 13     ///< Read, flag: the frame received last was not its message's last.
 #define ZLINK_FD                                                                                   \
     14 ///< Read, int: descriptor that becomes readable when ZLINK_EVENTS may have changed;
        ///< edge-triggered. Without I/O threads only while another caller drives; of a STREAM
        ///< EMTHREAD then.
-#define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, what would not wait.
+#define ZLINK_EVENTS 15 ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not wait.
 #define ZLINK_TYPE 16   ///< Read, int: the socket's type.
 #define ZLINK_LINGER                                                                               \
-    17 ///< int, ms: longest that closing sends what waits, of which peers of a STREAM have 5 s at
-       ///< most to go; SUB and XSUB: 0. -1: no limit.
+    17 ///< int, ms: longest that a closed socket sends what is queued; of that, peers of a STREAM
+       ///< have 5 s at most to go. SUB and XSUB: 0. -1: no limit.
 #define ZLINK_RECONNECT_IVL 18     ///< int, ms: wait before connecting again. -1: never. 100.
 #define ZLINK_BACKLOG 19           ///< int, connections: most that wait to be accepted. 100.
 #define ZLINK_RECONNECT_IVL_MAX 21 ///< int, ms: the wait doubles up to this. 0: it stays.
 #define ZLINK_MAXMSGSIZE                                                                           \
-    22 ///< int64_t, octets: largest frame accepted. Of a STREAM 16777216 at first. -1: no limit.
+    22 ///< int64_t, bytes: largest frame accepted. Of a STREAM 16777216 at first. -1: no limit.
 #define ZLINK_SNDHWM 23 ///< int, messages: most that wait for a peer. 0: no limit. 1000.
 #define ZLINK_RCVHWM 24 ///< int, messages: most of a peer that wait for us. 0: no limit. 1000.
 #define ZLINK_MULTICAST_HOPS 25 ///< int, hops: multicast. 1.
@@ -430,7 +430,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_PLAIN_USERNAME 45  ///< Text: be a PLAIN client of that name.
 #define ZLINK_PLAIN_PASSWORD 46  ///< Text: the PLAIN client's password.
 #define ZLINK_CURVE_SERVER 47    ///< Flag: be the CURVE server. 0.
-#define ZLINK_CURVE_PUBLICKEY 48 ///< Key: 32 octets, or 40 characters of Z85. Our public key.
+#define ZLINK_CURVE_PUBLICKEY 48 ///< Key: 32 bytes, or 40 characters of Z85. Our public key.
 #define ZLINK_CURVE_SECRETKEY 49 ///< Key: our secret key.
 #define ZLINK_CURVE_SERVERKEY 50 ///< Key: the server's public key.
 #define ZLINK_PROBE_ROUTER 51    ///< Write, flag: greet each ROUTER peer with an empty message. 0.
@@ -443,7 +443,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_ROUTER_HANDOVER 56 ///< Write, ROUTER, flag: a new peer takes over a name in use. 0.
 #define ZLINK_TOS 57             ///< int: IP type of service. 0.
 #define ZLINK_CONNECT_ROUTING_ID                                                                   \
-    61                         ///< Write, ROUTER and RAW_STREAM, octets: our name for the peer that
+    61                         ///< Write, ROUTER and RAW_STREAM, bytes: our name for the peer that
                                ///< is connected to next.
 #define ZLINK_GSSAPI_SERVER 62 ///< Flag: be the GSSAPI server. 0.
 #define ZLINK_GSSAPI_PRINCIPAL 63         ///< Text: our principal.
@@ -460,11 +460,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
        ///< application sets ZLINK_SUBSCRIBE and ZLINK_UNSUBSCRIBE,
        ///< for the peer it received from last. 0.
 #define ZLINK_XPUB_WELCOME_MSG                                                                     \
-    72 ///< Write, XPUB and PUB, octets, any length: sent to each new subscriber.
+    72 ///< Write, XPUB and PUB, bytes, any length: sent to each new subscriber.
 #define ZLINK_STREAM_NOTIFY                                                                        \
     73                           ///< Write, RAW_STREAM, flag: an empty frame tells that a peer
                                  ///< came or went. 1.
-#define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver what does not match a subscription. 0.
+#define ZLINK_INVERT_MATCHING 74 ///< Flag: deliver messages that match no subscription. 0.
 #define ZLINK_HEARTBEAT_IVL 75   ///< int, ms: between ZMTP or WebSocket pings. 0: none.
 #define ZLINK_HEARTBEAT_TTL 76   ///< int, ms: silence after which the peer may drop us. 0: none.
 #define ZLINK_HEARTBEAT_TIMEOUT                                                                    \
@@ -475,10 +475,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_CONNECT_TIMEOUT 79      ///< int, ms: longest that connecting takes. 0: the system's.
 #define ZLINK_TCP_MAXRT 80            ///< int, ms: TCP_USER_TIMEOUT. 0: the system's.
 #define ZLINK_THREAD_SAFE 81          ///< Read, flag: several threads may use the socket. 0.
-#define ZLINK_MULTICAST_MAXTPDU 84    ///< int, octets: multicast. 1500.
-#define ZLINK_VMCI_BUFFER_SIZE 85     ///< uint64_t, octets: VMCI.
-#define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t, octets: VMCI.
-#define ZLINK_VMCI_BUFFER_MAX_SIZE 87 ///< uint64_t, octets: VMCI.
+#define ZLINK_MULTICAST_MAXTPDU 84    ///< int, bytes: multicast. 1500.
+#define ZLINK_VMCI_BUFFER_SIZE 85     ///< uint64_t, bytes: VMCI.
+#define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t, bytes: VMCI.
+#define ZLINK_VMCI_BUFFER_MAX_SIZE 87 ///< uint64_t, bytes: VMCI.
 #define ZLINK_VMCI_CONNECT_TIMEOUT 88 ///< int, ms: VMCI.
 #define ZLINK_USE_FD                                                                               \
     89 ///< int: a descriptor that listens, which the next bind takes over. -1: none.
@@ -489,8 +489,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// Options that libzmq 4.3.5 has as drafts, with its numbers.
 #define ZLINK_XPUB_MANUAL_LAST_VALUE                                                               \
-    98 ///< Write, XPUB and PUB, flag: ZLINK_XPUB_MANUAL, and what is sent after a subscription, or
-       ///< other message of a peer, was received is for that peer alone, once. 0.
+    98 ///< Write, XPUB and PUB, flag: ZLINK_XPUB_MANUAL, and a message that is sent after a
+       ///< subscription, or other message of a peer, was received is for that peer alone, once. 0.
 #define ZLINK_SOCKS_USERNAME 99  ///< Text: our name at the SOCKS5 proxy. Unset: it asks for none.
 #define ZLINK_SOCKS_PASSWORD 100 ///< Text: our password there.
 #define ZLINK_ONLY_FIRST_SUBSCRIBE                                                                 \
@@ -510,7 +510,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_DROPPED                                                                              \
     1001 ///< Read, uint64_t, messages: dropped so far, where libzmq drops and says nothing: of a
          ///< publisher or ROUTER for a peer that is full, of a ROUTER or REP for one that is
-         ///< unknown or gone, what waited for a peer that went, and what ZLINK_CONFLATE replaced.
+         ///< unknown or gone, messages that waited for a peer that went, or that ZLINK_CONFLATE
+         ///< replaced.
 
 #define ZLINK_STREAM_EVENTS                                                                        \
     1010 ///< STREAM, flag: a message of three frames tells that a peer came or went. 1.
@@ -524,39 +525,37 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// Of endpoints with WebSocket, ws:// and wss://.
 #define ZLINK_WS_ORIGINS                                                                           \
     1011 ///< Text, any length: pages that may connect to us, separated by commas:
-         ///< `https://example.org`, `*.example.org` for what is below it, `null`. A program that
+         ///< `https://example.org`, `*.example.org` for its subdomains, `null`. A program that
          ///< names no origin may always. Unset: all. For patterns, too.
 #define ZLINK_WS_SUBPROTOCOLS                                                                      \
     1012 ///< Text, any length: STREAM's subprotocols to agree on, separated by commas, the
          ///< preferred one first. A server takes the first that the client offers, or none.
-         ///< Patterns have those of ZWS 2.0; a STREAM refuses who offers nothing else.
+         ///< Patterns have those of ZWS 2.0; a STREAM refuses clients that offer nothing else.
 
 /// Of a STREAM over ws:// and wss://: permessage-deflate (RFC 7692). ZLINK_WS_DEFLATE_MIN and
 /// ZLINK_WS_DEFLATE_LEVEL count from the next message on.
 #define ZLINK_WS_DEFLATE                                                                           \
-    1050 ///< STREAM, flag: messages may be compressed, if the peer does that, too. Who connects
-         ///< offers it, who is bound takes it. A message is compressed by the thread that sends it.
-         ///< Where ZLINK_MAXMSGSIZE is -1, a compressed one that comes to more than 64 MiB ends its
-         ///< peer with 1009. 0.
-#define ZLINK_WS_DEFLATE_MIN                                                                       \
-    1051 ///< STREAM, int, octets: shorter messages are not compressed. 256.
+    1050 ///< STREAM, flag: messages may be compressed, if the peer does that, too. The side that
+         ///< connects offers it, the bound side accepts. A message is compressed by the thread that
+         ///< sends it. Where ZLINK_MAXMSGSIZE is -1, a compressed one that comes to more than 64
+         ///< MiB ends its peer with 1009. 0.
+#define ZLINK_WS_DEFLATE_MIN 1051 ///< STREAM, int, bytes: shorter messages are not compressed. 256.
 #define ZLINK_WS_DEFLATE_LEVEL 1052 ///< STREAM, int: from 1, fast, to 9, small, as zlib has it. 6.
 #define ZLINK_WS_DEFLATE_WINDOW                                                                    \
-    1053 ///< STREAM, int: logarithm of the octets in which repetitions are found, of both sides'
+    1053 ///< STREAM, int: logarithm of the bytes in which repetitions are found, of both sides'
          ///< messages; of a peer's if it lets itself be asked. Memory goes with it. 15.
 #define ZLINK_WS_DEFLATE_CONTEXT                                                                   \
-    1054 ///< STREAM, flag: a message may repeat what is in those before it, where the peer lets it,
-         ///< too. Short ones get much shorter; but each connection takes up to 384 KiB more from
-         ///< its first compressed message on, and up to 96 KiB from the first that comes. With 0
-         ///< both sides are held to keep nothing between messages. zlink_stream_send_many
-         ///< compresses a payload once for all peers in any case, and makes the next message begin
-         ///< anew. 0.
+    1054 ///< STREAM, flag: a message may refer to those before it, where the peer allows it, too.
+         ///< Short ones get much shorter; but each connection takes up to 384 KiB more from its
+         ///< first compressed message on, and up to 96 KiB from the first that comes. With 0 both
+         ///< sides are held to keep nothing between messages. zlink_stream_send_many compresses a
+         ///< payload once for all peers in any case, and makes the next message begin anew. 0.
 #define ZLINK_WS_DEFLATED                                                                          \
     1055 ///< Read, STREAM, uint64_t: how often a payload was compressed so far, once for each
          ///< zlink_stream_send_many (for each size of window that peers asked for).
 
 /// Of endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
-/// what is wrong with them makes that fail, and zlink_error_text says what it is.
+/// a fault in one of them makes that fail, and zlink_error_text describes it.
 #define ZLINK_TLS_CERTIFICATE                                                                      \
     1020 ///< Text, any length: PEM file with our certificate and, behind it, those that lead to its
          ///< authority.
@@ -567,16 +566,16 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1023 ///< Text, any length: PEM file, or folder of files named by openssl-rehash(1), with the
          ///< authorities that we trust. Unset: those of the system.
 #define ZLINK_TLS_VERIFY                                                                           \
-    1024 ///< Flag: to whom we connect must have a certificate for its name, of an authority that we
-         ///< trust. With 0 anybody may be at the other end. 1.
+    1024 ///< Flag: a peer that we connect to must have a certificate for its name, of an authority
+         ///< that we trust. With 0 anybody may be at the other end. 1.
 #define ZLINK_TLS_HOSTNAME                                                                         \
-    1025 ///< Text: the name, or address, that the certificate of whom we connect to must be for,
-         ///< among its alternative names; a common name does not count. A name is also what it is
-         ///< asked for (SNI), an address is not. A dot at the end is left out. A name with letters
+    1025 ///< Text: the name, or address, that the certificate of a peer we connect to must have
+         ///< among its alternative names; a common name does not count. A name is also sent to the
+         ///< peer (SNI), an address is not. A dot at the end is left out. A name with letters
          ///< beyond ASCII is given in its other form, "xn--...". Unset: the endpoint's host.
 #define ZLINK_TLS_CLIENT_CERTIFICATES                                                              \
-    1026 ///< int: of who connects to us. 1: a certificate is asked for, 2: required; it has to come
-         ///< from ZLINK_TLS_CA. 0: none is asked for.
+    1026 ///< int: of peers that connect to us. 1: a certificate is asked for, 2: required; it has
+         ///< to come from ZLINK_TLS_CA. 0: none is asked for.
 #define ZLINK_TLS_MIN_VERSION 1027 ///< int: 12 or 13, for the oldest TLS that may be spoken. 12.
 #define ZLINK_TLS_CIPHERS                                                                          \
     1028 ///< Text, any length: ciphers of TLS 1.2 as openssl-ciphers(1) has them. Unset: AES-GCM
@@ -586,27 +585,27 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< ChaCha20-Poly1305.
 #define ZLINK_TLS_ALPN                                                                             \
     1030 ///< Text: names of protocols to agree on, separated by commas, the preferred one first. A
-         ///< client that offers others only is refused. Unset: what it offers is ignored.
+         ///< client that offers others only is refused. Unset: its offer is ignored.
 #define ZLINK_TLS_SESSION_RESUMPTION                                                               \
     1031 ///< Flag: a connection may take up where an earlier one was, with a shorter handshake. 1.
 #define ZLINK_TLS_RELOAD                                                                           \
-    1032 ///< Write, octets, any length: none are taken; setting it reads the files of all endpoints
-         ///< that the socket is bound to again, from where these options say now. Peers that are
-         ///< connected stay. Where a file is wrong, all stays as it was.
+    1032 ///< Write, bytes, any length: no value is taken; setting it reads the files of all
+         ///< endpoints that the socket is bound to again, from the paths in these options. Peers
+         ///< that are connected stay. Where a file is wrong, all stays as it was.
 
 /// Of listeners. Each endpoint that is bound counts by itself.
 #define ZLINK_MAX_CONNECTIONS                                                                      \
-    1040 ///< int, connections: most that stand at a time; one more is closed at once, and a monitor
-         ///< is told of ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit. 0.
+    1040 ///< int, connections: most that are open at a time; one more is closed at once, and a
+         ///< monitor is told of ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit. 0.
 #define ZLINK_MAX_CONNECTIONS_PER_ADDRESS                                                          \
     1041 ///< int, connections: most of one address; for one more as ZLINK_MAX_CONNECTIONS, with
          ///< EDQUOT. Of an IPv6 address the first 64 bits count, an IPv4 address in one
          ///< (::ffff:/96) as itself. Peers over ipc have none. 0: no limit. 0.
 #define ZLINK_PROXY_PROTOCOL                                                                       \
-    1042 ///< Flag: connections come through a proxy, which says first for whom (PROXY protocol 1 or
-         ///< 2, at most 4096 octets). That is the peer's address everywhere, and what counts for
-         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS; ZLINK_TCP_ACCEPT_FILTER is about the proxy's. Who
-         ///< says nothing in ZLINK_HANDSHAKE_IVL, or something else, is disconnected:
+    1042 ///< Flag: connections come through a proxy, which first names its client (PROXY protocol 1
+         ///< or 2, at most 4096 bytes). That is the peer's address everywhere, and counts for
+         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS; ZLINK_TCP_ACCEPT_FILTER is about the proxy's. A
+         ///< peer that sends nothing in ZLINK_HANDSHAKE_IVL, or something else, is disconnected:
          ///< ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL with EAGAIN, EPROTO, EMSGSIZE or EDQUOT. 0.
 #define ZLINK_REUSE_PORT                                                                           \
     1043 ///< Flag: several sockets, also of several processes, may be bound to one tcp port, if all

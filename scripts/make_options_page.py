@@ -24,7 +24,7 @@ FIELDS = ROOT / "src" / "base" / "socket_options.hpp"
 WORDS = ROOT / "src" / "api" / "option_words.cpp"
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
-# What a comment says instead of a unit where octets are not limited to 255.
+# What a comment says instead of a unit where bytes are not limited to 255.
 ANY_LENGTH = "any length"
 CONSTANTS = {
     "INT_MIN": INT_MIN,
@@ -38,12 +38,12 @@ CONSTANTS = {
 INTRODUCTION = """\
 # Socket options
 
-<!-- Written by scripts/make_options_page.py; change what it reads. -->
+<!-- Written by scripts/make_options_page.py; edit its sources. -->
 
-What `zlink_setsockopt` and `zlink_getsockopt` (`zmq_setsockopt` and `zmq_getsockopt`) take. The names are those of
+The options of `zlink_setsockopt` and `zlink_getsockopt` (`zmq_setsockopt` and `zmq_getsockopt`). The names are those of
 `zlink.h`; `zmq.h` has them as `ZMQ_…`.
 
-A *flag* is an int, 0 or 1. A *text* is read back with a zero octet behind it, *octets* are not. Options that concern
+A *flag* is an int, 0 or 1. A *text* is read back with a zero byte behind it, *bytes* are not. Options that concern
 connections apply to those that are bound or connected after they are set. A value out of its range, or of another size than
 its type, gives EINVAL, as does an option on a socket of another type.
 
@@ -52,7 +52,7 @@ its type, gives EINVAL, as does an option on a socket of another type.
 CONTEXT_INTRODUCTION = """
 ## Context options
 
-What `zlink_ctx_set` and `zlink_ctx_get` take; all are ints.
+The options of `zlink_ctx_set` and `zlink_ctx_get`; all are ints.
 
 | option | number | meaning |
 |---|---|---|
@@ -61,7 +61,7 @@ What `zlink_ctx_set` and `zlink_ctx_get` take; all are ints.
 ABSENT_INTRODUCTION = """
 ## Not there
 
-These are defined, so that programs that name them compile; reading and setting them gives EINVAL.
+These are defined, so that programs that use their names compile; reading and setting them gives EINVAL.
 
 """
 
@@ -188,7 +188,7 @@ def read_option(macro):
     words = head.split(", ")
     access = {"Write": "write", "Read": "read"}.get(words[0])
     words = words[1:] if access else words
-    types = "flag|text|octets|key|int|int64_t|uint64_t"
+    types = "flag|text|bytes|key|int|int64_t|uint64_t"
     at = next((index for index, word in enumerate(words) if re.fullmatch(types, word, re.I)), None)
     if at is None:
         raise Disagreement(f"{macro.name}: its comment has no type")
@@ -210,18 +210,18 @@ def read_option(macro):
 
 def range_of(option, entry):
     if option.type == "flag" and entry and entry.has_range:
-        return "0, 1; " + ("any other number is 1" if entry.least < 0 else "what is above is 1")
+        return "0, 1; " + ("any other number is 1" if entry.least < 0 else "a larger number is 1")
     if option.type == "flag":
         return "0, 1"
     if option.type == "key":
-        return "32 octets, or 40 characters of Z85"
+        return "32 bytes, or 40 characters of Z85"
     if option.access == "read":
         return ""
     if option.unit == ANY_LENGTH:
-        return "0 octets or more"
-    if option.type in ("text", "octets"):
+        return "0 bytes or more"
+    if option.type in ("text", "bytes"):
         least, most = (entry.least, entry.most) if entry else (1, 255)
-        return f"{least} to {most} octets" if most < INT_MAX else f"{least} octets or more"
+        return f"{least} to {most} bytes" if most < INT_MAX else f"{least} bytes or more"
     if entry is None or (entry.least == INT_MIN and entry.most == INT_MAX):
         return ""
     step = f", in steps of {entry.step}" if entry.step != 1 else ""
@@ -241,12 +241,12 @@ def row_of(option, entry, defaults, unused):
             raise Disagreement(f"{option.name}: {entry.sockets} in the table, {option.sockets} in the header")
         sockets = entry.sockets if entry.sockets != "any" else option.sockets
         kind, default = defaults[entry.field]
-        is_octets = kind in ("std::string", "secret_text")
+        is_bytes = kind in ("std::string", "secret_text")
         kinds = {"int": "int", "bool": "flag", "std::int64_t": "int64_t", "std::uint64_t": "uint64_t"}
-        if not is_octets and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
+        if not is_bytes and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
             raise Disagreement(f"{option.name}: {kind} in the code, {option.type} in the header")
-        if is_octets and entry.is_text != (option.type == "text"):
-            raise Disagreement(f"{option.name}: text and octets are mixed up")
+        if is_bytes and entry.is_text != (option.type == "text"):
+            raise Disagreement(f"{option.name}: text and bytes are mixed up")
         if default != option.default:
             raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
     if option.name in unused and sockets == "any":
@@ -257,7 +257,7 @@ def row_of(option, entry, defaults, unused):
         option.number,
         option.type + unit,
         range_of(option, entry),
-        default or ("unset" if option.type in ("text", "octets", "key") and access != "read" else ""),
+        default or ("unset" if option.type in ("text", "bytes", "key") and access != "read" else ""),
         access,
         sockets,
         option.meaning.replace("|", "\\|"),
