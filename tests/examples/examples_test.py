@@ -7,11 +7,14 @@
 NAME is that of a function below.
 """
 
+import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from web_client import SECONDS_MAX, WebClient
 
@@ -90,7 +93,89 @@ def browser_echo(program):
         other.close()
 
 
+def state_with(client, wanted):
+    """The first state that has all the positions in `wanted`."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < deadline:
+        state = client.receive()
+        if isinstance(state, tuple):
+            sys.exit(f"{state} instead of a state")
+        if set(wanted) <= set(state.split(";")):
+            return state
+    sys.exit(f"no state has {wanted}")
+
+
+def game_server(program):
+    with Server(program, "/game") as server:
+        first, second, cheat = server.client(), server.client(), server.client()
+        first.send("move 10 20")
+        second.send("move -5 300")
+        for player in (first, second):
+            state_with(player, ["10 20", "-5 300"])
+        cheat.send("teleport")
+        equal(end_of(cheat), ("closed", 1008, "against the rules"))
+        slow_player_is_disconnected(server)
+        lines = server.end([first, second])
+        equal(lines[-1], "all have gone")
+        equal(any(line.startswith("left: 4000") for line in lines), True)
+        equal(sum(line == "left: 1008 against the rules" for line in lines), 1)
+
+
+def slow_player_is_disconnected(server):
+    """One of many never reads. The others, who do, see it vanish."""
+    slow = server.client(receive_buffer_bytes=2048)
+    slow.send("move 777 777")
+    others = [server.client() for _ in range(40)]
+    for other in others:
+        other.send("move -1000000 -1000000")
+    observer = server.client()
+    state_with(observer, ["777 777"])
+    deadline = time.monotonic() + SECONDS_MAX
+    is_there = True
+    while is_there and time.monotonic() < deadline:
+        readable, _, _ = select.select(others, [], [], 0)
+        for other in readable:
+            other.drain_socket()
+        is_there = "777 777" in observer.receive().split(";")
+    equal(is_there, False)
+    for each in [*others, observer, slow]:
+        each.abandon()
+
+
+def chat_server(program):
+    with Server(program, "/chat") as server:
+        ann = server.client()
+        # The probe that looked whether somebody listens is no guest: it never asked for WebSocket.
+        equal(ann.receive(), "guest 1 has joined")
+        bob = server.client()
+        equal(ann.receive(), "guest 2 has joined")
+        equal(bob.receive(), "guest 2 has joined")
+        bob.send("hello, all")
+        equal(ann.receive(), "guest 2: hello, all")
+        equal(bob.receive(), "guest 2: hello, all")
+        bob.send_binary(b"octets")
+        equal(bob.receive(), ("closed", 1003, "text only"))
+        equal(ann.receive(), "guest 2 has left: 1003 text only")
+        equal(server.end([ann])[-1], "all have gone")
+
+
+def tls(program):
+    with tempfile.TemporaryDirectory() as folder:
+        for command in commands_of("docs/guide/tls.md"):
+            subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True)
+        command = [program, "server.crt", "server.key", "authority.crt"]
+        done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+        equal(done.stdout, "ping by TLSv1.3\n")
+
+
+def commands_of(page):
+    """The calls of openssl that a page shows, which a backslash may continue in the next line."""
+    text = (Path(__file__).resolve().parents[2] / page).read_text().replace("\\\n", " ")
+    found = [line.strip() for line in text.splitlines() if line.startswith("    openssl ")]
+    return found or sys.exit(f"{page} has no command")
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    {each.__name__: each for each in (browser_echo,)}[sys.argv[1]](sys.argv[2])
+    {each.__name__: each for each in (browser_echo, game_server, chat_server, tls)}[sys.argv[1]](sys.argv[2])

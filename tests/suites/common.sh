@@ -88,6 +88,14 @@ compile() { # SOURCE PROGRAM
         >"$logs/build.log" 2>&1 || die "could not build $1; see $logs/build.log"
 }
 
+# Compiles a program of examples/ as its users do, into the folder EXAMPLES.
+compile_example() { # SOURCE
+    local compiler=(cc) program=${1##*/}
+    [ "${1##*.}" = c ] || compiler=(c++ -std=c++20)
+    "${compiler[@]}" -O1 -I"$prefix/include" "$1" -o "$EXAMPLES/${program%.*}" "$prefix/lib/libzlink.so" \
+        -Wl,-rpath,"$prefix/lib" >"$logs/build.log" 2>&1 || die "could not build $1; see $logs/build.log"
+}
+
 # Names to programs of tests/suites/web zlink's side, web_peer, and the folder with its certificate.
 build_web_peer() {
     export WEB_PEER=$cache/web_peer CERTIFICATES=$cache/certificates

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MPL-2.0 */
+/* A server in a loop of libuv. Client and server are in one process here. */
+#include <stdio.h>
+#include <uv.h>
+#include <zlink.h>
+
+enum { replies = 100 };
+
+static int answered;
+
+/* Answers all requests that wait. A reply has no need to wait for room: each client has at most
+ * one request under way. */
+static void on_readable(uv_poll_t* watch, int status, int events) {
+    void* server = watch->data;
+    char text[16];
+    int bytes;
+    (void)events;
+    while (status == 0 && (bytes = zlink_recv(server, text, sizeof text, ZLINK_DONTWAIT)) >= 0) {
+        zlink_send(server, text, (size_t)bytes, 0);
+        ++answered;
+    }
+    if (answered == replies) {
+        uv_poll_stop(watch);
+        uv_close((uv_handle_t*)watch, NULL); /* Lets uv_run return. */
+    }
+}
+
+static void ask(void* client) {
+    char text[16];
+    for (int count = 0; count < replies; ++count) {
+        zlink_send(client, "ping", 4, 0);
+        zlink_recv(client, text, sizeof text, 0);
+    }
+}
+
+int main(void) {
+    void* context = zlink_ctx_new();
+    void* server = zlink_socket(context, ZLINK_REP);
+    void* client = zlink_socket(context, ZLINK_REQ);
+    char endpoint[64];
+    size_t endpoint_bytes = sizeof endpoint;
+    if (zlink_bind(server, "tcp://127.0.0.1:*") != 0 ||
+        zlink_getsockopt(server, ZLINK_LAST_ENDPOINT, endpoint, &endpoint_bytes) != 0 ||
+        zlink_connect(client, endpoint) != 0) {
+        fprintf(stderr, "%s\n", zlink_error_text());
+        return 1;
+    }
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    zlink_fd_t descriptor;
+    size_t descriptor_bytes = sizeof descriptor;
+    zlink_getsockopt(server, ZLINK_FD, &descriptor, &descriptor_bytes);
+    uv_poll_t watch;
+    uv_poll_init(&loop, &watch, descriptor);
+    watch.data = server;
+    uv_poll_start(&watch, UV_READABLE, on_readable);
+    on_readable(&watch, 0, UV_READABLE); /* What came before the descriptor was asked for. */
+
+    uv_thread_t asking;
+    uv_thread_create(&asking, ask, client);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_thread_join(&asking);
+    uv_loop_close(&loop);
+    printf("%d replies\n", answered);
+    zlink_close(client);
+    zlink_close(server);
+    zlink_ctx_term(context);
+    return answered == replies ? 0 : 1;
+}
