@@ -26,7 +26,7 @@ public:
     /// What the peer needs.
     struct needs {
         std::unique_ptr<crypto::curve_sealer> sealer{}; ///< If messages are encrypted.
-        bool subscriptions_as_messages = false;       ///< Instead of SUBSCRIBE and CANCEL commands.
+        bool subscriptions_as_messages = false; ///< Instead of SUBSCRIBE and CANCEL commands.
         framing frames = framing::zmtp;
     };
     explicit frame_encoder(needs of_peer) noexcept;

@@ -120,9 +120,9 @@ result<void> curve_client_mechanism::on_ready(octet_view data) {
 }
 
 std::unique_ptr<crypto::curve_ciphers> curve_client_mechanism::take_ciphers() const {
-    return std::make_unique<crypto::curve_ciphers>(
-        crypto::curve_ciphers{std::make_unique<crypto::curve_sealer>(key_, crypto::curve_role::client, sent_nonce_),
-                      {key_, crypto::curve_role::server, received_nonce_}});
+    return std::make_unique<crypto::curve_ciphers>(crypto::curve_ciphers{
+        std::make_unique<crypto::curve_sealer>(key_, crypto::curve_role::client, sent_nonce_),
+        {key_, crypto::curve_role::server, received_nonce_}});
 }
 
 // The server.
@@ -242,9 +242,9 @@ result<void> curve_server_mechanism::on_admitted() {
 }
 
 std::unique_ptr<crypto::curve_ciphers> curve_server_mechanism::take_ciphers() const {
-    return std::make_unique<crypto::curve_ciphers>(
-        crypto::curve_ciphers{std::make_unique<crypto::curve_sealer>(key_, crypto::curve_role::server, sent_nonce_),
-                      {key_, crypto::curve_role::client, received_nonce_}});
+    return std::make_unique<crypto::curve_ciphers>(crypto::curve_ciphers{
+        std::make_unique<crypto::curve_sealer>(key_, crypto::curve_role::server, sent_nonce_),
+        {key_, crypto::curve_role::client, received_nonce_}});
 }
 
 } // namespace zlink::security
