@@ -293,6 +293,7 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) noexcept {
                 (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from.
 result<void> context::bind_inproc(const std::string& name, inproc_binding bound) {
     const std::lock_guard lock{inproc_mutex_};
     const auto [place, is_new] = inproc_names_.try_emplace(name, std::move(bound));

@@ -53,6 +53,7 @@ public:
 
     void deactivate(peer& tired) noexcept {
         if (is_active(tired)) {
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active one has the turn.
             const std::uint32_t turn = current_->*Index;
             swap(tired.*Index, --active_count_);
             current_ = active_count_ == 0 ? nullptr : peers_[turn < active_count_ ? turn : 0];
@@ -67,6 +68,7 @@ public:
     /// Gives the turn to the next one.
     ZLINK_HOT void advance() noexcept {
         if (active_count_ > 1) {
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active one has the turn.
             const std::size_t next = current_->*Index + std::size_t{1};
             current_ = peers_[next < active_count_ ? next : 0];
         }

@@ -565,7 +565,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     if (!made) {
         return tell_failed(made.error());
     }
-    const std::shared_ptr<session::session_origin> origin = *made;
+    const std::shared_ptr<session::session_origin>& origin = *made;
     const transport::listener::accept_handler accept =
         [origin, &owner = context_](int descriptor, transport::guest_ptr who) {
             if (origin->observer->watches(connection_event::accepted)) {

@@ -64,7 +64,7 @@ public:
         const key_ptr key{EVP_EC_gen("P-256"), &EVP_PKEY_free};
         const certificate_ptr made = make(asked, *key, certificate_.get());
         const std::string stem = name_ + std::to_string(++serial_);
-        const identity issued{folder_.file(stem + ".crt"), folder_.file(stem + ".key")};
+        identity issued{folder_.file(stem + ".crt"), folder_.file(stem + ".key")};
         write(issued.certificate, [&](std::FILE* to) { return PEM_write_X509(to, made.get()); });
         write(issued.key, [&](std::FILE* to) {
             const bool is_encrypted = !asked.password.empty();

@@ -184,7 +184,7 @@ result<void> make_tickets(SSL_CTX* rules) {
     if (place_of_tickets() < 0 || SSL_CTX_set_ex_data(rules, place_of_tickets(), keys.get()) != 1) {
         return refuse_for_memory();
     }
-    keys.release(); // It is the SSL_CTX's now.
+    static_cast<void>(keys.release()); // It is the SSL_CTX's now.
     return {};
 }
 
@@ -385,6 +385,7 @@ result<tls_rules> tls_context::read_once(const socket_options& options) {
         return alpn.error();
     }
     if (!listens) {
+        // NOLINTNEXTLINE(clang-analyzer-cplusplus.InnerPointer): operator-> moves nothing.
         SSL_CTX_set_alpn_protos(rules, reinterpret_cast<const unsigned char*>(alpn->data()),
                                 static_cast<unsigned>(alpn->size()));
     } else if (!alpn->empty()) {
