@@ -2,7 +2,7 @@
 #include "crypto/curve_cipher.hpp"
 
 #include "base/raw.hpp"
-#include "session/translation.hpp"
+#include "codec/frame_encoder.hpp"
 #include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 
@@ -103,13 +103,13 @@ TEST_SUITE("crypto") {
         static_assert(!std::is_move_constructible_v<curve_sealer>);
         static_assert(!std::is_move_assignable_v<curve_sealer>);
         static_assert(!std::is_copy_constructible_v<curve_ciphers>);
-        static_assert(!std::is_copy_constructible_v<translation>);
+        static_assert(!std::is_copy_constructible_v<codec::frame_encoder>);
         curve_ciphers from{std::make_unique<curve_sealer>(some_key(), curve_role::client, 0),
                            {some_key(), curve_role::server, 0}};
 
-        const translation to{{.sealer = std::move(from.sealer)}};
+        const codec::frame_encoder to{{.sealer = std::move(from.sealer)}};
 
-        CHECK(to.seals_commands());
+        CHECK(to.takes_commands());
         CHECK(from.sealer == nullptr);
     }
 

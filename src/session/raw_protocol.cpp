@@ -15,6 +15,7 @@ namespace zlink::session {
 
 reading raw_protocol::make_reading() {
     return {.decoder = std::make_unique<codec::raw_decoder>(),
+            .commands = this,
             .body_bytes_max = wire::zmtp::body_bytes_limit,
             .unfinished_bytes_max = UINT64_MAX};
 }

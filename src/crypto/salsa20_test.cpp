@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "session/salsa20.hpp"
+#include "crypto/salsa20.hpp"
 
 #include "base/byte_order.hpp"
 #include "base/raw.hpp"
@@ -17,7 +17,7 @@
 // libsodium is the yardstick for each variant, not only for the one that this processor chooses.
 
 using namespace zlink;
-using namespace zlink::session;
+using namespace zlink::crypto;
 
 namespace {
 
@@ -83,7 +83,7 @@ constexpr std::uint64_t turning_points[] = {
 
 } // namespace
 
-TEST_SUITE("session") {
+TEST_SUITE("crypto") {
 
     TEST_CASE("salsa20: each variant makes the keystream that the standard has as an example") {
         // ECRYPT, verified test vectors of Salsa20/20, 256-bit key, set 1, vector 0.
