@@ -315,8 +315,6 @@ void connection::trim_input() noexcept {
     }
 }
 
-/// First the pipe and what finds the frames; then whoever is at its other end, if that is used on
-/// this thread, too.
 void connection::fetch_ahead() const noexcept {
     if (reader_) {
         reader_->fetch_ahead();
@@ -324,10 +322,6 @@ void connection::fetch_ahead() const noexcept {
 }
 
 // Sending.
-
-void connection::on_writable() {
-    write();
-}
 
 void connection::on_posted_write() {
     writer_.on_posted();
@@ -381,7 +375,7 @@ void connection::write_own() {
 /// Leaves it to reading to find out why, and what else the peer has sent. Without a socket nobody
 /// reads.
 void connection::on_write_failed(errc reason) {
-    const bool reads_no_more = closing_ || owner_.has_let_go() || owner_.is_dismissed();
+    const bool reads_no_more = closing_ || !owner_.is_open();
     if (reads_no_more || is_shortage(reason)) { // Reading would not tell of a shortage.
         lose(reason);
     }
@@ -480,8 +474,7 @@ bool connection::has_unsent() const noexcept {
 }
 
 bool connection::may_send_control() const noexcept {
-    return !closing_ && !owner_.has_let_go() && !owner_.is_dismissed() &&
-           writer_.own_bytes() < limits::unread_answers_bytes_max;
+    return !closing_ && owner_.is_open() && writer_.own_bytes() < limits::unread_answers_bytes_max;
 }
 
 void connection::on_deadline() {
@@ -578,7 +571,7 @@ void connection::on_answered() {
 /// The peer broke its protocol, or a limit: it is told, and what else it sends is discarded.
 void connection::break_off(errc reason) {
     if (!protocol_->has_close_frames() || state_ != connection_state::traffic ||
-        owner_.has_let_go() || owner_.is_dismissed()) {
+        !owner_.is_open()) {
         return lose(reason);
     }
     const auto code =
@@ -592,8 +585,8 @@ void connection::break_off(errc reason) {
 /// The peer sends nothing any more, but may read on (RFC 9293, 3.6). What waits for it goes out
 /// before the socket is told that it has gone.
 void connection::on_peer_ended() {
-    if (!protocol_->sees_peer_off() || closing_ || owner_.has_let_go() || owner_.is_dismissed() ||
-        !writer_.is_writable() || !has_unsent()) {
+    if (!protocol_->sees_peer_off() || closing_ || !owner_.is_open() || !writer_.is_writable() ||
+        !has_unsent()) {
         return lose({});
     }
     closing_ = std::make_unique<close_handshake>();

@@ -75,7 +75,6 @@ public:
     // The stream's side.
 
     void on_readable();
-    void on_writable();
     void on_deadline();
 
     // The socket's side.

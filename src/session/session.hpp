@@ -150,6 +150,8 @@ public:
     bool is_dialing() const noexcept { return dialing_ != nullptr; }
     /// Whether what is not sent over this connection is for the next one.
     bool keeps_unsent() const noexcept { return dialing_ && options().type != socket_type::stream; }
+    /// Whether the socket still sends and receives.
+    bool is_open() const noexcept { return standing_ == standing::open; }
     /// Whether the socket sends nothing more, and receives nothing.
     bool is_dismissed() const noexcept { return standing_ == standing::dismissed; }
     /// Whether it is closed.
