@@ -67,7 +67,7 @@ RULES = [
         lambda found: found.option == "TCP_ACCEPT_FILTER" and found.value == "'127.0.0.1/8x'" and found.refused(),
     ),
     Rule(
-        "a ZMQ_CONNECT_ROUTING_ID above 255 octets",
+        "a ZMQ_CONNECT_ROUTING_ID above 255 bytes",
         "no routing id is longer on the wire",
         lambda found: found.option == "CONNECT_ROUTING_ID" and bytes_in(found.value) > 255 and found.refused(),
     ),
@@ -82,7 +82,7 @@ RULES = [
         lambda found: found.option == "METADATA" and found.value == "'X-name:value'" and found.refused(),
     ),
     Rule(
-        "ZMQ_UNSUBSCRIBE of a topic that begins with the octet 1",
+        "ZMQ_UNSUBSCRIBE of a topic that begins with the byte 1",
         "libzmq takes it for a subscription to what follows",
         lambda found: found.option == "UNSUBSCRIBE" and (found.theirs, found.ours) == ("0; 116 reads 0100*3,", "0"),
     ),
