@@ -304,8 +304,8 @@ void run_receiver(round_state& round, const settings& run, const std::function<v
 }
 
 void await_release(const char* complaint) {
-    for (int octet = std::getchar(); octet != '\n'; octet = std::getchar()) {
-        if (octet == EOF) {
+    for (int byte = std::getchar(); byte != '\n'; byte = std::getchar()) {
+        if (byte == EOF) {
             reject(complaint);
         }
     }

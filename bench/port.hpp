@@ -44,7 +44,7 @@ public:
     }
 
     struct block {
-        std::unique_ptr<unsigned char[]> octets;
+        std::unique_ptr<unsigned char[]> data;
         std::atomic<bool> lent{false};
     };
 
@@ -59,8 +59,8 @@ public:
             }
             if (blocks_.size() < lent_blocks_max) {
                 auto fresh = std::make_unique<block>();
-                fresh->octets = std::make_unique<unsigned char[]>(body_bytes_);
-                fill_body(fresh->octets.get(), body_bytes_);
+                fresh->data = std::make_unique<unsigned char[]>(body_bytes_);
+                fill_body(fresh->data.get(), body_bytes_);
                 blocks_.push_back(std::move(fresh));
                 next_ = blocks_.size() - 2;
             } else {
@@ -84,7 +84,7 @@ private:
 class outgoing_bodies {
 public:
     explicit outgoing_bodies(std::size_t body_bytes)
-        : octets_(new (alignment) unsigned char[2 * padded(body_bytes)]), present_(octets_.get()),
+        : data_(new (alignment) unsigned char[2 * padded(body_bytes)]), present_(data_.get()),
           next_(body_bytes <= small_body_bytes_max ? present_ + padded(body_bytes) : present_) {
         for (unsigned char* const body : {present_, next_}) {
             fill_body(body, body_bytes);
@@ -92,7 +92,7 @@ public:
         }
     }
 
-    // The octets of a body with that header, until the next call.
+    // The bytes of a body with that header, until the next call.
     const unsigned char* body_with(const header& head) {
         unsigned char* const present = present_;
         if (head.sequence != written_sequence_ || head.total != 0) {
@@ -114,7 +114,7 @@ private:
     static std::size_t padded(std::size_t body_bytes) { return (body_bytes + 63) / 64 * 64; }
 
     struct aligned_delete {
-        void operator()(unsigned char* octets) const { operator delete[](octets, alignment); }
+        void operator()(unsigned char* data) const { operator delete[](data, alignment); }
     };
 
     static void write(const header& head, unsigned char* body) {
@@ -122,7 +122,7 @@ private:
         std::memcpy(body + sizeof head.sequence, &head.total, sizeof head.total);
     }
 
-    std::unique_ptr<unsigned char[], aligned_delete> octets_;
+    std::unique_ptr<unsigned char[], aligned_delete> data_;
     unsigned char* present_;
     unsigned char* next_;                                // The same for large bodies.
     std::uint64_t written_sequence_ = ~std::uint64_t{0}; // Of the header that present_ has.
@@ -162,37 +162,37 @@ public:
 
     // Reads the routing id that precedes a body, for `answer`.
     void recv_address() {
-        const int octets = zmq_recv(socket_, address_, sizeof address_, 0);
-        if (octets < 0) {
+        const int data = zmq_recv(socket_, address_, sizeof address_, 0);
+        if (data < 0) {
             fail("zmq_recv of a routing id");
         }
-        address_bytes_ = static_cast<std::size_t>(octets);
+        address_bytes_ = static_cast<std::size_t>(data);
     }
 
     header recv() {
         const unsigned char* body = nullptr;
-        int octets = 0;
+        int data = 0;
         if (run_.api == api_kind::frames) {
             recv_first_frame();
         }
         if (run_.api == api_kind::buffer) {
-            octets = zmq_recv(socket_, incoming_.data(), run_.body_bytes, 0);
+            data = zmq_recv(socket_, incoming_.data(), run_.body_bytes, 0);
             body = incoming_.data();
         } else {
-            octets = zmq_msg_recv(&received_, socket_, 0);
+            data = zmq_msg_recv(&received_, socket_, 0);
             body = static_cast<const unsigned char*>(zmq_msg_data(&received_));
         }
-        if (octets < 0) {
+        if (data < 0) {
             fail("zmq_recv");
         }
-        if (static_cast<std::size_t>(octets) != run_.body_bytes) {
-            reject("a message of " + std::to_string(octets) + " octets came instead of " +
+        if (static_cast<std::size_t>(data) != run_.body_bytes) {
+            reject("a message of " + std::to_string(data) + " bytes came instead of " +
                    std::to_string(run_.body_bytes));
         }
         if (run_.verifies_bodies &&
             std::memcmp(body + sizeof(header), expected_.data() + sizeof(header),
                         run_.body_bytes - sizeof(header)) != 0) {
-            reject("a message came with altered octets");
+            reject("a message came with altered bytes");
         }
         // Field by field, for the same reason as in outgoing_bodies.
         header head{};
@@ -272,8 +272,8 @@ private:
             std::memcpy(body, &head, sizeof head);
         } else {
             lent_blocks::block& block = lent_.take();
-            std::memcpy(block.octets.get(), &head, sizeof head);
-            if (zmq_msg_init_data(&message, block.octets.get(), run_.body_bytes,
+            std::memcpy(block.data.get(), &head, sizeof head);
+            if (zmq_msg_init_data(&message, block.data.get(), run_.body_bytes,
                                   lent_blocks::on_released, &block) != 0) {
                 fail("zmq_msg_init_data");
             }

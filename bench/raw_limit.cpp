@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What blocking sockets allow without a messaging library: messages with a 2- or 9-octet frame
+// What blocking sockets allow without a messaging library: messages with a 2- or 9-byte frame
 // header are packed into 64 KiB writes, the reader parses each header and copies each body; and the
 // round trip of one message. Sender and receiver are separate processes.
 
@@ -88,26 +88,26 @@ stream_pair open_unix_pair() {
 }
 
 // @return False when the peer has closed.
-bool write_all(int stream, const unsigned char* octets, std::size_t octet_count) {
-    while (octet_count != 0) {
-        const ssize_t written = send(stream, octets, octet_count, MSG_NOSIGNAL);
+bool write_all(int stream, const unsigned char* data, std::size_t byte_count) {
+    while (byte_count != 0) {
+        const ssize_t written = send(stream, data, byte_count, MSG_NOSIGNAL);
         if (written <= 0) {
             return false;
         }
-        octets += written;
-        octet_count -= static_cast<std::size_t>(written);
+        data += written;
+        byte_count -= static_cast<std::size_t>(written);
     }
     return true;
 }
 
-bool read_all(int stream, unsigned char* octets, std::size_t octet_count) {
-    while (octet_count != 0) {
-        const ssize_t got = read(stream, octets, octet_count);
+bool read_all(int stream, unsigned char* data, std::size_t byte_count) {
+    while (byte_count != 0) {
+        const ssize_t got = read(stream, data, byte_count);
         if (got <= 0) {
             return false;
         }
-        octets += got;
-        octet_count -= static_cast<std::size_t>(got);
+        data += got;
+        byte_count -= static_cast<std::size_t>(got);
     }
     return true;
 }
@@ -134,13 +134,13 @@ void send_batches(int stream, std::size_t body_bytes) {
     const std::vector<unsigned char> body(body_bytes, 0x5a);
     std::vector<unsigned char> batch(batch_bytes);
     std::size_t filled = 0;
-    const auto append = [&](const unsigned char* octets, std::size_t octet_count) {
-        while (octet_count != 0) {
-            const std::size_t part = std::min(octet_count, batch_bytes - filled);
-            std::memcpy(batch.data() + filled, octets, part);
+    const auto append = [&](const unsigned char* data, std::size_t byte_count) {
+        while (byte_count != 0) {
+            const std::size_t part = std::min(byte_count, batch_bytes - filled);
+            std::memcpy(batch.data() + filled, data, part);
             filled += part;
-            octets += part;
-            octet_count -= part;
+            data += part;
+            byte_count -= part;
             if (filled == batch_bytes) {
                 if (!write_all(stream, batch.data(), filled)) {
                     return false;
@@ -156,21 +156,21 @@ void send_batches(int stream, std::size_t body_bytes) {
     } while (append(header, header_bytes) && append(body.data(), body_bytes));
 }
 
-// Cuts the octets of a stream into messages and copies each body into memory of its own.
+// Cuts the bytes of a stream into messages and copies each body into memory of its own.
 class reader {
 public:
     explicit reader(std::size_t body_bytes_max) : body_(body_bytes_max) {}
 
-    void decode(const unsigned char* octets, std::size_t octet_count) {
-        const unsigned char* const end = octets + octet_count;
-        while (octets != end) {
+    void decode(const unsigned char* data, std::size_t byte_count) {
+        const unsigned char* const end = data + byte_count;
+        while (data != end) {
             if (missing_ == 0) {
-                octets = decode_header(octets, end);
+                data = decode_header(data, end);
                 continue;
             }
-            const std::size_t part = std::min(missing_, static_cast<std::size_t>(end - octets));
-            std::memcpy(body_.data() + body_bytes_ - missing_, octets, part);
-            octets += part;
+            const std::size_t part = std::min(missing_, static_cast<std::size_t>(end - data));
+            std::memcpy(body_.data() + body_bytes_ - missing_, data, part);
+            data += part;
             missing_ -= part;
             message_count_ += missing_ == 0;
         }
@@ -179,9 +179,9 @@ public:
     [[nodiscard]] std::uint64_t message_count() const { return message_count_; }
 
 private:
-    const unsigned char* decode_header(const unsigned char* octets, const unsigned char* end) {
-        while (octets != end) {
-            header_[header_filled_++] = *octets++;
+    const unsigned char* decode_header(const unsigned char* data, const unsigned char* end) {
+        while (data != end) {
+            header_[header_filled_++] = *data++;
             const bool is_long = (header_[0] & long_flag) != 0;
             if (header_filled_ < (is_long ? long_header_bytes : short_header_bytes)) {
                 continue;
@@ -191,14 +191,14 @@ private:
                 body_bytes_ = body_bytes_ << 8 | header_[i];
             }
             if (body_bytes_ > body_.size()) {
-                std::fprintf(stderr, "raw_limit: a header claims %zu octets\n", body_bytes_);
+                std::fprintf(stderr, "raw_limit: a header claims %zu bytes\n", body_bytes_);
                 std::_Exit(2);
             }
             missing_ = body_bytes_;
             header_filled_ = 0;
             break;
         }
-        return octets;
+        return data;
     }
 
     std::vector<unsigned char> body_;

@@ -182,7 +182,7 @@ class Chart:
         middle = (MARGIN_TOP + bottom) / 2
         parts.append(
             f'<text x="{(MARGIN_LEFT + right) / 2}" y="{CHART_HEIGHT - 8}" text-anchor="middle">'
-            "message size, octets (log)</text>"
+            "message size, bytes (log)</text>"
             f'<text x="13" y="{middle}" text-anchor="middle" '
             f'transform="rotate(-90 13 {middle})">{axis_name} (log)</text>'
         )

@@ -35,7 +35,7 @@ void push(message_queue& queue, const std::vector<std::byte>& body) {
 void pop(message_queue& queue, std::vector<std::byte>& to) {
     if (queue.take_at_once(to.data(), to.size()) == message_queue::nothing) {
         const frame front = queue.front();
-        zlink::copy_octets(to.data(), front.body, front.body_bytes);
+        zlink::copy_bytes(to.data(), front.body, front.body_bytes);
         benchmark::DoNotOptimize(queue.pop(front));
     } else {
         benchmark::DoNotOptimize(queue.return_due_credit());
@@ -43,7 +43,7 @@ void pop(message_queue& queue, std::vector<std::byte>& to) {
 }
 
 /// In and out again on one thread.
-/// Arguments: octets of a message, messages that go in before they come out.
+/// Arguments: bytes of a message, messages that go in before they come out.
 void one_thread(benchmark::State& state) {
     const auto batch = state.range(1);
     message_queue queue{{.messages_max = 2000}};
@@ -62,7 +62,7 @@ void one_thread(benchmark::State& state) {
 BENCHMARK(one_thread)->ArgsProduct({{16, 64, 256, 1024, 4096}, {1, 64, 1000}});
 
 /// From one thread to another, which takes what it finds and never sleeps.
-/// Arguments: octets of a message.
+/// Arguments: bytes of a message.
 void two_threads(benchmark::State& state) {
     message_queue queue{{.messages_max = 2000}};
     const std::vector<std::byte> body(static_cast<std::size_t>(state.range(0)));
@@ -94,7 +94,7 @@ void two_threads(benchmark::State& state) {
 BENCHMARK(two_threads)->Arg(16)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->UseRealTime();
 
 /// A payload that travels by reference, in and out on one thread.
-/// Arguments: its octets.
+/// Arguments: its bytes.
 void by_reference(benchmark::State& state) {
     message_queue queue{{.messages_max = 2000}};
     const auto bytes = static_cast<std::size_t>(state.range(0));

@@ -3,7 +3,7 @@
 """Runs the stability matrix: every message arrives whole and in order, nothing hangs, memory stays.
 
 Each cell runs its rounds in the same two processes (one for inproc), with a context of its own per
-round. A cell passes when every round ends in time without a loss, a reordering or an altered octet
+round. A cell passes when every round ends in time without a loss, a reordering or an altered byte
 and the resident memory of each process after closing its context does not grow.
 """
 

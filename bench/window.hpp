@@ -19,7 +19,7 @@ namespace bench {
 using monotonic = std::chrono::steady_clock;
 using seconds_f = std::chrono::duration<double>;
 
-// Clocks are read once per this many octets that are copied, and at most once per this many
+// Clocks are read once per this many bytes that are copied, and at most once per this many
 // messages: on some machines a look costs as much as passing a message by reference.
 inline constexpr std::size_t clock_interval_bytes = 65536;
 inline constexpr std::size_t clock_interval_messages_max = 256;

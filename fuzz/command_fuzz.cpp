@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks our socket type, then the body of a command (or a subscription
+// Input: a byte that picks our socket type, then the body of a command (or a subscription
 // message); its data is read as metadata, as a PING, as an ERROR and as PLAIN's HELLO.
 #include "fuzz.hpp"
 
@@ -15,7 +15,7 @@ using zlink::fuzz::touch;
 
 namespace {
 
-std::span<const std::byte> octets_of(std::string_view text) {
+std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span{text});
 }
 
@@ -63,7 +63,7 @@ void check_subscriptions(std::span<const std::byte> body) {
     if (const auto command = decode_subscription_command(body)) {
         const std::string_view prefix = command->subscribe ? subscribe_prefix : cancel_prefix;
         require(prefix.size() + command->topic.size() == body.size());
-        require(same(body.first(prefix.size()), octets_of(prefix)));
+        require(same(body.first(prefix.size()), bytes_of(prefix)));
         touch(command->topic);
     }
     if (const auto message = decode_subscription_message(body)) {
@@ -95,13 +95,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     require(1 + command->name.size() + command->data.size() == body.size());
-    touch(octets_of(command->name));
+    touch(bytes_of(command->name));
     touch(command->data);
     check_metadata(command->data, own);
     check_ping(command->data);
     check_plain_hello(command->data);
     if (const auto reason = decode_error(command->data)) {
-        touch(octets_of(*reason));
+        touch(bytes_of(*reason));
         const auto encoded = encode_error(*reason);
         require(encoded.size() == 7 + reason->size());
     }

@@ -13,9 +13,9 @@ using zlink::fuzz::require;
 namespace {
 
 /// What is accepted must be what it encodes to, from `from` on.
-void check(octet_view data, std::span<const std::byte> body, std::string_view name,
+void check(byte_view data, std::span<const std::byte> body, std::string_view name,
            std::size_t from = 0) {
-    const octet_view again = body.subspan(1 + name.size());
+    const byte_view again = body.subspan(1 + name.size());
     require(again.size() == data.size());
     require(std::equal(again.begin() + from, again.end(), data.begin() + from));
 }
@@ -23,21 +23,21 @@ void check(octet_view data, std::span<const std::byte> body, std::string_view na
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto octets = std::as_bytes(std::span{data, size});
-    if (const auto hello = decode_curve_hello(octets)) {
-        check(octets, encode_curve_hello(*hello), hello_name, 74); // Behind the padding.
+    const auto content = std::as_bytes(std::span{data, size});
+    if (const auto hello = decode_curve_hello(content)) {
+        check(content, encode_curve_hello(*hello), hello_name, 74); // Behind the padding.
     }
-    if (const auto welcome = decode_curve_welcome(octets)) {
-        check(octets, encode_curve_welcome(*welcome), welcome_name);
+    if (const auto welcome = decode_curve_welcome(content)) {
+        check(content, encode_curve_welcome(*welcome), welcome_name);
     }
-    if (const auto initiate = decode_curve_initiate(octets)) {
+    if (const auto initiate = decode_curve_initiate(content)) {
         require(initiate->box.size() >=
                 curve_initiate_content_bytes_min + curve_box_overhead_bytes);
-        check(octets, encode_curve_initiate(*initiate), initiate_name);
+        check(content, encode_curve_initiate(*initiate), initiate_name);
     }
-    if (const auto ready = decode_curve_ready(octets)) {
+    if (const auto ready = decode_curve_ready(content)) {
         require(ready->box.size() >= curve_box_overhead_bytes);
-        check(octets, encode_curve_ready(*ready), ready_name);
+        check(content, encode_curve_ready(*ready), ready_name);
     }
     return 0;
 }

@@ -2,9 +2,9 @@
 // Input: what happens to a session of mechanism CURVE (session_play), whose peer has good keys.
 //
 //   250   the peer says what comes next in the handshake
-//   251   the same, with one octet changed: where it is, by what
-//   252   the peer seals a frame: its flags, how many octets
-//   253   the same, with one octet changed
+//   251   the same, with one byte changed: where it is, by what
+//   252   the peer seals a frame: its flags, how many bytes
+//   253   the same, with one byte changed
 #include "session_fuzz.hpp"
 
 #include "testing/curve_far_end.hpp"
@@ -16,13 +16,13 @@ using fuzz::script;
 
 namespace {
 
-std::string changed(std::string octets, script& input) {
-    if (!octets.empty()) {
-        const std::size_t high = input.octet();
-        const std::size_t at = (high << 8 | input.octet()) % octets.size();
-        octets[at] = static_cast<char>(octets[at] ^ static_cast<char>(input.octet()));
+std::string changed(std::string content, script& input) {
+    if (!content.empty()) {
+        const std::size_t high = input.byte();
+        const std::size_t at = (high << 8 | input.byte()) % content.size();
+        content[at] = static_cast<char>(content[at] ^ static_cast<char>(input.byte()));
     }
-    return octets;
+    return content;
 }
 
 void act_as_peer(unsigned choice, testing::far_end& peer, fuzz::session_play& run, script& input) {
@@ -30,8 +30,8 @@ void act_as_peer(unsigned choice, testing::far_end& peer, fuzz::session_play& ru
     if (choice == 250 || choice == 251) {
         said = peer.next();
     } else if (peer.is_complete()) {
-        const unsigned flags = input.octet();
-        said = peer.sealed(input.octets(input.octet()), flags);
+        const unsigned flags = input.byte();
+        said = peer.sealed(input.bytes(input.byte()), flags);
     }
     run.session().peer_sends(choice % 2 == 0 ? said : changed(said, input));
 }
@@ -41,7 +41,7 @@ void act_as_peer(unsigned choice, testing::far_end& peer, fuzz::session_play& ru
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const testing::key_ring keys;
     script input{data, size};
-    const unsigned choice = input.octet();
+    const unsigned choice = input.byte();
     socket_options own = fuzz::chosen_options(choice);
     own.mechanism = security_mechanism::curve;
     own.curve_secret = own.as_server ? keys.server.hidden : keys.client.hidden;
@@ -50,13 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     socket_options others = own;
     others.as_server = !own.as_server;
     others.curve_secret = others.as_server ? keys.server.hidden : keys.client.hidden;
-    others.routing_id = input.octets(input.octet());
-    others.type = fuzz::chosen_options(input.octet()).type;
+    others.routing_id = input.bytes(input.byte());
+    others.type = fuzz::chosen_options(input.byte()).type;
 
     fuzz::session_play run{input, own, (choice & 128) != 0};
     testing::far_end peer{run.session(), run.stream(), others};
     while (!input.is_over()) {
-        const unsigned act = std::min(input.octet(), 253u);
+        const unsigned act = std::min(input.byte(), 253u);
         act < 250 ? run.act(act) : act_as_peer(act, peer, run, input);
     }
     run.finish();

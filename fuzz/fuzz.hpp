@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <span>
 
-/// Each target defines it; libFuzzer, or run_corpus.cpp, calls it with octets of its choice.
+/// Each target defines it; libFuzzer, or run_corpus.cpp, calls it with bytes of its choice.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace zlink::fuzz {
@@ -18,10 +18,10 @@ inline void require(bool claim) noexcept {
     }
 }
 
-/// Reads every octet of a view, so that the address sanitizer sees one that leaves its buffer.
-inline void touch(std::span<const std::byte> octets) noexcept {
-    for (const std::byte& octet : octets) {
-        static_cast<void>(*const_cast<const volatile std::byte*>(&octet));
+/// Reads every byte of a view, so that the address sanitizer sees one that leaves its buffer.
+inline void touch(std::span<const std::byte> content) noexcept {
+    for (const std::byte& byte : content) {
+        static_cast<void>(*const_cast<const volatile std::byte*>(&byte));
     }
 }
 

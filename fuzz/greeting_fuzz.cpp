@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks mechanism and the size of pieces, then what a peer sends. The
+// Input: a byte that picks mechanism and the size of pieces, then what a peer sends. The
 // outcome must not depend on how the input is cut into pieces.
 #include "fuzz.hpp"
 
@@ -18,13 +18,13 @@ bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
 }
 
-void receive(greeting_exchange& exchange, std::span<const std::byte> octets,
+void receive(greeting_exchange& exchange, std::span<const std::byte> content,
              std::size_t piece_bytes_max) {
-    while (!octets.empty()) {
-        const std::size_t piece_bytes = std::min(piece_bytes_max, octets.size());
-        auto piece = octets.first(piece_bytes);
+    while (!content.empty()) {
+        const std::size_t piece_bytes = std::min(piece_bytes_max, content.size());
+        auto piece = content.first(piece_bytes);
         exchange.on_received(piece);
-        octets = octets.subspan(piece_bytes - piece.size());
+        content = content.subspan(piece_bytes - piece.size());
         if (!piece.empty()) {
             return;
         }
@@ -40,12 +40,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::array<std::string_view, 4> mechanisms{"NULL", "PLAIN", "CURVE",
                                                          "ABCDEFGHIJKLMNOPQRST"};
     const std::string_view mechanism = mechanisms[data[0] % mechanisms.size()];
-    const auto octets = std::as_bytes(std::span{data + 1, size - 1});
+    const auto content = std::as_bytes(std::span{data + 1, size - 1});
 
     greeting_exchange at_once{mechanism, 5, zlink::socket_type::pull};
-    receive(at_once, octets, octets.size() + 1);
+    receive(at_once, content, content.size() + 1);
     greeting_exchange in_pieces{mechanism, 5, zlink::socket_type::pull};
-    receive(in_pieces, octets, 1 + data[0] / mechanisms.size());
+    receive(in_pieces, content, 1 + data[0] / mechanisms.size());
 
     require(at_once.state() == in_pieces.state());
     require(same(at_once.received(), in_pieces.received()));
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(at_once.peer().type == in_pieces.peer().type);
 
     require(at_once.received().size() <= greeting_bytes);
-    require(same(at_once.received(), octets.first(at_once.received().size())));
+    require(same(at_once.received(), content.first(at_once.received().size())));
     const std::size_t staged = at_once.outgoing().size();
     const bool is_older = at_once.peer().version != peer_version::v3;
     require(staged == signature_bytes ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks the type of a socket, then options: each an octet with its number, one
+// Input: a byte that picks the type of a socket, then options: each a byte with its number, one
 // with the length of the value, and the value. What was set can be read, into any room.
 #include "fuzz.hpp"
 

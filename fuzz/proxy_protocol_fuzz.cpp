@@ -2,7 +2,7 @@
 // What a proxy sends is accepted, as the same, or not, however it is cut. A line that will be too
 // long may be refused the sooner the smaller the pieces are.
 //
-// Input: an octet that says how many octets come at a time at most the second time, then what a
+// Input: a byte that says how many bytes come at a time at most the second time, then what a
 // proxy sends.
 #include "fuzz.hpp"
 
@@ -51,8 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const proxied_peer& peer = at_once.peer();
     require((peer.what == proxied_peer::kind::unix_socket) || peer.path.empty());
     require(peer.path.size() <= 108);
-    for (const unsigned char octet : peer.path.substr(peer.path.starts_with('\0') ? 1 : 0)) {
-        require(octet >= 0x20 && octet != 0x7f);
+    for (const unsigned char byte : peer.path.substr(peer.path.starts_with('\0') ? 1 : 0)) {
+        require(byte >= 0x20 && byte != 0x7f);
     }
     require(!peer.path.starts_with('@'));
     require(peer.what != proxied_peer::kind::unknown || peer.port == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet for the most that is read and written at a time, then pieces, each behind an
-// octet with its length: by turns what a peer without ZMTP says and what the socket says to it.
+// Input: a byte for the most that is read and written at a time, then pieces, each behind an
+// byte with its length: by turns what a peer without ZMTP says and what the socket says to it.
 #include "session_fuzz.hpp"
 
 using namespace zlink;
@@ -8,7 +8,7 @@ using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::script input{data, size};
-    const std::size_t bytes_max = 1 + std::size_t{input.octet()} * 50;
+    const std::size_t bytes_max = 1 + std::size_t{input.byte()} * 50;
     socket_options options = testing::session_options(socket_type::raw_stream);
     options.raw = true;
     options.stream_notify = false;
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string sent;
     std::string said;
     for (bool is_peer = true; !input.is_over(); is_peer = !is_peer) {
-        const std::string piece{input.octets(input.octet())};
+        const std::string piece{input.bytes(input.byte())};
         if (is_peer) {
             sent += piece;
             session.peer_sends(piece);

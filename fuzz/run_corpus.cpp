@@ -20,11 +20,11 @@ int main(int argument_count, char** arguments) {
             continue;
         }
         std::ifstream file{entry.path(), std::ios::binary};
-        std::vector<char> octets{std::istreambuf_iterator<char>{file}, {}};
-        octets.shrink_to_fit(); // So that the address sanitizer sees a read beyond the end.
-        std::printf("%s: %zu octets\n", entry.path().filename().c_str(), octets.size());
+        std::vector<char> data{std::istreambuf_iterator<char>{file}, {}};
+        data.shrink_to_fit(); // So that the address sanitizer sees a read beyond the end.
+        std::printf("%s: %zu bytes\n", entry.path().filename().c_str(), data.size());
         std::fflush(stdout); // If the target aborts, the last line names the input.
-        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(octets.data()), octets.size());
+        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(data.data()), data.size());
         ++input_count;
     }
     std::printf("%zu inputs\n", input_count);

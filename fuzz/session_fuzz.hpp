@@ -27,7 +27,7 @@ public:
 
     bool is_over() const noexcept { return rest_.empty(); }
 
-    unsigned octet() noexcept {
+    unsigned byte() noexcept {
         if (rest_.empty()) {
             return 0;
         }
@@ -35,7 +35,7 @@ public:
         rest_ = rest_.subspan(1);
         return taken;
     }
-    std::string_view octets(std::size_t bytes) noexcept {
+    std::string_view bytes(std::size_t bytes) noexcept {
         const auto taken = rest_.first(std::min(bytes, rest_.size()));
         rest_ = rest_.subspan(taken.size());
         return {reinterpret_cast<const char*>(taken.data()), taken.size()};
@@ -45,7 +45,7 @@ private:
     std::span<const std::uint8_t> rest_;
 };
 
-/// What the first octet of an input makes of a session's socket.
+/// What the first byte of an input makes of a session's socket.
 inline socket_options chosen_options(unsigned choice) {
     constexpr std::array types{socket_type::pair,   socket_type::sub,    socket_type::xpub,
                                socket_type::router, socket_type::dealer, socket_type::rep,
@@ -73,17 +73,17 @@ inline void make_claims_fatal() {
 
 /// A session whose peer, socket, ZAP handler and time do what an input says.
 ///
-///   first octet   chosen_options(); 128: it dials
-///   0 to 239      the peer says as many octets
-///   240           the peer says as many octets as the next two say
-///   241           the socket sends as many octets as the next one says
+///   first byte   chosen_options(); 128: it dials
+///   0 to 239      the peer says as many bytes
+///   240           the peer says as many bytes as the next two say
+///   241           the socket sends as many bytes as the next one says
 ///   242           the socket receives
-///   243           as many milliseconds pass as the next octet says
+///   243           as many milliseconds pass as the next byte says
 ///   244           the peer ends the connection; who dials is connected again
 ///   245           ZAP lets the peer in
-///   246           ZAP replies with as many frames as the next octet says, each behind its length
+///   246           ZAP replies with as many frames as the next byte says, each behind its length
 ///   247           ZAP's handler leaves
-///   248           the stream takes as many octets more as the next octet says
+///   248           the stream takes as many bytes more as the next byte says
 ///   249           the socket closes
 ///   from 250      the mechanism's
 class session_play {
@@ -104,23 +104,23 @@ public:
     /// @param choice  Below 250.
     void act(unsigned choice) {
         if (choice < 240) {
-            session_.peer_sends(input_.octets(choice));
+            session_.peer_sends(input_.bytes(choice));
             return;
         }
         switch (choice) {
         case 240: {
-            const std::size_t high = input_.octet();
-            session_.peer_sends(input_.octets(high << 8 | input_.octet()));
+            const std::size_t high = input_.byte();
+            session_.peer_sends(input_.bytes(high << 8 | input_.byte()));
             return;
         }
         case 241:
-            send(input_.octet());
+            send(input_.byte());
             return;
         case 242:
             recv();
             return;
         case 243:
-            pass(input_.octet());
+            pass(input_.byte());
             return;
         case 244:
             lose_connection();
@@ -206,7 +206,7 @@ private:
             return;
         }
         if (choice == 248) {
-            stream_->make_room(input_.octet());
+            stream_->make_room(input_.byte());
             return;
         }
         if (zap_.asked().empty()) {
@@ -215,9 +215,9 @@ private:
         if (choice == 245) {
             zap_.reply("200");
         } else if (choice == 246) {
-            std::vector<std::string> frames(1 + input_.octet() % 10);
+            std::vector<std::string> frames(1 + input_.byte() % 10);
             for (std::string& each : frames) {
-                each = input_.octets(input_.octet());
+                each = input_.bytes(input_.byte());
             }
             zap_.reply(frames);
         } else {
@@ -238,14 +238,14 @@ private:
 /// Plays a whole input.
 inline void play(const std::uint8_t* data, std::size_t size, security_mechanism mechanism) {
     script input{data, size};
-    const unsigned choice = input.octet();
+    const unsigned choice = input.byte();
     socket_options options = chosen_options(choice);
     options.mechanism = mechanism;
     options.as_server = options.as_server && mechanism != security_mechanism::null;
     options.plain_username = "joe";
     session_play run{input, options, (choice & 128) != 0};
     while (!input.is_over()) {
-        run.act(std::min(input.octet(), 249u));
+        run.act(std::min(input.byte(), 249u));
     }
     run.finish();
 }

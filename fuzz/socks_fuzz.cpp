@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet whose lowest bit says whether the client has credentials, then what the proxy
+// Input: a byte whose lowest bit says whether the client has credentials, then what the proxy
 // sends.
 #include "fuzz.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 // Input: what happens to a session of a STREAM (session_play, web_peer), over ws or, if the second
-// octet is odd, over tcp. There 2 says that messages may be compressed, 4 that windows are kept,
+// byte is odd, over tcp. There 2 says that messages may be compressed, 4 that windows are kept,
 // 8 that they are the smallest, and 16 that short messages are compressed, too.
 //
 //   249   nothing, where it dials
-//   253   the socket ends the connection, for the reason that the next two octets say
-//   254   the socket sends as many letters as the next octet says, as text
+//   253   the socket ends the connection, for the reason that the next two bytes say
+//   254   the socket sends as many letters as the next byte says, as text
 //
 // What it says behind the upgrade has to be frames that keep the rules.
 #include "web_peer.hpp"
@@ -48,8 +48,8 @@ std::string extension_field(const socket_options& options) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using wire::websocket::sender;
     fuzz::script input{data, size};
-    const unsigned choice = input.octet();
-    const unsigned transport = input.octet();
+    const unsigned choice = input.byte();
+    const unsigned transport = input.byte();
     const bool dials = (choice & 128) != 0;
     const scheme via = (transport & 1) != 0 ? scheme::tcp : scheme::ws;
     socket_options options = fuzz::chosen_options(choice);
@@ -59,12 +59,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::session_play run{input, options, dials, {}, via};
     fuzz::web_peer peer{!dials, run, input, extension_field(options)};
     while (!input.is_over()) {
-        const unsigned act = std::min(input.octet(), text_act);
+        const unsigned act = std::min(input.byte(), text_act);
         if (act == text_act) {
-            run.send_text(input.octet());
+            run.send_text(input.byte());
         } else if (act == close_act) {
-            const unsigned high = input.octet();
-            run.close_peer(static_cast<std::uint16_t>(high << 8 | input.octet()));
+            const unsigned high = input.byte();
+            run.close_peer(static_cast<std::uint16_t>(high << 8 | input.byte()));
         } else if (act >= fuzz::web_peer::first_act) {
             peer.act(act);
         } else if (act != 249 || !dials) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
-// Records end where they end, however the octets are cut and however many are stepped over at once.
+// Records end where they end, however the bytes are cut and however many are stepped over at once.
 //
-// Input: an octet that says how many octets come at a time, one that says how many records are
+// Input: a byte that says how many bytes come at a time, one that says how many records are
 // stepped over at once, then what a peer sends.
 #include "fuzz.hpp"
 
@@ -14,14 +14,14 @@ using zlink::wire::tls_records;
 
 namespace {
 
-/// Where the record ends that begins at `begin`, or where the octets do.
-std::size_t end_of_record(std::span<const std::byte> octets, std::size_t begin) {
-    if (octets.size() - begin < tls_records::header_bytes) {
-        return octets.size();
+/// Where the record ends that begins at `begin`, or where the bytes do.
+std::size_t end_of_record(std::span<const std::byte> content, std::size_t begin) {
+    if (content.size() - begin < tls_records::header_bytes) {
+        return content.size();
     }
-    const std::size_t content_bytes = std::to_integer<std::size_t>(octets[begin + 3]) << 8 |
-                                      std::to_integer<std::size_t>(octets[begin + 4]);
-    return std::min(octets.size(), begin + tls_records::header_bytes + content_bytes);
+    const std::size_t content_bytes = std::to_integer<std::size_t>(content[begin + 3]) << 8 |
+                                      std::to_integer<std::size_t>(content[begin + 4]);
+    return std::min(content.size(), begin + tls_records::header_bytes + content_bytes);
 }
 
 } // namespace
@@ -32,22 +32,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::size_t piece_bytes = std::max<std::size_t>(data[0], 1);
     const unsigned count_max = std::max<unsigned>(data[1], 1);
-    const auto octets = std::as_bytes(std::span{data + 2, size - 2});
+    const auto content = std::as_bytes(std::span{data + 2, size - 2});
     tls_records in_pieces;
     tls_records at_once;
     std::size_t begin = 0;
     std::size_t done = 0;
-    while (begin < octets.size()) {
+    while (begin < content.size()) {
         std::size_t end = begin;
         for (unsigned count = 0; count < count_max; ++count) {
-            end = end_of_record(octets, end);
+            end = end_of_record(content, end);
         }
-        require(at_once.step_over(octets.subspan(begin), count_max) == end - begin);
-        for (unsigned count = 0; count < count_max && done < octets.size(); ++count) {
-            const std::size_t one_end = end_of_record(octets, done);
+        require(at_once.step_over(content.subspan(begin), count_max) == end - begin);
+        for (unsigned count = 0; count < count_max && done < content.size(); ++count) {
+            const std::size_t one_end = end_of_record(content, done);
             while (done < one_end) {
-                const std::size_t given = std::min(piece_bytes, octets.size() - done);
-                done += in_pieces.step_over(octets.subspan(done, given), 1);
+                const std::size_t given = std::min(piece_bytes, content.size() - done);
+                done += in_pieces.step_over(content.subspan(done, given), 1);
             }
             require(done == one_end);
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 // Input: what happens to a session over TLS (session_play), whose peer is OpenSSL itself.
 //
-//   second octet  odd: raw octets instead of ZMTP
+//   second byte  odd: raw bytes instead of ZMTP
 //   250   the peer hears what was said, and says what it has to say
-//   251   the same, with one octet changed: where it is, by what
-//   252   the peer encrypts as many octets as the next one says
+//   251   the same, with one byte changed: where it is, by what
+//   252   the peer encrypts as many bytes as the next one says
 //   253   the peer changes its keys and wants ours changed
 //   254   the peer says goodbye
 #include "session_fuzz.hpp"
@@ -29,12 +29,12 @@ const testing::tls_sides& sides() {
     return made;
 }
 
-void change_one(std::string& octets, script& input) {
-    const std::size_t high = input.octet();
-    const std::size_t at = high << 8 | input.octet();
-    const unsigned by = input.octet();
-    if (!octets.empty()) {
-        char& changed = octets[at % octets.size()];
+void change_one(std::string& content, script& input) {
+    const std::size_t high = input.byte();
+    const std::size_t at = high << 8 | input.byte();
+    const unsigned by = input.byte();
+    if (!content.empty()) {
+        char& changed = content[at % content.size()];
         changed = static_cast<char>(changed ^ static_cast<char>(by));
     }
 }
@@ -44,7 +44,7 @@ void act_as_peer(unsigned choice, testing::tls_far_end& peer, fuzz::session_play
     switch (choice) {
     case 252:
         if (peer.is_established()) {
-            peer.say(input.octets(input.octet()));
+            peer.say(input.bytes(input.byte()));
         }
         return;
     case 253:
@@ -73,11 +73,11 @@ void act_as_peer(unsigned choice, testing::tls_far_end& peer, fuzz::session_play
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::make_claims_fatal();
     script input{data, size};
-    const unsigned choice = input.octet();
+    const unsigned choice = input.byte();
     const bool dials = (choice & 128) != 0;
     socket_options options = fuzz::chosen_options(choice);
     options.as_server = false;
-    if ((input.octet() & 1) != 0) {
+    if ((input.byte() & 1) != 0) {
         options.type = socket_type::raw_stream;
         options.raw = true;
     }
@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     testing::tls_far_end peer{dials};
     const testing::scripted_stream* const first = &run.stream();
     while (!input.is_over()) {
-        const unsigned act = std::min(input.octet(), 254u);
+        const unsigned act = std::min(input.byte(), 254u);
         if (act < 250) {
             run.act(act);
         } else if (&run.stream() == first) {

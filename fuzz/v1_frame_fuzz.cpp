@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks the size of pieces and who is greeted, then what a peer of version 1.0
+// Input: a byte that picks the size of pieces and who is greeted, then what a peer of version 1.0
 // sends: its identity, and frames. The outcome must not depend on how the input is cut into pieces.
 #include "fuzz.hpp"
 
@@ -15,26 +15,26 @@ using zlink::fuzz::require;
 
 namespace {
 
-using octet_list = std::vector<std::byte>;
+using byte_list = std::vector<std::byte>;
 
-/// What came of a peer's octets.
+/// What came of a peer's bytes.
 struct heard {
     std::string identity;
-    octet_list frames; ///< Of version 2.0.
+    byte_list frames; ///< Of version 2.0.
     bool is_over = false;
 
     bool operator==(const heard&) const = default;
 };
 
-heard hear(std::span<const std::byte> octets, std::size_t piece_bytes_max,
+heard hear(std::span<const std::byte> content, std::size_t piece_bytes_max,
            const peer_greeting& peer) {
     heard all;
     identity_exchange identity{peer};
     v1_decoder decoder;
-    octet_list held;
-    while (!octets.empty() && !all.is_over) {
-        auto piece = octets.first(std::min(piece_bytes_max, octets.size()));
-        octets = octets.subspan(piece.size());
+    byte_list held;
+    while (!content.empty() && !all.is_over) {
+        auto piece = content.first(std::min(piece_bytes_max, content.size()));
+        content = content.subspan(piece.size());
         all.is_over = !identity.on_received(piece);
         if (!identity.is_complete()) {
             continue;
@@ -48,7 +48,7 @@ heard hear(std::span<const std::byte> octets, std::size_t piece_bytes_max,
         require(outcome.is_violation || outcome.rest.size() < v1_header_bytes_max);
         all.frames.insert(all.frames.end(), outcome.frames.begin(), outcome.frames.end());
         all.is_over = outcome.is_violation;
-        held = octet_list(outcome.rest.begin(), outcome.rest.end());
+        held = byte_list(outcome.rest.begin(), outcome.rest.end());
     }
     return all;
 }
@@ -72,10 +72,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) {
         return 0;
     }
-    const auto octets = std::as_bytes(std::span{data + 1, size - 1});
+    const auto content = std::as_bytes(std::span{data + 1, size - 1});
     const peer_greeting peer{.version = data[0] % 4 == 0 ? peer_version::v2 : peer_version::v1};
-    const heard at_once = hear(octets, octets.size() + 1, peer);
-    require(at_once == hear(octets, 1 + data[0] / 4, peer));
+    const heard at_once = hear(content, content.size() + 1, peer);
+    require(at_once == hear(content, 1 + data[0] / 4, peer));
     check_frames(at_once.frames);
     return 0;
 }

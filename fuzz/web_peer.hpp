@@ -30,12 +30,12 @@ inline std::string accept_of(const std::string& request) {
     return reinterpret_cast<const char*>(encoded.data());
 }
 
-/// The peer of a session over ws, which cannot be played by octets alone: a server has to know the
+/// The peer of a session over ws, which cannot be played by bytes alone: a server has to know the
 /// key, and a client masks.
 ///
 ///   250   it asks for the upgrade, or agrees to it, as it should
-///   251   the same, with one octet changed: where it is, by what
-///   252   it says a frame: its first octet, how long it is, its payload
+///   251   the same, with one byte changed: where it is, by what
+///   252   it says a frame: its first byte, how long it is, its payload
 class web_peer {
 public:
     static constexpr unsigned first_act = 250;
@@ -59,8 +59,8 @@ public:
         }
         std::string said = is_client_ ? testing::upgrade_request("/", fields_) : answer();
         if (is_changed) {
-            char& changed = said[input_.octet() % said.size()];
-            changed = static_cast<char>(changed ^ static_cast<char>(input_.octet()));
+            char& changed = said[input_.byte() % said.size()];
+            changed = static_cast<char>(changed ^ static_cast<char>(input_.byte()));
         }
         run_.session().peer_sends(said);
     }
@@ -74,8 +74,8 @@ private:
 
     void say_frame() {
         constexpr std::string_view key = "\1\2\3\4";
-        std::string said(1, static_cast<char>(input_.octet()));
-        const std::string_view payload = input_.octets(input_.octet() % 126);
+        std::string said(1, static_cast<char>(input_.byte()));
+        const std::string_view payload = input_.bytes(input_.byte() % 126);
         said += static_cast<char>(payload.size() | (is_client_ ? 0x80 : 0));
         said += is_client_ ? key : "";
         for (std::size_t index = 0; index < payload.size(); ++index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks who sends, whether compression was agreed, and the limit on messages;
+// Input: a byte that picks who sends, whether compression was agreed, and the limit on messages;
 // one that picks the size of pieces; then what the peer sends. What comes of it must not depend on
 // how it is cut into pieces. A compressed payload stands for what it would be inflated to.
 #include "fuzz.hpp"
@@ -16,11 +16,11 @@ using zlink::fuzz::require;
 
 namespace {
 
-using octet_list = std::vector<std::byte>;
+using byte_list = std::vector<std::byte>;
 
-/// What came of a peer's octets.
+/// What came of a peer's bytes.
 struct heard {
-    octet_list payloads; ///< Of all frames, unmasked, each behind its first octet.
+    byte_list payloads; ///< Of all frames, unmasked, each behind its first byte.
     std::size_t message_count = 0;
     std::optional<close_code> refusal;
     std::size_t refused_at = 0; ///< Where the frame begins that was refused.
@@ -43,21 +43,21 @@ std::optional<close_code> code_of(head_status status) {
 }
 
 /// What is found in a part of a header is final unless it is "incomplete".
-void check_each_prefix(std::span<const std::byte> octets, const frame_rules& rules) {
+void check_each_prefix(std::span<const std::byte> content, const frame_rules& rules) {
     frame_head whole;
-    const head_status outcome = read_head(octets.data(), octets.size(), rules, whole);
-    for (std::size_t available = 0; available <= octets.size() && available <= 15; ++available) {
+    const head_status outcome = read_head(content.data(), content.size(), rules, whole);
+    for (std::size_t available = 0; available <= content.size() && available <= 15; ++available) {
         frame_head head;
-        const head_status status = read_head(octets.data(), available, rules, head);
+        const head_status status = read_head(content.data(), available, rules, head);
         require(status == head_status::incomplete || status == outcome);
         require((status == head_status::complete) == (head.header_bytes != 0));
     }
 }
 
 /// A header that was accepted is the one that would be written.
-void check_complete(std::span<const std::byte> octets, const frame_head& head,
+void check_complete(std::span<const std::byte> content, const frame_head& head,
                     const frame_rules& rules) {
-    require(head.header_bytes <= octets.size());
+    require(head.header_bytes <= content.size());
     require(head.payload_bytes <= rules.payload_bytes_max || head.is_control());
     require(!head.is_control() || (head.is_final() && head.payload_bytes <= 125));
     require(!head.is_compressed() || rules.may_compress);
@@ -68,7 +68,7 @@ void check_complete(std::span<const std::byte> octets, const frame_head& head,
             ? write_masked_header(written.data(), head.kind, head.payload_bytes, head.key,
                                   head.flags)
             : write_header(written.data(), head.kind, head.payload_bytes, head.flags);
-    require(std::ranges::equal(octets.first(head.header_bytes),
+    require(std::ranges::equal(content.first(head.header_bytes),
                                std::span{written}.first(written_bytes)));
 }
 
@@ -78,14 +78,14 @@ public:
         : rules_(rules), tracker_(message_bytes_max) {}
 
     /// Takes what was received so far, of which nothing goes away, and more than the last time.
-    void on_received(std::span<const std::byte> octets) {
+    void on_received(std::span<const std::byte> content) {
         while (!is_over()) {
-            if (!has_head_ && !take_head(octets.subspan(at_))) {
+            if (!has_head_ && !take_head(content.subspan(at_))) {
                 return;
             }
             const std::uint64_t missing = head_.payload_bytes - taken_bytes_;
-            const std::size_t bytes = std::min<std::uint64_t>(missing, octets.size() - at_);
-            if (bytes != 0 && !is_refused(take_payload(octets.subspan(at_, bytes)))) {
+            const std::size_t bytes = std::min<std::uint64_t>(missing, content.size() - at_);
+            if (bytes != 0 && !is_refused(take_payload(content.subspan(at_, bytes)))) {
                 at_ += bytes;
             }
             if (taken_bytes_ < head_.payload_bytes || is_over()) {
@@ -111,14 +111,14 @@ private:
         return refusal.has_value();
     }
 
-    bool take_head(std::span<const std::byte> octets) {
-        check_each_prefix(octets, rules_);
-        const head_status status = read_head(octets.data(), octets.size(), rules_, head_);
+    bool take_head(std::span<const std::byte> content) {
+        check_each_prefix(content, rules_);
+        const head_status status = read_head(content.data(), content.size(), rules_, head_);
         if (status != head_status::complete) {
             is_refused(code_of(status));
             return false;
         }
-        check_complete(octets, head_, rules_);
+        check_complete(content, head_, rules_);
         if (is_refused(tracker_.on_head(head_))) {
             return false;
         }
@@ -126,7 +126,7 @@ private:
         at_ += head_.header_bytes;
         taken_bytes_ = 0;
         phase_ = 0;
-        all_.payloads.push_back(octets[0]);
+        all_.payloads.push_back(content[0]);
         return true;
     }
 
@@ -159,19 +159,19 @@ private:
     heard all_;
     frame_head head_;
     bool has_head_ = false;
-    std::size_t at_ = 0;       ///< What was taken of all octets.
+    std::size_t at_ = 0;       ///< What was taken of all bytes.
     std::size_t frame_at_ = 0; ///< Where the frame under way begins.
     std::uint64_t taken_bytes_ = 0;
     unsigned phase_ = 0;
 };
 
-/// @param piece_bytes_max  Octets by which the received ones grow.
-heard hear(std::span<const std::byte> octets, std::size_t piece_bytes_max, const frame_rules& rules,
-           std::uint64_t message_bytes_max) {
+/// @param piece_bytes_max  Bytes by which the received ones grow.
+heard hear(std::span<const std::byte> content, std::size_t piece_bytes_max,
+           const frame_rules& rules, std::uint64_t message_bytes_max) {
     listener all{rules, message_bytes_max};
-    for (std::size_t bytes = 0; bytes < octets.size();) {
-        bytes = std::min(bytes + piece_bytes_max, octets.size());
-        all.on_received(octets.first(bytes));
+    for (std::size_t bytes = 0; bytes < content.size();) {
+        bytes = std::min(bytes + piece_bytes_max, content.size());
+        all.on_received(content.first(bytes));
     }
     heard outcome = all.outcome();
     if (outcome.refusal) {
@@ -195,8 +195,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .payload_bytes_max = may_compress
                                                      ? compressed_bytes_max(message_bytes_max)
                                                      : message_bytes_max};
-    const auto octets = std::as_bytes(std::span{data + 2, size - 2});
-    const heard at_once = hear(octets, octets.size() + 1, rules, message_bytes_max);
-    require(at_once == hear(octets, 1u + data[1], rules, message_bytes_max));
+    const auto content = std::as_bytes(std::span{data + 2, size - 2});
+    const heard at_once = hear(content, content.size() + 1, rules, message_bytes_max);
+    require(at_once == hear(content, 1u + data[1], rules, message_bytes_max));
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: two octets that pick what is wanted, then the value of a field of a request to upgrade,
+// Input: two bytes that pick what is wanted, then the value of a field of a request to upgrade,
 // which is taken for each field that is looked at.
 #include "fuzz.hpp"
 

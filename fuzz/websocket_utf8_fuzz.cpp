@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet that picks the size of pieces, then a text. It is compared with a decoder that
+// Input: a byte that picks the size of pieces, then a text. It is compared with a decoder that
 // goes by the numbers of characters, and must not depend on how it is cut into pieces.
 #include "fuzz.hpp"
 
@@ -12,7 +12,7 @@ using zlink::fuzz::require;
 
 namespace {
 
-/// How many octets at the front of `text` are one character; 0 if it begins with none.
+/// How many bytes at the front of `text` are one character; 0 if it begins with none.
 std::size_t character_bytes(std::span<const std::uint8_t> text) {
     const std::uint8_t lead = text[0];
     const std::size_t bytes = lead < 0x80             ? 1
@@ -35,7 +35,7 @@ std::size_t character_bytes(std::span<const std::uint8_t> text) {
     return number >= lowest[bytes] && number <= 0x10ffff && !is_surrogate ? bytes : 0;
 }
 
-/// How many octets at the front of `text` are whole characters.
+/// How many bytes at the front of `text` are whole characters.
 std::size_t valid_bytes(std::span<const std::uint8_t> text) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -55,14 +55,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     const std::span text{data + 1, size - 1};
-    const auto octets = std::as_bytes(text);
+    const auto content = std::as_bytes(text);
     const std::size_t valid = valid_bytes(text);
     require(is_utf8({reinterpret_cast<const char*>(data + 1), size - 1}) == (valid == text.size()));
 
     utf8_validator validator;
     std::size_t taken = 0;
     std::size_t character_end = 0;
-    while (taken < octets.size() && validator.push(octets.subspan(taken, 1))) {
+    while (taken < content.size() && validator.push(content.subspan(taken, 1))) {
         if (taken == character_end && taken < valid) {
             character_end += character_bytes(text.subspan(taken));
         }
@@ -70,14 +70,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(validator.is_complete() == (taken == character_end));
     }
     require(taken >= valid && taken < valid + 4);
-    require((taken == octets.size()) == (validator.push({})));
+    require((taken == content.size()) == (validator.push({})));
 
     const std::size_t piece_bytes_max = 1u + data[0];
     utf8_validator in_pieces;
     bool is_valid = true;
-    for (std::size_t at = 0; at < octets.size() && is_valid; at += piece_bytes_max) {
-        const std::size_t bytes = std::min(piece_bytes_max, octets.size() - at);
-        is_valid = in_pieces.push(octets.subspan(at, bytes));
+    for (std::size_t at = 0; at < content.size() && is_valid; at += piece_bytes_max) {
+        const std::size_t bytes = std::min(piece_bytes_max, content.size() - at);
+        is_valid = in_pieces.push(content.subspan(at, bytes));
         require(is_valid == (at + bytes <= taken));
     }
     require(in_pieces.is_complete() == (is_valid && valid == text.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: taken as text of Z85, and as octets to write so.
+// Input: taken as text of Z85, and as bytes to write so.
 #include "fuzz.hpp"
 
 #include "api/z85.hpp"
@@ -14,11 +14,11 @@ using zlink::fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text{reinterpret_cast<const char*>(data), size};
-    std::vector<std::uint8_t> octets(size / 5 * 4);
-    if (decode_z85(text, octets.data())) {
+    std::vector<std::uint8_t> content(size / 5 * 4);
+    if (decode_z85(text, content.data())) {
         require(size % 5 == 0 && size > 0);
         std::string again(size, '\0');
-        require(static_cast<bool>(encode_z85(octets, again.data())));
+        require(static_cast<bool>(encode_z85(content, again.data())));
         require(again == text);
     }
 

@@ -4,7 +4,7 @@
 #include "crypto/curve_cipher.hpp"
 #include "security/handshake.hpp"
 #include "session/zws.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "web_peer.hpp"
 #include "wire/zmtp/frame.hpp"
 #include "wire/zws_decoder.hpp"
@@ -34,8 +34,8 @@ public:
             return;
         }
         const std::vector<std::byte> came = take_written();
-        std::span<const std::byte> octets{came};
-        is_well_ = is_well_ && shake_->on_received(octets, unsent_);
+        std::span<const std::byte> data{came};
+        is_well_ = is_well_ && shake_->on_received(data, unsent_);
         if (shake_->take_question()) {
             is_well_ = is_well_ && shake_->on_no_zap_handler(unsent_);
         }
@@ -52,7 +52,7 @@ public:
             return;
         }
         std::vector<std::byte> frame(crypto::curve_sealer::frame_bytes(body.size()));
-        ciphers_->sealer->seal(flags, testing::octets_of(body), frame.data());
+        ciphers_->sealer->seal(flags, testing::bytes_of(body), frame.data());
         say(frame, piece_count);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 // What a peer of ZWS sends has to come to the same however it is cut.
 //
-// Input: an octet, of which 1 says that the peer is a client and 2 that bodies are limited to 300
-// octets; an octet for the size of the pieces; then what the peer sends.
+// Input: a byte, of which 1 says that the peer is a client and 2 that bodies are limited to 300
+// bytes; a byte for the size of the pieces; then what the peer sends.
 #include "fuzz.hpp"
 
 #include "wire/zws_decoder.hpp"
@@ -19,19 +19,19 @@ using zlink::fuzz::require;
 namespace {
 
 struct outcome {
-    std::vector<std::string> found; ///< Flags or kind, then the octets.
+    std::vector<std::string> found; ///< Flags or kind, then the bytes.
     int refusal = 0;
 
     bool operator==(const outcome&) const = default;
 };
 
-outcome decode(std::string octets, websocket::sender from, std::uint64_t body_bytes_max,
+outcome decode(std::string content, websocket::sender from, std::uint64_t body_bytes_max,
                std::size_t piece_bytes) {
     zws::decoder by{from, body_bytes_max};
     outcome made;
     std::uint64_t rest = 0;
     std::string fragments;
-    auto all = std::as_writable_bytes(std::span{octets});
+    auto all = std::as_writable_bytes(std::span{content});
     while (!all.empty()) {
         auto input = all.first(std::min(all.size(), piece_bytes));
         all = all.subspan(input.size());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: an octet, of which 1 and 2 choose the mechanism and 4 leaves a client's upgrade to the
-// input; what chooses the session's socket and, with CURVE, an octet that chooses the type of the
+// Input: a byte, of which 1 and 2 choose the mechanism and 4 leaves a client's upgrade to the
+// input; what chooses the session's socket and, with CURVE, a byte that chooses the type of the
 // peer's; then what happens to a session of a pattern over ws (session_play, web_peer).
 //
 //   253   a peer of CURVE says what comes next in the handshake
-//   254   a peer of CURVE seals a message of as many octets as the square of the next octet, and
-//         says it in pieces: 1 to 8, by the octet behind that
-//   255   a peer of CURVE seals a frame: its flags, how many octets, which
+//   254   a peer of CURVE seals a message of as many bytes as the square of the next byte, and
+//         says it in pieces: 1 to 8, by the byte behind that
+//   255   a peer of CURVE seals a frame: its flags, how many bytes, which
 //
 // What the session says behind the upgrade has to be frames of ZWS that keep the rules.
 #include "testing/curve_far_end.hpp"
@@ -43,12 +43,12 @@ void act_as_curve_peer(unsigned choice, fuzz::zws_curve_peer& peer, fuzz::script
     if (choice == curve_handshake_act) {
         peer.go_on();
     } else if (choice == curve_message_act) {
-        const unsigned side = input.octet();
+        const unsigned side = input.byte();
         const std::string body = testing::pattern(std::size_t{side} * side);
-        peer.seal(0, body, 1 + input.octet() % 8);
+        peer.seal(0, body, 1 + input.byte() % 8);
     } else {
-        const unsigned flags = input.octet();
-        peer.seal(flags, input.octets(input.octet()));
+        const unsigned flags = input.byte();
+        peer.seal(flags, input.bytes(input.byte()));
     }
 }
 
@@ -67,15 +67,15 @@ void require_decodable(std::string written, wire::websocket::sender from) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using wire::websocket::sender;
     fuzz::script input{data, size};
-    const unsigned mechanism = input.octet();
-    const unsigned choice = input.octet();
+    const unsigned mechanism = input.byte();
+    const unsigned choice = input.byte();
     socket_options options = fuzz::chosen_options(choice);
     options.mechanism = chosen_mechanism(mechanism);
     options.as_server = options.as_server && options.mechanism != security_mechanism::null;
     options.plain_username = "joe";
     socket_options others = options;
     if (options.mechanism == security_mechanism::curve) {
-        others.type = fuzz::chosen_options(input.octet()).type;
+        others.type = fuzz::chosen_options(input.byte()).type;
         others.as_server = !options.as_server;
         share_keys(options, others);
     }
@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         peer.upgrade();
     }
     while (!input.is_over()) {
-        const unsigned act = input.octet();
+        const unsigned act = input.byte();
         if (act < fuzz::web_peer::first_act) {
             run.act(act);
         } else if (act < curve_handshake_act) {

@@ -11,7 +11,7 @@
 /// Unless a function says otherwise
 ///  - a function that fails gives -1, or NULL if it gives a pointer, with the reason in errno, and
 ///    has changed nothing;
-///  - texts end with a zero octet, sizes are in octets, times in milliseconds;
+///  - texts end with a zero byte, sizes are in bytes, times in milliseconds;
 ///  - a call that waits fails with EINTR when a signal handler ran on its thread, unless it drives
 ///    the I/O itself (ZLINK_IO_THREADS 0), and with ETERM when its context is shut down. Afterwards
 ///    all that is left to do with that context's sockets is to close them;
@@ -241,7 +241,7 @@ struct iovec;
 ///          different threads.
 
 /// One frame. Opaque; to be touched by the functions below only, and not to be copied or moved as
-/// octets. Each one initialised must be closed, sent, or moved from.
+/// bytes. Each one initialised must be closed, sent, or moved from.
 typedef struct zmq_msg_t zlink_msg_t;
 
 /// Frees what zlink_msg_init_data was given. Runs once, on any thread, possibly before
@@ -261,7 +261,7 @@ typedef void(zlink_free_fn)(void* data, void* hint);
 /// Makes `msg` an empty message. Never fails.
 ZLINK_EXPORT int zlink_msg_init(zlink_msg_t* msg);
 
-/// Makes `msg` a message of `size` octets, whose content is undefined.
+/// Makes `msg` a message of `size` bytes, whose content is undefined.
 ///
 /// @error ENOMEM  There is no memory for that size. `msg` is then not initialised.
 ZLINK_EXPORT int zlink_msg_init_size(zlink_msg_t* msg, size_t size);
@@ -280,7 +280,7 @@ ZLINK_EXPORT int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
 /// @blocks As zlink_send.
 /// @owns   The library on success: `msg` is then empty and need not be closed. On failure the
 ///         caller.
-/// @return The number of octets sent.
+/// @return The number of bytes sent.
 /// @error EFAULT  `msg` is not a message.
 /// @error others  As zlink_send.
 ZLINK_EXPORT int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags);
@@ -312,12 +312,12 @@ ZLINK_EXPORT int zlink_msg_copy(zlink_msg_t* target, zlink_msg_t* source);
 
 /// Gives access to the content of `msg`, which must be initialised.
 ///
-/// @return The first of zlink_msg_size octets. Valid until `msg` changes.
+/// @return The first of zlink_msg_size bytes. Valid until `msg` changes.
 ZLINK_EXPORT void* zlink_msg_data(zlink_msg_t* msg);
 
 /// Tells how long the content of `msg` is, which must be initialised.
 ///
-/// @return Octets.
+/// @return Bytes.
 ZLINK_EXPORT size_t zlink_msg_size(const zlink_msg_t* msg);
 
 /// Tells whether `msg`, which was received, was its message's last frame.
@@ -361,7 +361,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_PUSH 8        ///< To pull sockets in turn.
 #define ZLINK_XPUB 9        ///< As PUB, and receives the subscriptions.
 #define ZLINK_XSUB 10       ///< As SUB, and subscribes by sending.
-#define ZLINK_RAW_STREAM 11 ///< Octets from and to peers over tcp that speak no ZMTP (ZMQ_STREAM).
+#define ZLINK_RAW_STREAM 11 ///< Bytes from and to peers over tcp that speak no ZMTP (ZMQ_STREAM).
 #define ZLINK_STREAM 100 ///< Messages from and to peers that speak no ZMTP: browsers, game clients.
 
 /// Deprecated names.
@@ -675,7 +675,7 @@ ZLINK_EXPORT int zlink_close(void* socket);
 /// Sets an option.
 ///
 /// @param option  One of the socket options; docs/options.md has them all.
-/// @param size  Octets at `value`: exactly the type's, where the option has a type.
+/// @param size  Bytes at `value`: exactly the type's, where the option has a type.
 /// @error EINVAL    The option is unknown, read only or not for this type of socket, or the value
 ///                  or its size is out of range.
 /// @error ENOTSOCK  `socket` is not a socket.
@@ -688,7 +688,7 @@ ZLINK_EXPORT int zlink_setsockopt(void* socket, int option, const void* value, s
 /// @param size  In: room at `value`, of a number exactly what its type takes, but for
 /// ZLINK_RCVMORE,
 ///              ZLINK_FD, ZLINK_EVENTS, ZLINK_THREAD_SAFE and ZLINK_TOPICS_COUNT, which may have
-///              more. Out: octets written; of a text, with its end. The rest of the room is filled
+///              more. Out: bytes written; of a text, with its end. The rest of the room is filled
 ///              with zeros.
 /// @error EINVAL    The option is unknown or write only, the room is not right, or a pointer is
 ///                  NULL.
@@ -704,7 +704,7 @@ ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t*
 ///
 /// @error EINVAL           The endpoint is malformed, or ZLINK_USE_FD does not listen.
 /// @error EPROTONOSUPPORT  There is no such transport; or it is inproc and the peers of this socket
-///                         speak no ZMTP, or ws or wss and they exchange raw octets.
+///                         speak no ZMTP, or ws or wss and they exchange raw bytes.
 /// @error EADDRINUSE       Somebody listens there already.
 /// @error EADDRNOTAVAIL    The address is not one of this machine.
 /// @error ENODEV           There is no such interface.
@@ -798,7 +798,7 @@ ZLINK_EXPORT int zlink_send_const(void* socket, const void* data, size_t size, i
 ///
 /// @blocks  Until there is a message, up to ZLINK_RCVTIMEO; not at all with ZLINK_DONTWAIT.
 /// @param size  Room at `buffer`. What does not fit is lost.
-/// @return The frame's size, at most INT_MAX, even where only `size` octets of it fitted.
+/// @return The frame's size, at most INT_MAX, even where only `size` bytes of it fitted.
 /// @error EAGAIN    No message came in that time.
 /// @error ENOTSUP   This type of socket does not receive.
 /// @error EFSM      It is not this socket's turn to receive.
@@ -861,7 +861,7 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
            ///< 14 days; negative: it has expired. Told when files are read and with connections
            ///< that come later, at most once a day for each endpoint.
 #define ZLINK_EVENT_MESSAGE_DROPPED                                                                \
-    0x8200 ///< Comes with DISCONNECTED. Value: octets of a message during which two connections in
+    0x8200 ///< Comes with DISCONNECTED. Value: bytes of a message during which two connections in
            ///< a row ended.
 
 #define ZLINK_PROTOCOL_ERROR_ZMTP_UNSPECIFIED 0x10000000
@@ -888,7 +888,7 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 
 /// Publishes `socket`'s connection events on a PAIR socket bound at `endpoint`, to which the
 /// application connects one of its own. An event is a message of two frames: a uint16_t event and
-/// an int32_t value, packed, in the machine's order of octets; then the endpoint concerned.
+/// an int32_t value, packed, in the machine's order of bytes; then the endpoint concerned.
 ///
 /// Up to 1000 events are kept until the application has connected, and 1000, besides what its
 /// ZLINK_RCVHWM allows, while it does not receive; further ones are dropped. A monitor ends with
@@ -915,7 +915,7 @@ typedef struct zlink_blocker_t {
     int type;
     int linger;
     uint64_t messages;
-    uint64_t octets;
+    uint64_t bytes;
     char endpoint[ZLINK_ENDPOINT_MAX];
 } zlink_blocker_t;
 
@@ -930,7 +930,7 @@ typedef struct zlink_blocker_t {
 ///   connection is, or our own end if the peer's has no name, as with ipc;
 /// - `linger` is how long a connection may still take, in milliseconds; -1: without limit, and for
 ///   an open socket;
-/// - `messages` and `octets` are what a connection has not passed to the system yet, the octets
+/// - `messages` and `bytes` are what a connection has not passed to the system yet, the bytes
 ///   with the framing; 0 for an open socket.
 ///
 /// May be called while zlink_ctx_term waits on another thread: that one ends only when this call
@@ -950,7 +950,7 @@ typedef struct zlink_peer_t {
     size_t routing_id_size;
     unsigned char routing_id[255];
     uint64_t messages;
-    uint64_t octets;
+    uint64_t bytes;
     uint64_t dropped;
 } zlink_peer_t;
 
@@ -959,10 +959,10 @@ typedef struct zlink_peer_t {
 ///
 /// - `endpoint` is where it is: what was given to zlink_connect, its address and port if it
 ///   connected to us over tcp, where we are bound if it did so over ipc, empty over inproc;
-/// - `routing_id`, `routing_id_size` octets of it, is the name under which a ROUTER, RAW_STREAM or
+/// - `routing_id`, `routing_id_size` bytes of it, is the name under which a ROUTER, RAW_STREAM or
 /// STREAM knows
-///   it; elsewhere what it announced itself as; 0 octets if there is none;
-/// - `messages` and `octets` are what waits to be sent to it, the octets with the framing: at most
+///   it; elsewhere what it announced itself as; 0 bytes if there is none;
+/// - `messages` and `bytes` are what waits to be sent to it, the bytes with the framing: at most
 ///   the high-water mark (over inproc both sides'), and a batch that is being written;
 /// - `dropped` is how many messages for it were dropped because it had no room, or were replaced by
 ///   newer ones, as were those from it (ZLINK_CONFLATE).
@@ -980,14 +980,14 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// @name Peers of a STREAM
 ///
 /// A ZLINK_STREAM socket talks to programs that speak no ZMTP: over tcp and ipc each message is 4
-/// octets that say how many follow, big-endian, and as many octets; over ws and wss it is a
+/// bytes that say how many follow, big-endian, and as many bytes; over ws and wss it is a
 /// WebSocket message. It is bound, connected, or both.
 ///
-/// What is received is `[routing id][payload]`. The routing id is 4 octets, a number that no other
+/// What is received is `[routing id][payload]`. The routing id is 4 bytes, a number that no other
 /// peer of this socket has had before it (they count up from 1, and begin anew after 2^32), and
 /// stands for one connection: who comes again is another peer. A message of three frames, which no
 /// peer can send, is about the peer itself: `[routing id][event][text]`, where the event is one
-/// octet,
+/// byte,
 ///
 /// - 1: it has come. The first line of the text is where it is, e.g. `tcp://127.0.0.1:50214`. Over
 /// ws
@@ -1022,7 +1022,7 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// disconnected then; who has sent a close frame before, at once.
 ///
 /// What is sent is `[routing id][payload]`, too. Sending the routing id fails with EHOSTUNREACH if
-/// there is no such peer, or no longer, and with EINVAL if it is not 4 octets, or the last frame of
+/// there is no such peer, or no longer, and with EINVAL if it is not 4 bytes, or the last frame of
 /// a message; if the payload is sent all the same, it is dropped. It waits, or fails with EAGAIN,
 /// while ZLINK_SNDHWM messages wait for this peer; zlink_stream_peer tells how many do.
 /// ZLINK_STREAM_FULL_CLOSE has such a peer disconnected instead. Payloads that are marked as text
@@ -1049,7 +1049,7 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 /// Sends a message to a peer of a STREAM: what zlink_send of the routing id, with ZLINK_SNDMORE,
 /// and then of the payload does, by one call.
 ///
-/// @param routing_id  4 octets.
+/// @param routing_id  4 bytes.
 /// @param flags       ZLINK_DONTWAIT, ZLINK_SNDTEXT.
 /// @return `size`.
 /// @error EHOSTUNREACH  There is no such peer, or no longer.
@@ -1068,13 +1068,13 @@ ZLINK_EXPORT int zlink_stream_send(void* socket, const void* routing_id, const v
                                    size_t size, int flags);
 
 /// Receives a message of a STREAM: what zlink_recv of the routing id and then of the payload does,
-/// by one call. Of an event it receives the routing id and the octet that says which; its text
+/// by one call. Of an event it receives the routing id and the byte that says which; its text
 /// follows (ZLINK_RCVMORE) for zlink_recv.
 ///
-/// @param routing_id  Room for 4 octets, where it is put.
+/// @param routing_id  Room for 4 bytes, where it is put.
 /// @param buffer      Where the payload is put; what exceeds `size` is cut off.
 /// @param flags       ZLINK_DONTWAIT.
-/// @return The payload's octets, also those that were cut off.
+/// @return The payload's bytes, also those that were cut off.
 /// @error EAGAIN    There is none, and ZLINK_DONTWAIT was given or ZLINK_RCVTIMEO has passed.
 /// @error EINVAL    `routing_id` is NULL.
 /// @error EFSM      Something else of a message was received, the rest was not.
@@ -1104,7 +1104,7 @@ typedef struct zlink_stream_message_t {
     int flags;        ///< ZLINK_SNDTEXT where it is text; of what is received also ZLINK_PEER_CAME
                       ///< or ZLINK_PEER_WENT.
     const void* data; ///< The payload, or of an event its text.
-    size_t size;      ///< Its octets.
+    size_t size;      ///< Its bytes.
 } zlink_stream_message_t;
 
 #define ZLINK_PEER_CAME 512  ///< No message, but the event that the peer has come.
@@ -1184,11 +1184,11 @@ ZLINK_EXPORT int zlink_stream_send_batch(void* socket, const zlink_stream_messag
 /// That takes 10 s at most, or ZLINK_LINGER if that is positive and less: then a peer that does not
 /// read what waits for it, or does not go, is disconnected.
 ///
-/// @param routing_id  4 octets.
+/// @param routing_id  4 bytes.
 /// @param code        Why: 1000 (normal), 1001 (going away), 1008 (policy), 1011 (internal error),
 ///                    or another one that a WebSocket close frame may hold; 3000 to 4999 mean what
 ///                    the application likes. Over tcp nobody but we learns of it.
-/// @param reason      Text, UTF-8, at most 123 octets. NULL: none.
+/// @param reason      Text, UTF-8, at most 123 bytes. NULL: none.
 /// @error EHOSTUNREACH  There is no such peer, or no longer.
 /// @error EINVAL        The code may not be sent, or the reason is too long or no UTF-8.
 /// @error ENOTSUP       `socket` is no ZLINK_STREAM.
@@ -1210,7 +1210,7 @@ ZLINK_EXPORT int zlink_stream_abort(void* socket, const void* routing_id, int co
 /// Describes one peer of a STREAM, as zlink_socket_peers does all: how much waits for it, where it
 /// is, and how much for it was dropped. Also one that is being closed, until it has gone.
 ///
-/// @param routing_id  4 octets.
+/// @param routing_id  4 bytes.
 /// @param peer        Filled in.
 /// @error EHOSTUNREACH  There is no such peer, or no longer.
 /// @error EINVAL        `routing_id` or `peer` is NULL.
@@ -1224,7 +1224,7 @@ ZLINK_EXPORT int zlink_stream_peer(void* socket, const void* routing_id, zlink_p
 /// each of them. Never waits: who has no room for another message, is unknown or has gone gets
 /// nothing, which zlink_socket_peers and ZLINK_DROPPED count.
 ///
-/// @param routing_ids  `count` times 4 octets, one behind the other. May be NULL if `count` is 0.
+/// @param routing_ids  `count` times 4 bytes, one behind the other. May be NULL if `count` is 0.
 /// @param msg          The payload; empty afterwards unless the call fails. Its property ZLINK_TEXT
 ///                     counts.
 /// @param flags        0, or ZLINK_SNDTEXT. ZLINK_DONTWAIT changes nothing.
@@ -1297,7 +1297,7 @@ ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
 
 /// As zlink_proxy, under the orders that `control` receives: "PAUSE", "RESUME", "TERMINATE", and
-/// "STATISTICS", which it answers with eight frames of a uint64_t each: the frames and octets that
+/// "STATISTICS", which it answers with eight frames of a uint64_t each: the frames and bytes that
 /// `frontend` received and sent, and those of `backend`. A REP answers each other message with an
 /// empty one. What is none of these orders has no effect; an answer that nobody is there to take is
 /// dropped.
@@ -1327,7 +1327,7 @@ ZLINK_EXPORT int zlink_device(int kind, void* frontend, void* backend);
 /// @name Keys
 /// @threads Any number of threads, at any time.
 
-/// Writes `size` octets as Z85 (RFC 32/Z85): five characters for each four octets.
+/// Writes `size` bytes as Z85 (RFC 32/Z85): five characters for each four bytes.
 ///
 /// @param text  Room for `size` * 5 / 4 + 1 characters.
 /// @param size  Divisible by 4.
@@ -1337,7 +1337,7 @@ ZLINK_EXPORT char* zlink_z85_encode(char* text, const uint8_t* data, size_t size
 
 /// Reads Z85.
 ///
-/// @param data  Room for strlen(`text`) * 4 / 5 octets; undefined after failure.
+/// @param data  Room for strlen(`text`) * 4 / 5 bytes; undefined after failure.
 /// @return `data`.
 /// @error EINVAL  The length of `text` is 0 or not divisible by 5, a character is not one of Z85's,
 ///                or five characters state a number above 2^32 - 1.

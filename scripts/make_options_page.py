@@ -180,7 +180,7 @@ def served_elsewhere():
 
 
 def read_option(macro):
-    """Takes apart a comment such as 'Write, SUB, octets: meaning. -1: no limit. 5.'"""
+    """Takes apart a comment such as 'Write, SUB, bytes: meaning. -1: no limit. 5.'"""
     text = " ".join(macro.comment.text)
     head, colon, meaning = text.partition(": ")
     if not colon:

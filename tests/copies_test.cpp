@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How often the octets of a STREAM's messages are copied in user space on their way between the
+// How often the bytes of a STREAM's messages are copied in user space on their way between the
 // application and the system. The peer is a socket in another process, so that nothing else is
 // counted: all that memcpy and memmove move outside of the test's own code, and what
 // base/copied.hpp is told of copies that are no calls.
@@ -87,7 +87,7 @@ std::string name_of(const flow& shown) {
            " I/O threads";
 }
 
-/// What is the library's: the octets copied meanwhile count.
+/// What is the library's: the bytes copied meanwhile count.
 template<class Call>
 auto counted(Call&& call) {
     is_test = false;
@@ -169,7 +169,7 @@ void play_peer(const line& to_test, const flow& planned) {
     to_test.hear();
 }
 
-/// @return Octets that were copied for each octet of payload, in thousandths.
+/// @return Bytes that were copied for each byte of payload, in thousandths.
 std::uint64_t copies_of(const flow& planned) {
     const other_process peer{[&](const line& to_test) { play_peer(to_test, planned); }};
     const context owner{planned.io_threads};

@@ -12,7 +12,7 @@ import re
 import sys
 
 # From the bottom up. Folders on one line are one layer, and may not include each other. A pipe's
-# octets are laid out as a wire's frames, so pipe stands on wire, which knows nothing of queues.
+# bytes are laid out as a wire's frames, so pipe stands on wire, which knows nothing of queues.
 LAYERS = [
     {"base"},
     {"wire"},

@@ -28,14 +28,14 @@ constexpr std::size_t password_bytes = 40;
 /// Unknown to the compiler, which else keeps the password as a constant.
 volatile std::uint64_t seed = 0x9e3779b97f4a7c15;
 
-char password_octet(std::size_t index) {
+char password_byte(std::size_t index) {
     return static_cast<char>('a' + (((index + 1) * seed) >> 32) % 26);
 }
 
 /// @param first_index  Where in the password `at` begins.
 bool is_password(const char* at, std::size_t first_index = 0) {
     std::size_t index = first_index;
-    while (index < password_bytes && at[index - first_index] == password_octet(index)) {
+    while (index < password_bytes && at[index - first_index] == password_byte(index)) {
         ++index;
     }
     return index == password_bytes;
@@ -46,7 +46,7 @@ class spelled_password {
 public:
     spelled_password() {
         for (std::size_t index = 0; index < password_bytes; ++index) {
-            text[index] = password_octet(index);
+            text[index] = password_byte(index);
         }
     }
     spelled_password(const spelled_password&) = delete;
@@ -76,7 +76,7 @@ int count_in_memory() {
         const auto* const last = reinterpret_cast<const char*>(end) - half_bytes;
         while (at <= last) {
             const auto room = static_cast<std::size_t>(last - at) + 1;
-            at = static_cast<const char*>(std::memchr(at, password_octet(half_bytes), room));
+            at = static_cast<const char*>(std::memchr(at, password_byte(half_bytes), room));
             if (at == nullptr) {
                 break;
             }

@@ -71,8 +71,8 @@ void board::arrive() {
 
 void board::await(std::size_t part_count) {
     while (part_count != 0) {
-        char octet = 0;
-        const ssize_t count = read(arrivals_[0], &octet, 1);
+        char byte = 0;
+        const ssize_t count = read(arrivals_[0], &byte, 1);
         if (count == 1) {
             --part_count;
         } else if (count == 0 || errno != EINTR) {

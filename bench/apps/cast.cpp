@@ -90,8 +90,8 @@ void cast::play(const part& body) {
     zmq::context_t context(io_threads_);
     crew alone;
     alone.start([&] { body(stage{context, has_ended_}); });
-    char octet = 0;
-    while (read(end_pipe_[0], &octet, 1) < 0 && errno == EINTR) {
+    char byte = 0;
+    while (read(end_pipe_[0], &byte, 1) < 0 && errno == EINTR) {
     }
     has_ended_.store(true);
     has_ended_.notify_all();

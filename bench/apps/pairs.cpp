@@ -107,7 +107,7 @@ int main(int argument_count, char** arguments) {
         {stream_bench::number_option("--pairs", "threads that ask, and that answer (1)",
                                      run.pair_count),
          stream_bench::text_option("--pattern", "req_rep, dealer_router (req_rep)", run.pattern),
-         stream_bench::number_option("--size", "octets of a body (64)", run.body_bytes),
+         stream_bench::number_option("--size", "bytes of a body (64)", run.body_bytes),
          stream_bench::number_option("--curve", "1: with CURVE (0)", run.is_secure),
          stream_bench::number_option("--monitors", "1: all sockets have one (0)", run.is_watched)});
     const auto pairs = static_cast<std::size_t>(run.pair_count);

@@ -82,7 +82,7 @@ class Bodies:
 
     def __init__(self, size):
         if size < BODY_BYTES_MIN:
-            sys.exit(f"a body has at least {BODY_BYTES_MIN} octets")
+            sys.exit(f"a body has at least {BODY_BYTES_MIN} bytes")
         self._filling = bytes((i * 131 + 7) % 256 for i in range(8, size))
 
     def make(self, sequence):
@@ -90,10 +90,10 @@ class Bodies:
 
     def check(self, body):
         """The sequence number of a body, which must be as it was made."""
-        octets = memoryview(body)
-        if octets[8:] != self._filling:
+        data = memoryview(body)
+        if data[8:] != self._filling:
             raise ValueError("a body came altered")
-        return int.from_bytes(octets[:8], "little")
+        return int.from_bytes(data[:8], "little")
 
 
 def require(claim, complaint):

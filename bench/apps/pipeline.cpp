@@ -93,7 +93,7 @@ int main(int argument_count, char** arguments) {
     decode(run, argument_count, arguments,
            {stream_bench::number_option("--workers", "between ventilator and sink (8)",
                                         run.worker_count),
-            stream_bench::number_option("--size", "octets of a body (64)", run.body_bytes)});
+            stream_bench::number_option("--size", "bytes of a body (64)", run.body_bytes)});
     board shared(2);
     const workload load{make_endpoint(run.transport, "tasks"),
                         make_endpoint(run.transport, "results"), body_format(run.body_bytes),

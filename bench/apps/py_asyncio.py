@@ -12,7 +12,7 @@ from parts import END, MEASURING, STOPPING, Board, Bodies, decode_arguments, req
 
 def main():
     arguments = decode_arguments(
-        size=(64, "octets of a body"), clients=(20, "DEALERs that have a request under way each")
+        size=(64, "bytes of a body"), clients=(20, "DEALERs that have a request under way each")
     )
     board = Board(2)
     bodies = Bodies(arguments.size)

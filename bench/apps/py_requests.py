@@ -9,7 +9,7 @@ from parts import END, MEASURING, STOPPING, Board, Bodies, decode_arguments, req
 
 
 def main():
-    arguments = decode_arguments(size=(64, "octets of a body"))
+    arguments = decode_arguments(size=(64, "bytes of a body"))
     board = Board(2)
     bodies = Bodies(arguments.size)
 

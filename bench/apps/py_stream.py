@@ -8,7 +8,7 @@ from parts import END, STOPPING, Board, Bodies, decode_arguments, require, run_w
 
 def main():
     arguments = decode_arguments(
-        size=(64, "octets of a body"), copy=(1, "0: copy=False on both sides")
+        size=(64, "bytes of a body"), copy=(1, "0: copy=False on both sides")
     )
     board = Board(2)
     bodies = Bodies(arguments.size)

@@ -85,7 +85,7 @@ std::vector<std::string> make_endpoints(const std::string& transport, const std:
 }
 
 body_format::body_format(std::size_t body_bytes) : filling_(body_bytes) {
-    require(body_bytes >= bytes_min, "a body has at least 24 octets");
+    require(body_bytes >= bytes_min, "a body has at least 24 bytes");
     for (std::size_t i = 0; i < body_bytes; ++i) {
         filling_[i] = static_cast<unsigned char>(i * 131 + 7);
     }
@@ -93,20 +93,20 @@ body_format::body_format(std::size_t body_bytes) : filling_(body_bytes) {
 
 zmq::message_t body_format::make(std::uint64_t sequence, std::uint64_t origin) const {
     zmq::message_t body(filling_.size());
-    auto* const octets = body.data<unsigned char>();
-    std::memcpy(octets, filling_.data(), filling_.size());
-    write_number(octets, sequence);
-    write_number(octets + 8, origin);
-    write_number(octets + filling_.size() - 8, sequence);
+    auto* const data = body.data<unsigned char>();
+    std::memcpy(data, filling_.data(), filling_.size());
+    write_number(data, sequence);
+    write_number(data + 8, origin);
+    write_number(data + filling_.size() - 8, sequence);
     return body;
 }
 
 std::uint64_t body_format::check(const zmq::message_t& body) const {
     require(body.size() == filling_.size(), "a body of another size came");
-    const auto* const octets = body.data<unsigned char>();
-    const std::uint64_t sequence = read_number(octets);
-    require(sequence == read_number(octets + filling_.size() - 8) &&
-                std::memcmp(octets + 16, filling_.data() + 16, filling_.size() - bytes_min) == 0,
+    const auto* const data = body.data<unsigned char>();
+    const std::uint64_t sequence = read_number(data);
+    require(sequence == read_number(data + filling_.size() - 8) &&
+                std::memcmp(data + 16, filling_.data() + 16, filling_.size() - bytes_min) == 0,
             "a body came altered");
     return sequence;
 }

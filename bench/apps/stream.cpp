@@ -109,7 +109,7 @@ void recv_all(const stage& here, const workload& load) {
 int main(int argument_count, char** arguments) {
     settings run;
     decode(run, argument_count, arguments,
-           {stream_bench::number_option("--size", "octets of a frame (64)", run.body_bytes),
+           {stream_bench::number_option("--size", "bytes of a frame (64)", run.body_bytes),
             stream_bench::number_option("--frames", "of a message (1)", run.frame_count),
             stream_bench::number_option("--hwm", "high-water mark of both; 0: the default (0)",
                                         run.high_water_mark),

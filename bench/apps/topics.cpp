@@ -187,7 +187,7 @@ int main(int argument_count, char** arguments) {
                                         run.subscriber_count),
             stream_bench::number_option("--publishers", "processes; more than one with a proxy (1)",
                                         run.publisher_count),
-            stream_bench::number_option("--size", "octets of a body (64)", run.body_bytes),
+            stream_bench::number_option("--size", "bytes of a body (64)", run.body_bytes),
             stream_bench::number_option("--proxy", "1: an XSUB/XPUB proxy between them (0)",
                                         run.has_proxy)});
     require(run.has_proxy || run.publisher_count == 1, "several publishers need a proxy");

@@ -56,13 +56,13 @@ private:
     void receive() {
         stream_.async_read_some(
             asio::buffer(receive_buffer_),
-            [self = this->shared_from_this()](const auto& error, std::size_t octet_count) {
-                self->on_received(error, octet_count);
+            [self = this->shared_from_this()](const auto& error, std::size_t byte_count) {
+                self->on_received(error, byte_count);
             });
     }
 
-    void on_received(const boost::system::error_code& error, std::size_t octet_count) {
-        if (error || !take(receive_buffer_.data(), octet_count)) {
+    void on_received(const boost::system::error_code& error, std::size_t byte_count) {
+        if (error || !take(receive_buffer_.data(), byte_count)) {
             close();
             return;
         }
@@ -73,13 +73,13 @@ private:
         }
     }
 
-    // Finds whole messages; what is left of the octets is kept until the rest of it comes.
-    bool take(const unsigned char* octets, std::size_t count) {
+    // Finds whole messages; what is left of the bytes is kept until the rest of it comes.
+    bool take(const unsigned char* data, std::size_t count) {
         if (partial_.empty()) {
-            const std::size_t taken = send_messages(octets, count);
-            partial_.assign(octets + taken, octets + count);
+            const std::size_t taken = send_messages(data, count);
+            partial_.assign(data + taken, data + count);
         } else {
-            partial_.insert(partial_.end(), octets, octets + count);
+            partial_.insert(partial_.end(), data, data + count);
             const std::size_t taken = send_messages(partial_.data(), partial_.size());
             partial_.erase(partial_.begin(), partial_.begin() + static_cast<long>(taken));
         }
@@ -87,33 +87,33 @@ private:
                decode_length(partial_.data()) <= message_bytes_max_;
     }
 
-    // @return How many octets the whole messages have, up to one that is too long.
-    std::size_t send_messages(const unsigned char* octets, std::size_t count) {
+    // @return How many bytes the whole messages have, up to one that is too long.
+    std::size_t send_messages(const unsigned char* data, std::size_t count) {
         std::size_t sent = 0;
         std::size_t found = 0;
         while (count - found >= length_head_bytes) {
-            const std::size_t body_bytes = decode_length(octets + found);
+            const std::size_t body_bytes = decode_length(data + found);
             if (body_bytes > message_bytes_max_ || count - found < length_head_bytes + body_bytes) {
                 break;
             }
             found += length_head_bytes + body_bytes;
             if (sends_each_) {
-                send_async(octets + sent, found - sent);
+                send_async(data + sent, found - sent);
                 sent = found;
             }
         }
         if (found > sent) {
-            send_async(octets + sent, found - sent);
+            send_async(data + sent, found - sent);
         }
         return found;
     }
 
     // May be called by any thread.
-    void send_async(const unsigned char* octets, std::size_t count) {
+    void send_async(const unsigned char* data, std::size_t count) {
         {
             const std::lock_guard hold{send_lock_};
             const bool must_start = main_.empty() || flush_.empty();
-            main_.insert(main_.end(), octets, octets + count);
+            main_.insert(main_.end(), data, data + count);
             if (!must_start) {
                 return;
             }
@@ -141,18 +141,18 @@ private:
         is_sending_ = true;
         stream_.async_write_some(
             asio::buffer(flush_.data() + flush_done_, flush_.size() - flush_done_),
-            [self = this->shared_from_this()](const auto& error, std::size_t octet_count) {
-                self->on_sent(error, octet_count);
+            [self = this->shared_from_this()](const auto& error, std::size_t byte_count) {
+                self->on_sent(error, byte_count);
             });
     }
 
-    void on_sent(const boost::system::error_code& error, std::size_t octet_count) {
+    void on_sent(const boost::system::error_code& error, std::size_t byte_count) {
         is_sending_ = false;
         if (error) {
             close();
             return;
         }
-        flush_done_ += octet_count;
+        flush_done_ += byte_count;
         if (flush_done_ == flush_.size()) {
             const std::lock_guard hold{send_lock_};
             flush_.clear();

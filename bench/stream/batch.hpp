@@ -8,7 +8,7 @@
 
 namespace stream_bench {
 
-/// The octets of a batch of equal messages, laid out once: to send one, only the stamps are
+/// The bytes of a batch of equal messages, laid out once: to send one, only the stamps are
 /// written.
 ///
 /// WebSocket's clients must mask. All messages have the same key, so their filling is masked when
@@ -32,9 +32,9 @@ public:
         }
         head_bytes_ = head.size();
         frame_bytes_ = head.size() + body_bytes;
-        octets_.resize(frame_bytes_ * message_count);
+        data_.resize(frame_bytes_ * message_count);
         for (std::size_t message = 0; message < message_count; ++message) {
-            unsigned char* const frame = octets_.data() + message * frame_bytes_;
+            unsigned char* const frame = data_.data() + message * frame_bytes_;
             std::copy(head.begin(), head.end(), frame);
             for (std::size_t offset = 0; offset < body_bytes; ++offset) {
                 frame[head_bytes_ + offset] = filling_at(offset) ^ key_[offset % 4];
@@ -44,32 +44,32 @@ public:
 
     [[nodiscard]] std::size_t frame_bytes() const noexcept { return frame_bytes_; }
     [[nodiscard]] std::size_t message_count_max() const noexcept {
-        return octets_.size() / frame_bytes_;
+        return data_.size() / frame_bytes_;
     }
 
-    /// The octets of so many messages that carry this stamp. The same arguments give the same
-    /// octets.
-    [[nodiscard]] const unsigned char* octets(std::size_t message_count,
-                                              const stamp& wanted) noexcept {
+    /// The bytes of so many messages that carry this stamp. The same arguments give the same
+    /// bytes.
+    [[nodiscard]] const unsigned char* bytes(std::size_t message_count,
+                                             const stamp& wanted) noexcept {
         if (!(wanted == stamped_)) {
             stamped_ = wanted;
             stamped_count_ = 0;
         }
-        unsigned char stamp_octets[stamp::wire_bytes];
-        wanted.encode(stamp_octets);
-        copy_masked(stamp_octets, stamp_octets, sizeof stamp_octets, key_, 0);
+        unsigned char stamp_bytes[stamp::wire_bytes];
+        wanted.encode(stamp_bytes);
+        copy_masked(stamp_bytes, stamp_bytes, sizeof stamp_bytes, key_, 0);
         for (; stamped_count_ < message_count; ++stamped_count_) {
-            std::memcpy(octets_.data() + stamped_count_ * frame_bytes_ + head_bytes_, stamp_octets,
-                        sizeof stamp_octets);
+            std::memcpy(data_.data() + stamped_count_ * frame_bytes_ + head_bytes_, stamp_bytes,
+                        sizeof stamp_bytes);
         }
-        return octets_.data();
+        return data_.data();
     }
 
 private:
     mask_key key_;
     std::size_t head_bytes_ = 0;
     std::size_t frame_bytes_ = 0;
-    std::vector<unsigned char> octets_;
+    std::vector<unsigned char> data_;
     stamp stamped_;
     std::size_t stamped_count_ = 0;
 };

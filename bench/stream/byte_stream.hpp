@@ -48,7 +48,7 @@ public:
         return status == 1 ? 1 : outcome(status);
     }
 
-    /// Reads what is there, as far as there is room: fewer octets than that mean there are no more.
+    /// Reads what is there, as far as there is room: fewer bytes than that mean there are no more.
     long read(unsigned char* room, std::size_t room_bytes) {
         if (tls_ == nullptr) {
             const ssize_t count = ::recv(descriptor_, room, room_bytes, 0);
@@ -70,17 +70,17 @@ public:
         return static_cast<long>(total);
     }
 
-    /// After would_block the same octets have to be given again: TLS has encrypted some of them.
-    long write(const unsigned char* octets, std::size_t count) {
+    /// After would_block the same bytes have to be given again: TLS has encrypted some of them.
+    long write(const unsigned char* data, std::size_t count) {
         if (tls_ == nullptr) {
-            const ssize_t written = ::send(descriptor_, octets, count, MSG_NOSIGNAL);
+            const ssize_t written = ::send(descriptor_, data, count, MSG_NOSIGNAL);
             if (written >= 0) {
                 return written;
             }
             return errno == EAGAIN || errno == EINTR ? would_block : is_gone;
         }
         const std::size_t most = std::min<std::size_t>(count, INT_MAX);
-        const int written = SSL_write(tls_, octets, static_cast<int>(most));
+        const int written = SSL_write(tls_, data, static_cast<int>(most));
         return written > 0 ? written : outcome(written);
     }
 

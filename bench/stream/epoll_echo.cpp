@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // What the system's sockets allow an echo server: edge-triggered epoll around one buffer per
-// thread. On tcp it sends back the octets that it read and does not look at them. On ws it walks
+// thread. On tcp it sends back the bytes that it read and does not look at them. On ws it walks
 // through the frames, unmasks their payload and sends it back under the heads of a server. Knows
 // nothing of fragments, text, ping or close: it is a yardstick for well-behaved clients.
 
@@ -24,10 +24,10 @@ using namespace stream_bench;
 constexpr std::size_t read_bytes_max = 256 * 1024;
 constexpr int events_max = 512;
 
-// Sends octets back as they are.
+// Sends bytes back as they are.
 class raw_echo {
 public:
-    // Writes what is to be sent for these octets, and says how much that is.
+    // Writes what is to be sent for these bytes, and says how much that is.
     static std::size_t answer(const unsigned char* in, std::size_t count, unsigned char*) {
         static_cast<void>(in);
         return count;
@@ -36,7 +36,7 @@ public:
     static constexpr std::size_t growth_max = 0;
 };
 
-// Turns frames of a client into frames of a server. Works on whatever octets are there: a payload
+// Turns frames of a client into frames of a server. Works on whatever bytes are there: a payload
 // goes out as it comes in, so nothing is kept but a head that is not whole.
 class websocket_echo {
 public:
@@ -172,16 +172,16 @@ private:
         return true;
     }
 
-    static bool send_now(peer<Echo>& to, const unsigned char* octets, std::size_t count) {
+    static bool send_now(peer<Echo>& to, const unsigned char* data, std::size_t count) {
         if (count == 0) {
             return true;
         }
-        ssize_t written = send(to.descriptor, octets, count, MSG_NOSIGNAL);
+        ssize_t written = send(to.descriptor, data, count, MSG_NOSIGNAL);
         if (written < 0 && errno != EAGAIN && errno != EINTR) {
             return false;
         }
         written = std::max<ssize_t>(written, 0);
-        to.unsent.assign(octets + written, octets + count);
+        to.unsent.assign(data + written, data + count);
         return true;
     }
 

@@ -67,29 +67,29 @@ inline std::size_t decode_length(const unsigned char* in) noexcept {
     return std::size_t{in[0]} << 24 | std::size_t{in[1]} << 16 | std::size_t{in[2]} << 8 | in[3];
 }
 
-/// Writes the head of a frame as a server sends it; a client sets mask_flag in the second octet.
+/// Writes the head of a frame as a server sends it; a client sets mask_flag in the second byte.
 /// @return Its length: 2, 4 or 10.
-inline std::size_t encode_websocket_head(unsigned char* out, unsigned char first_octet,
+inline std::size_t encode_websocket_head(unsigned char* out, unsigned char first_byte,
                                          std::uint64_t payload_bytes) noexcept {
-    out[0] = first_octet;
+    out[0] = first_byte;
     if (payload_bytes < 126) {
         out[1] = static_cast<unsigned char>(payload_bytes);
         return 2;
     }
-    const std::size_t size_octets = payload_bytes < 65536 ? 2 : 8;
-    out[1] = size_octets == 2 ? 126 : 127;
-    for (std::size_t index = 0; index < size_octets; ++index) {
-        const std::size_t shift = 8 * (size_octets - 1 - index);
+    const std::size_t size_bytes = payload_bytes < 65536 ? 2 : 8;
+    out[1] = size_bytes == 2 ? 126 : 127;
+    for (std::size_t index = 0; index < size_bytes; ++index) {
+        const std::size_t shift = 8 * (size_bytes - 1 - index);
         out[2 + index] = static_cast<unsigned char>(payload_bytes >> shift);
     }
-    return 2 + size_octets;
+    return 2 + size_bytes;
 }
 
-/// The length of a head, its key included, of which two octets are there.
+/// The length of a head, its key included, of which two bytes are there.
 inline std::size_t websocket_head_bytes(const unsigned char* in) noexcept {
     const unsigned size_code = in[1] & 0x7f;
-    const std::size_t size_octets = size_code == 126 ? 2 : size_code == 127 ? 8 : 0;
-    return 2 + size_octets + ((in[1] & mask_flag) != 0 ? mask_key_bytes : 0);
+    const std::size_t size_bytes = size_code == 126 ? 2 : size_code == 127 ? 8 : 0;
+    return 2 + size_bytes + ((in[1] & mask_flag) != 0 ? mask_key_bytes : 0);
 }
 
 /// The length of the payload that a whole head announces.
@@ -107,10 +107,10 @@ inline std::uint64_t websocket_payload_bytes(const unsigned char* in) noexcept {
 
 using mask_key = std::array<unsigned char, mask_key_bytes>;
 
-/// Copies octets XORed with the key; `out` may be `in` or lie before it in the same buffer.
+/// Copies bytes XORed with the key; `out` may be `in` or lie before it in the same buffer.
 ///
-/// @param phase  How many octets of the payload come before these, modulo 4.
-inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t octets,
+/// @param phase  How many bytes of the payload come before these, modulo 4.
+inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t data,
                         const mask_key& key, std::size_t phase) noexcept {
     std::uint64_t pattern = 0;
     for (std::size_t index = 0; index < sizeof pattern; ++index) {
@@ -119,7 +119,7 @@ inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t
     // Four words at a time are loaded before any is stored: the compiler may use vectors although
     // the two places may overlap.
     std::size_t done = 0;
-    for (; octets - done >= 32; done += 32) {
+    for (; data - done >= 32; done += 32) {
         std::uint64_t words[4];
         std::memcpy(words, in + done, sizeof words);
         for (std::uint64_t& word : words) {
@@ -127,7 +127,7 @@ inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t
         }
         std::memcpy(out + done, words, sizeof words);
     }
-    for (; done < octets; ++done) {
+    for (; done < data; ++done) {
         out[done] = in[done] ^ key[(phase + done) % 4];
     }
 }

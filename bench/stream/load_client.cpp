@@ -169,12 +169,12 @@ void on_each(const std::vector<std::unique_ptr<Worker>>& workers, Function funct
 // Waits for a line on standard input, however long that takes; false: there is none any more.
 bool is_asked_for_more(const load_settings& run) {
     limit_time(0);
-    int octet = 0;
+    int byte = 0;
     do {
-        octet = std::getchar();
-    } while (octet != '\n' && octet != EOF);
+        byte = std::getchar();
+    } while (byte != '\n' && byte != EOF);
     limit_time(run.limit_seconds);
-    return octet == '\n';
+    return byte == '\n';
 }
 
 template<class Reader>

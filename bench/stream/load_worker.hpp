@@ -88,7 +88,7 @@ protected:
 ///
 /// 1. A connection owes `credit` messages. They leave in batches of one stamp; while a batch is not
 ///    wholly written there is no other. An unfinished one is kept as its stamp, its message count
-///    and the octets done, from which the same octets are laid out again.
+///    and the bytes done, from which the same bytes are laid out again.
 /// 2. Readiness is edge-triggered, so a connection is read until a read comes short, and written
 ///    until a write does.
 ///
@@ -171,7 +171,7 @@ private:
         message_phase batch_phase = message_phase::warming;
         std::uint16_t attempt_count = 0;
         std::uint32_t batch_count = 0; // Messages of the batch under way, or 0.
-        std::size_t batch_done = 0;    // Octets of it that are written.
+        std::size_t batch_done = 0;    // Bytes of it that are written.
         std::uint64_t batch_sent_ns = 0;
         std::uint64_t started_ns = 0;
         std::size_t credit = 0;      // Messages that may be sent.
@@ -382,13 +382,13 @@ private:
     void read(connection& peer) {
         std::uint64_t replies = 0;
         std::uint64_t replies_measuring = 0;
-        const auto on_reply = [&](const unsigned char* stamp_octets) {
+        const auto on_reply = [&](const unsigned char* stamp_bytes) {
             ++replies;
-            if (stamp_octets[0] == static_cast<unsigned char>(message_phase::measuring)) {
+            if (stamp_bytes[0] == static_cast<unsigned char>(message_phase::measuring)) {
                 ++replies_measuring;
                 if (--until_sample_ == 0) {
                     until_sample_ = run_.latency_sample_rate;
-                    counts_.latency.add(now_ns_ - stamp::decode(stamp_octets).sent_ns);
+                    counts_.latency.add(now_ns_ - stamp::decode(stamp_bytes).sent_ns);
                 }
             }
         };
@@ -445,11 +445,11 @@ private:
         if (peer.batch_count == 0) {
             return;
         }
-        const unsigned char* const octets =
-            batch_.octets(peer.batch_count, {peer.batch_phase, peer.batch_sent_ns});
+        const unsigned char* const data =
+            batch_.bytes(peer.batch_count, {peer.batch_phase, peer.batch_sent_ns});
         const std::size_t total = peer.batch_count * batch_.frame_bytes();
         while (peer.batch_done < total) {
-            const long count = peer.stream.write(octets + peer.batch_done, total - peer.batch_done);
+            const long count = peer.stream.write(data + peer.batch_done, total - peer.batch_done);
             if (count == byte_stream::would_block) {
                 return;
             }

@@ -169,7 +169,7 @@ TCP_MEMORY_FILE = "/proc/sys/net/ipv4/tcp_mem"
 
 @contextlib.contextmanager
 def tcp_memory(bytes_min, path=TCP_MEMORY_FILE):
-    """Has the kernel lend TCP at least so much, in octets, and what it lent before afterwards.
+    """Has the kernel lend TCP at least so much, in bytes, and what it lent before afterwards.
 
     Gives the numbers in force, in pages: from the first on the kernel may save, from the last on it
     drops. They stay as they are where that is enough, where half of the machine's memory is not, and

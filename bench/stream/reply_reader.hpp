@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Finds the echoes in what a server sends. A reader keeps no bodies, only how far it is in a
-// message and the octets before the filling, so ten thousand of them are small whatever a message's
+// message and the bytes before the filling, so ten thousand of them are small whatever a message's
 // size is. Its `read` calls `on_reply(const unsigned char* stamp)` for each message.
 
 #pragma once
@@ -26,15 +26,14 @@ struct expected_reply {
         }
     }
 
-    /// Whether these octets may lie at this offset of a body.
-    [[nodiscard]] bool matches(std::size_t offset, const unsigned char* octets,
+    /// Whether these bytes may lie at this offset of a body.
+    [[nodiscard]] bool matches(std::size_t offset, const unsigned char* data,
                                std::size_t count) const noexcept {
         if (filling.empty() || offset + count <= stamp::wire_bytes) {
             return true;
         }
         const std::size_t skipped = offset < stamp::wire_bytes ? stamp::wire_bytes - offset : 0;
-        return std::memcmp(octets + skipped, filling.data() + offset + skipped, count - skipped) ==
-               0;
+        return std::memcmp(data + skipped, filling.data() + offset + skipped, count - skipped) == 0;
     }
 
     std::size_t body_bytes;
@@ -44,14 +43,14 @@ struct expected_reply {
 /// Reads `u32 BE length | body`.
 class length_reader {
 public:
-    /// @return False when the octets are no replies; the connection is of no use then.
+    /// @return False when the bytes are no replies; the connection is of no use then.
     template<class OnReply>
-    bool read(const unsigned char* octets, std::size_t count, const expected_reply& expected,
+    bool read(const unsigned char* data, std::size_t count, const expected_reply& expected,
               OnReply&& on_reply) {
         const std::size_t frame_bytes = length_head_bytes + expected.body_bytes;
         if (offset_ > 0) {
             const std::size_t taken = std::min(count, frame_bytes - offset_);
-            if (!keep(octets, taken, expected)) {
+            if (!keep(data, taken, expected)) {
                 return false;
             }
             if (offset_ < frame_bytes) {
@@ -59,32 +58,32 @@ public:
             }
             offset_ = 0;
             on_reply(head_ + length_head_bytes);
-            octets += taken;
+            data += taken;
             count -= taken;
         }
-        for (; count >= frame_bytes; octets += frame_bytes, count -= frame_bytes) {
-            if (decode_length(octets) != expected.body_bytes ||
-                !expected.matches(0, octets + length_head_bytes, expected.body_bytes)) {
+        for (; count >= frame_bytes; data += frame_bytes, count -= frame_bytes) {
+            if (decode_length(data) != expected.body_bytes ||
+                !expected.matches(0, data + length_head_bytes, expected.body_bytes)) {
                 return false;
             }
-            on_reply(octets + length_head_bytes);
+            on_reply(data + length_head_bytes);
         }
-        return keep(octets, count, expected);
+        return keep(data, count, expected);
     }
 
 private:
     static constexpr std::size_t kept_bytes = length_head_bytes + stamp::wire_bytes;
 
-    bool keep(const unsigned char* octets, std::size_t count, const expected_reply& expected) {
+    bool keep(const unsigned char* data, std::size_t count, const expected_reply& expected) {
         if (count == 0) {
             return true;
         }
         if (offset_ < kept_bytes) {
-            std::memcpy(head_ + offset_, octets, std::min(count, kept_bytes - offset_));
+            std::memcpy(head_ + offset_, data, std::min(count, kept_bytes - offset_));
         }
         const std::size_t skipped =
             std::min(count, length_head_bytes - std::min(offset_, length_head_bytes));
-        if (!expected.matches(offset_ + skipped - length_head_bytes, octets + skipped,
+        if (!expected.matches(offset_ + skipped - length_head_bytes, data + skipped,
                               count - skipped)) {
             return false;
         }
@@ -99,9 +98,9 @@ private:
 /// Reads messages of WebSocket from a server, fragmented or not, and the control frames between.
 class websocket_reader {
 public:
-    /// @return False when the octets are no replies or the server closes.
+    /// @return False when the bytes are no replies or the server closes.
     template<class OnReply>
-    bool read(const unsigned char* octets, std::size_t count, const expected_reply& expected,
+    bool read(const unsigned char* data, std::size_t count, const expected_reply& expected,
               OnReply&& on_reply) {
         unsigned char whole[websocket_head_bytes_max];
         const std::size_t whole_head_bytes =
@@ -109,25 +108,25 @@ public:
         const std::size_t whole_bytes = whole_head_bytes + expected.body_bytes;
         while (count > 0) {
             if (is_between_messages() && count >= whole_bytes &&
-                std::memcmp(octets, whole, whole_head_bytes) == 0) {
-                if (!expected.matches(0, octets + whole_head_bytes, expected.body_bytes)) {
+                std::memcmp(data, whole, whole_head_bytes) == 0) {
+                if (!expected.matches(0, data + whole_head_bytes, expected.body_bytes)) {
                     return false;
                 }
-                on_reply(octets + whole_head_bytes);
-                octets += whole_bytes;
+                on_reply(data + whole_head_bytes);
+                data += whole_bytes;
                 count -= whole_bytes;
                 continue;
             }
             std::size_t taken = 0;
-            const outcome found = is_in_payload_ ? take_payload(octets, count, taken, expected)
-                                                 : take_head(octets, count, taken, expected);
+            const outcome found = is_in_payload_ ? take_payload(data, count, taken, expected)
+                                                 : take_head(data, count, taken, expected);
             if (found == outcome::broken) {
                 return false;
             }
             if (found == outcome::reply) {
                 on_reply(stamp_);
             }
-            octets += taken;
+            data += taken;
             count -= taken;
         }
         return true;
@@ -157,11 +156,11 @@ private:
         return (head_[0] & opcode_mask) >= opcode_close;
     }
 
-    outcome take_head(const unsigned char* octets, std::size_t count, std::size_t& taken,
+    outcome take_head(const unsigned char* data, std::size_t count, std::size_t& taken,
                       const expected_reply& expected) {
         const std::size_t wanted = head_count_ < 2 ? 2 : websocket_head_bytes(head_);
         taken = std::min(count, wanted - head_count_);
-        std::memcpy(head_ + head_count_, octets, taken);
+        std::memcpy(head_ + head_count_, data, taken);
         head_count_ += taken;
         if (head_count_ < 2) {
             return outcome::unfinished;
@@ -178,17 +177,17 @@ private:
         return is_in_payload_ ? outcome::unfinished : end_frame(expected);
     }
 
-    outcome take_payload(const unsigned char* octets, std::size_t count, std::size_t& taken,
+    outcome take_payload(const unsigned char* data, std::size_t count, std::size_t& taken,
                          const expected_reply& expected) {
         taken = std::min<std::uint64_t>(count, payload_left_);
         if (is_control()) {
-            control_.append(reinterpret_cast<const char*>(octets), taken);
+            control_.append(reinterpret_cast<const char*>(data), taken);
         } else if (body_count_ + taken > expected.body_bytes ||
-                   !expected.matches(body_count_, octets, taken)) {
+                   !expected.matches(body_count_, data, taken)) {
             return outcome::broken;
         } else {
             if (body_count_ < stamp::wire_bytes) {
-                std::memcpy(stamp_ + body_count_, octets,
+                std::memcpy(stamp_ + body_count_, data,
                             std::min(taken, stamp::wire_bytes - body_count_));
             }
             body_count_ += taken;

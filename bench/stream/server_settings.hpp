@@ -51,7 +51,7 @@ inline server_settings decode_server_settings(int argument_count, char** argumen
                        settings.sockets.recv_buffer_bytes),
          number_option("--io-threads", "threads of I/O (1); 0: the calling thread's own (zlink)",
                        settings.io_threads),
-         number_option("--max-message", "longest message accepted, in octets (64 MiB)",
+         number_option("--max-message", "longest message accepted, in bytes (64 MiB)",
                        settings.message_bytes_max),
          number_option("--tuned", "1: beast with settings for speed (0)", settings.is_tuned),
          number_option("--per-message", "1: asio sends each message by a call of its own (0)",

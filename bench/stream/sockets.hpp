@@ -43,7 +43,7 @@ inline sockaddr_in loopback_address(std::uint16_t port) {
 }
 
 /// Listens on loopback; several threads may listen on one port, and the system spreads the peers.
-/// Accepted sockets inherit the buffers, which therefore hold from the first octet on.
+/// Accepted sockets inherit the buffers, which therefore hold from the first byte on.
 inline int listen_on(std::uint16_t port, int backlog, const socket_settings& settings) {
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) {

@@ -50,7 +50,7 @@ public:
         return is_accepted ? 1 : byte_stream::is_gone;
     }
 
-    /// What came after the answer: the first octets of frames.
+    /// What came after the answer: the first bytes of frames.
     [[nodiscard]] const std::string& surplus() const noexcept { return surplus_; }
 
 private:

@@ -14,12 +14,12 @@ namespace stream_bench {
 /// The server's side of WebSocket's upgrade, for clients that do it right.
 class upgrade_server {
 public:
-    /// Takes octets up to the end of the request.
+    /// Takes bytes up to the end of the request.
     /// @return How many of them.
-    std::size_t take(const unsigned char* octets, std::size_t count) {
+    std::size_t take(const unsigned char* data, std::size_t count) {
         std::size_t taken = 0;
         while (taken < count && !is_whole()) {
-            request_ += static_cast<char>(octets[taken++]);
+            request_ += static_cast<char>(data[taken++]);
         }
         return taken;
     }
@@ -52,7 +52,7 @@ private:
         auto begin =
             std::search(request_.begin(), request_.end(), name.begin(), name.end(), is_same);
         begin += std::min<std::ptrdiff_t>(request_.end() - begin, name.size());
-        begin = std::find_if(begin, request_.end(), [](char octet) { return octet != ' '; });
+        begin = std::find_if(begin, request_.end(), [](char byte) { return byte != ' '; });
         return {begin, std::find(begin, request_.end(), '\r')};
     }
 

@@ -68,7 +68,7 @@ private:
         const routing_id id(std::begin(received.routing_id), std::end(received.routing_id));
         const std::string_view text{static_cast<const char*>(received.data), received.size};
         if (received.flags & ZLINK_PEER_CAME) {
-            const std::string name = "guest " + std::to_string(++guest_count_);
+            const std::string name = "guest " + std::to_string(++connection_count_);
             names_.emplace(id, name);
             say(name + " has joined");
         } else if (received.flags & ZLINK_PEER_WENT) {
@@ -99,7 +99,7 @@ private:
 
     std::unique_ptr<void, socket_end> socket_;
     bool is_open_ = false;
-    unsigned guest_count_ = 0;
+    unsigned connection_count_ = 0;
     std::unordered_map<routing_id, std::string> names_;
 };
 

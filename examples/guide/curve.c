@@ -24,7 +24,7 @@ static int receive(void* socket, char frames[frames_max][frame_max]) {
 }
 
 /* Answers questions of ZAP: may this peer come in? A request has the frames version, request id,
- * domain, address, routing id, mechanism and, with CURVE, the client's key of 32 octets. */
+ * domain, address, routing id, mechanism and, with CURVE, the client's key of 32 bytes. */
 static void* decide(void* handler) {
     char request[frames_max][frame_max];
     while (receive(handler, request) >= 7) {

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from tree import list_tree, octet_count
+from tree import list_tree, byte_count
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "move_tree.py")
@@ -33,8 +33,8 @@ def parse():
     parser.add_argument("tree", nargs="?", metavar="TREE", help="a folder (/usr/include)")
     parser.add_argument("--stock", required=True, metavar="PYTHON")
     parser.add_argument("--candidate", required=True, metavar="PYTHON")
-    parser.add_argument("--chunk", default="256", metavar="OCTETS", help="octets a message (256)")
-    parser.add_argument("--limit", type=octet_count, default=octet_count("256M"), metavar="OCTETS",
+    parser.add_argument("--chunk", default="256", metavar="BYTES", help="bytes a message (256)")
+    parser.add_argument("--limit", type=byte_count, default=byte_count("256M"), metavar="BYTES",
                         help="leave out what is beyond (256M)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N",
                         help="libzmq and zlink in turn, N times; medians are shown (3)")
@@ -66,7 +66,7 @@ def warm_up(listing):
 def destination_parent(chosen, listing):
     """A folder with room for the copy; in memory where possible, because a disk's pace varies."""
     # A small file takes a block or a page.
-    needed = listing.octets + 4096 * (len(listing.files) + len(listing.folders)) + (64 << 20)
+    needed = listing.bytes + 4096 * (len(listing.files) + len(listing.folders)) + (64 << 20)
     candidates = [chosen] if chosen else ["/dev/shm", tempfile.gettempdir()]
     for folder in candidates:
         if os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > needed:
@@ -128,8 +128,8 @@ def show(results, stock, candidate):
             figures["cpu_seconds"] + figures["receiver_cpu_seconds"] for figures in results[label]
         )
         print(
-            f"{label:8}{last['files']:>8}{last['octets'] / 1e6:>9.1f}{seconds:>9.2f}"
-            f"{last['octets'] / 1e6 / seconds:>9.1f}{rates[label]:>12.0f}{cpu:>8.2f}"
+            f"{label:8}{last['files']:>8}{last['bytes'] / 1e6:>9.1f}{seconds:>9.2f}"
+            f"{last['bytes'] / 1e6 / seconds:>9.1f}{rates[label]:>12.0f}{cpu:>8.2f}"
             f"  {os.path.basename(last['library'])}"
         )
     ratios = [a["seconds"] / b["seconds"] for a, b in zip(results[stock], results[candidate])]
@@ -145,8 +145,8 @@ def main():
     listing = list_tree(arguments.tree, arguments.limit)
     parent = destination_parent(arguments.destination, listing)
     print(
-        f"{len(listing.files)} files, {listing.octets / 1e6:.1f} MB of {arguments.tree}, "
-        f"{arguments.chunk} octets a message, over tcp into {parent}",
+        f"{len(listing.files)} files, {listing.bytes / 1e6:.1f} MB of {arguments.tree}, "
+        f"{arguments.chunk} bytes a message, over tcp into {parent}",
         flush=True,
     )
     warm_up(listing)

@@ -10,12 +10,12 @@ the SHA-256 of every file as it comes in and compares it with the one that the s
 One PAIR socket a side. The sender's messages, in order:
     [hello][JSON: version, chunk]               answered by [ready]
     [folder][name][mode]
-    [file][name][mode, octets]                  then the contents, `chunk` octets a message, the last one
+    [file][name][mode, bytes]                  then the contents, `chunk` bytes a message, the last one
                                                 shorter, then the checksum; empty where the file changed
                                                 while it was read, and then it does not count
     [link][name][target]                        after all files, so that no file is written through one
     [end]                                       answered by [done][JSON]
-The receiver's, besides the answers: [progress][files, octets, messages], [mismatch][name] and, where it
+The receiver's, besides the answers: [progress][files, bytes, messages], [mismatch][name] and, where it
 cannot go on, [abort][reason]. The high-water marks bound what is under way.
 """
 
@@ -30,15 +30,15 @@ import time
 import zmq
 
 from progress import Progress
-from tree import list_tree, octet_count, shown
+from tree import list_tree, byte_count, shown
 
 VERSION = 1
 FILE = struct.Struct("!IQ")
 MODE = struct.Struct("!I")
 COUNTS = struct.Struct("!QQQ")
-BLOCK_OCTETS = 1 << 20  # what is read, hashed and written at a time
-QUEUED_OCTETS_MAX = 64 << 20  # what a queue may hold when chunks are large
-CHUNK_OCTETS_MAX = 16 << 20
+BLOCK_BYTES = 1 << 20  # what is read, hashed and written at a time
+QUEUED_BYTES_MAX = 64 << 20  # what a queue may hold when chunks are large
+CHUNK_BYTES_MAX = 16 << 20
 REPORT_SECONDS = 0.1
 REASONS_SHOWN_MAX = 20
 
@@ -50,7 +50,7 @@ class Failed(Exception):
 def open_socket(context, chunk, seconds):
     socket = context.socket(zmq.PAIR)
     socket.linger = 1000
-    socket.sndhwm = socket.rcvhwm = max(4, min(1000, QUEUED_OCTETS_MAX // chunk))
+    socket.sndhwm = socket.rcvhwm = max(4, min(1000, QUEUED_BYTES_MAX // chunk))
     socket.sndtimeo = socket.rcvtimeo = int(seconds * 1000)
     return socket
 
@@ -70,11 +70,11 @@ class Sender:
         self._listing = listing
         self._chunk = arguments.chunk
         self._patience = arguments.patience
-        self._progress = Progress(arguments.label, listing.octets, len(listing.files))
+        self._progress = Progress(arguments.label, listing.bytes, len(listing.files))
         self._polled_at = 0.0
         self._blocked_at = None
         self.messages = 0
-        self.octets = 0
+        self.bytes = 0
         self.unread = list(listing.skipped)
         self.mismatches = []
         self.summary = None
@@ -85,8 +85,8 @@ class Sender:
         try:
             for name, mode in self._listing.folders:
                 self._send_parts(b"folder", name, MODE.pack(mode))
-            for name, mode, octets in self._listing.files:
-                self._send_file(name, mode, octets)
+            for name, mode, size in self._listing.files:
+                self._send_file(name, mode, size)
             for name, target in self._listing.links:
                 self._send_parts(b"link", name, target)
             self._send_parts(b"end")
@@ -101,7 +101,7 @@ class Sender:
             raise
         seconds = time.monotonic() - started
         self._progress.update(
-            self.summary["files"], self.summary["octets"], self.messages, is_last=True
+            self.summary["files"], self.summary["bytes"], self.messages, is_last=True
         )
         return seconds
 
@@ -125,31 +125,31 @@ class Sender:
         elif time.monotonic() - self._blocked_at > self._patience:
             raise Failed(f"the receiver took nothing for {self._patience:g} s")
 
-    def _send_file(self, name, mode, octets):
+    def _send_file(self, name, mode, size):
         try:
             source = open(os.path.join(self._listing.root, name), "rb", buffering=0)
         except OSError as error:
             self.unread.append((name, error.strerror))
             return
         with source:
-            self._send_parts(b"file", name, FILE.pack(mode, octets))
-            checksum = self._send_contents(source, name, octets)
+            self._send_parts(b"file", name, FILE.pack(mode, size))
+            checksum = self._send_contents(source, name, size)
         self._retry(self._socket.send, checksum)
         now = time.monotonic()
         if now - self._polled_at >= REPORT_SECONDS:
             self._polled_at = now
             self._poll()
 
-    def _send_contents(self, source, name, octets):
-        """Sends exactly `octets`, padded where the file has become shorter, and returns the checksum."""
+    def _send_contents(self, source, name, size):
+        """Sends exactly `bytes`, padded where the file has become shorter, and returns the checksum."""
         sha = hashlib.sha256()
         send = self._socket.send
         chunk = self._chunk
-        block_octets = max(1, BLOCK_OCTETS // chunk) * chunk
+        block_bytes = max(1, BLOCK_BYTES // chunk) * chunk
         problem = None
-        remaining = octets
+        remaining = size
         while remaining:
-            wanted = min(remaining, block_octets)
+            wanted = min(remaining, block_bytes)
             block = b""
             try:
                 while problem is None and len(block) < wanted:
@@ -175,7 +175,7 @@ class Sender:
         if problem is not None:
             self.unread.append((name, problem))
             return b""
-        self.octets += octets
+        self.bytes += size
         return sha.digest()
 
     def _poll(self):
@@ -211,7 +211,7 @@ class Receiver:
         self._reported_at = 0.0
         self._chunk = 1
         self.files = 0
-        self.octets = 0
+        self.bytes = 0
         self.messages = 0
         self.links = 0
         self.mismatches = 0
@@ -224,7 +224,7 @@ class Receiver:
             raise Failed("what connected is no sender of this program")
         hello = json.loads(text)
         self._chunk = hello["chunk"]
-        if hello["version"] != VERSION or not 1 <= self._chunk <= CHUNK_OCTETS_MAX:
+        if hello["version"] != VERSION or not 1 <= self._chunk <= CHUNK_BYTES_MAX:
             raise Failed("the sender speaks another version of this program")
         self._socket.rcvtimeo = waiting
         self._socket.send_multipart([b"ready"])
@@ -243,7 +243,7 @@ class Receiver:
     def summary(self):
         return {
             "files": self.files,
-            "octets": self.octets,
+            "bytes": self.bytes,
             "messages": self.messages,
             "links": self.links,
             "mismatches": self.mismatches,
@@ -279,11 +279,11 @@ class Receiver:
         self.links += 1
 
     def _take_file(self, name, details):
-        mode, octets = FILE.unpack(details)
+        mode, size = FILE.unpack(details)
         path = self._path(name)
         out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            checksum = self._take_contents(out, octets)
+            checksum = self._take_contents(out, size)
             expected = self._socket.recv()
             self.messages += 1
             os.fchmod(out, mode & 0o777)
@@ -298,17 +298,17 @@ class Receiver:
             self.mismatches += 1
             self._socket.send_multipart([b"mismatch", name])
         else:
-            self.octets -= octets
+            self.bytes -= size
             os.unlink(path)
         self._report()
 
-    def _take_contents(self, out, octets):
+    def _take_contents(self, out, size):
         """Writes the contents that come next to the descriptor `out` and returns their checksum."""
         sha = hashlib.sha256()
         recv = self._socket.recv
         chunk = self._chunk
-        burst = max(1, BLOCK_OCTETS // chunk)
-        remaining = octets
+        burst = max(1, BLOCK_BYTES // chunk)
+        remaining = size
         while remaining:
             count = min(burst, -(-remaining // chunk))
             block = b"".join([recv() for _ in range(count)])
@@ -319,7 +319,7 @@ class Receiver:
             while written < len(block):
                 written += os.write(out, memoryview(block)[written:])
             self.messages += count
-            self.octets += len(block)
+            self.bytes += len(block)
             remaining -= len(block)
             self._report()
         return sha.digest()
@@ -330,7 +330,7 @@ class Receiver:
             return
         self._reported_at = now
         try:
-            counts = COUNTS.pack(self.files, self.octets, self.messages)
+            counts = COUNTS.pack(self.files, self.bytes, self.messages)
             self._socket.send_multipart([b"progress", counts], zmq.DONTWAIT)
         except zmq.Again:
             pass
@@ -387,7 +387,7 @@ def tell_sent(sender, listing, seconds, arguments):
         print(f"--limit left out what is beyond {arguments.limit / 1e6:.0f} MB", file=sys.stderr)
     figures = {
         "files": summary["files"],
-        "octets": summary["octets"],
+        "bytes": summary["bytes"],
         "messages": sender.messages,
         "links": summary["links"],
         "unread": len(sender.unread),
@@ -408,8 +408,8 @@ def tell_sent(sender, listing, seconds, arguments):
     )
     unread = f", {len(sender.unread)} not moved" if sender.unread else ""
     print(
-        f"{summary['files']} files, {summary['links']} links{unread}, {summary['octets']} octets in "
-        f"{seconds:.2f} s: {summary['octets'] / 1e6 / seconds:.1f} MB/s, "
+        f"{summary['files']} files, {summary['links']} links{unread}, {summary['bytes']} bytes in "
+        f"{seconds:.2f} s: {summary['bytes'] / 1e6 / seconds:.1f} MB/s, "
         f"{sender.messages / seconds:.0f} messages/s, {verdict}",
         flush=True,
     )
@@ -450,7 +450,7 @@ def receive(arguments):
         socket.close()
         context.term()
     print(
-        f"received {receiver.files} files, {receiver.links} links, {receiver.octets} octets, "
+        f"received {receiver.files} files, {receiver.links} links, {receiver.bytes} bytes, "
         f"{receiver.mismatches or 'no'} checksums differ",
         flush=True,
     )
@@ -467,10 +467,10 @@ def listen(socket, endpoint):
     print(f"listening on {socket.last_endpoint.decode()}", flush=True)
 
 
-def chunk_octets(text):
-    value = octet_count(text)
-    if value > CHUNK_OCTETS_MAX:
-        raise argparse.ArgumentTypeError(f"{text} is above {CHUNK_OCTETS_MAX >> 20}M")
+def chunk_bytes(text):
+    value = byte_count(text)
+    if value > CHUNK_BYTES_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is above {CHUNK_BYTES_MAX >> 20}M")
     return value
 
 
@@ -480,7 +480,7 @@ def parse(words):
     sending = verbs.add_parser("send", help="send a tree")
     sending.add_argument("tree", metavar="TREE")
     sending.add_argument("--to", required=True, metavar="ENDPOINT", help="the receiver's address")
-    sending.add_argument("--limit", type=octet_count, metavar="OCTETS", help="leave out what is beyond")
+    sending.add_argument("--limit", type=byte_count, metavar="BYTES", help="leave out what is beyond")
     sending.add_argument("--label", default="sending", help="what the progress bar is called")
     sending.add_argument("--json", action="store_true", help="print the figures as JSON")
     sending.set_defaults(run=send)
@@ -489,8 +489,8 @@ def parse(words):
     receiving.add_argument("--listen", default="tcp://127.0.0.1:5560", metavar="ENDPOINT")
     receiving.set_defaults(run=receive)
     for verb in (sending, receiving):
-        verb.add_argument("--chunk", type=chunk_octets, default=256, metavar="OCTETS",
-                          help="octets a message, at most 16M; the receiver's queue is sized by it (256)")
+        verb.add_argument("--chunk", type=chunk_bytes, default=256, metavar="BYTES",
+                          help="bytes a message, at most 16M; the receiver's queue is sized by it (256)")
         verb.add_argument("--patience", type=float, default=30, metavar="SECONDS",
                           help="how long the other side may be silent (30)")
     return parser.parse_args(words)

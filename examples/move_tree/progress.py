@@ -8,25 +8,25 @@ import time
 class Progress:
     """Shows how far a transfer has come. update() may be called as often as one likes."""
 
-    def __init__(self, label, octets_total, files_total):
+    def __init__(self, label, bytes_total, files_total):
         self._label = label
-        self._octets_total = octets_total
+        self._bytes_total = bytes_total
         self._files_total = files_total
         self._is_terminal = sys.stderr.isatty()
         self._interval = 0.1 if self._is_terminal else 2.0
         self._started = time.monotonic()
         self._shown_at = self._started
 
-    def update(self, files, octets, messages, is_last=False):
+    def update(self, files, size, messages, is_last=False):
         now = time.monotonic()
         if now - self._shown_at < self._interval and not is_last:
             return
         self._shown_at = now
         seconds = max(now - self._started, 1e-9)
-        share = octets / self._octets_total if self._octets_total else 1.0
+        share = size / self._bytes_total if self._bytes_total else 1.0
         figures = (
-            f"{100 * share:3.0f} %  {files}/{self._files_total} files  {octets / 1e6:.1f} MB"
-            f"  {octets / 1e6 / seconds:.0f} MB/s  {messages / seconds / 1e3:.0f} k messages/s"
+            f"{100 * share:3.0f} %  {files}/{self._files_total} files  {size / 1e6:.1f} MB"
+            f"  {size / 1e6 / seconds:.0f} MB/s  {messages / seconds / 1e3:.0f} k messages/s"
         )
         if not self._is_terminal:
             print(f"{self._label}  {figures}", file=sys.stderr, flush=True)

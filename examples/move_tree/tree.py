@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Listing:
-    """The contents of a tree, folders before what is in them. All names are octets, relative to root."""
+    """The contents of a tree, folders before what is in them. All names are bytes, relative to root."""
 
     root: bytes
     folders: list = field(default_factory=list)  # (name, mode)
-    files: list = field(default_factory=list)  # (name, mode, octets)
+    files: list = field(default_factory=list)  # (name, mode, size)
     links: list = field(default_factory=list)  # (name, target)
     skipped: list = field(default_factory=list)  # (name, reason)
-    octets: int = 0
+    bytes: int = 0
     cut: bool = False  # the limit left files out
 
 
@@ -24,17 +24,17 @@ def shown(name):
     return os.fsdecode(name).encode("utf-8", "backslashreplace").decode()
 
 
-def octet_count(text):
+def byte_count(text):
     """The value of 300, 64K, 300M or 2G; for argparse."""
     scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper())
     value = int(text[:-1]) * scale if scale else int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of octets")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of bytes")
     return value
 
 
-def list_tree(root, octets_max=None):
-    """Lists a folder without following links; stops taking files at octets_max, where given.
+def list_tree(root, bytes_max=None):
+    """Lists a folder without following links; stops taking files at bytes_max, where given.
 
     What cannot be read or is no file, folder or link is in `skipped` with its reason.
     Raises OSError if root itself cannot be listed.
@@ -53,12 +53,12 @@ def list_tree(root, octets_max=None):
             continue
         subfolders = []
         for entry in entries:
-            _add(listing, os.path.join(folder, entry.name), entry, octets_max, subfolders)
+            _add(listing, os.path.join(folder, entry.name), entry, bytes_max, subfolders)
         pending.extend(reversed(subfolders))
     return listing
 
 
-def _add(listing, name, entry, octets_max, subfolders):
+def _add(listing, name, entry, bytes_max, subfolders):
     try:
         status = entry.stat(follow_symlinks=False)
         mode = stat.S_IMODE(status.st_mode)
@@ -69,10 +69,10 @@ def _add(listing, name, entry, octets_max, subfolders):
             subfolders.append(name)
         elif not stat.S_ISREG(status.st_mode):
             listing.skipped.append((name, "neither file, folder nor link"))
-        elif octets_max is not None and listing.octets + status.st_size > octets_max:
+        elif bytes_max is not None and listing.bytes + status.st_size > bytes_max:
             listing.cut = True
         else:
             listing.files.append((name, mode, status.st_size))
-            listing.octets += status.st_size
+            listing.bytes += status.st_size
     except OSError as error:
         listing.skipped.append((name, error.strerror))

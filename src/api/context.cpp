@@ -121,7 +121,7 @@ zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {
     made.type = zlink::api::type_for_c(from.type);
     made.linger = from.linger_rest ? static_cast<int>(from.linger_rest->count()) : -1;
     made.messages = from.unsent.message_count;
-    made.octets = from.unsent.bytes;
+    made.bytes = from.unsent.bytes;
     zlink::api::copy_text(from.endpoint, made.endpoint);
     return made;
 }

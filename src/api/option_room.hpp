@@ -21,7 +21,7 @@ public:
     int option() const noexcept { return option_; }
     std::size_t bytes() const noexcept { return *size_; }
 
-    /// A number of exactly as many octets.
+    /// A number of exactly as many bytes.
     template<class T>
     result<void> give_number(T number) const {
         return *size_ == sizeof number ? give_within(number)
@@ -38,13 +38,13 @@ public:
         return give(text, with_zero ? 1 : 0);
     }
 
-    /// @param zero_count  Zeros behind `octets` that belong to it.
-    result<void> give(std::string_view octets, std::size_t zero_count = 0) const {
-        const std::size_t bytes = octets.size() + zero_count;
+    /// @param zero_count  Zeros behind `data` that belong to it.
+    result<void> give(std::string_view data, std::size_t zero_count = 0) const {
+        const std::size_t bytes = data.size() + zero_count;
         if (*size_ < bytes) {
             return refuse_size(option_, bytes, *size_);
         }
-        std::fill(std::copy(octets.begin(), octets.end(), value_), value_ + *size_, '\0');
+        std::fill(std::copy(data.begin(), data.end(), value_), value_ + *size_, '\0');
         *size_ = bytes;
         return {};
     }

@@ -60,9 +60,9 @@ struct entry {
     field where;
     access may = access::read_write;
     unsigned settable_on = any_type;
-    std::int64_t least = own_least; ///< Numbers: the smallest value. Texts: the fewest octets.
-    std::int64_t most = own_most;   ///< Numbers: the largest value. Texts: the most octets.
-    bool is_text = false;           ///< Texts: read back with a zero octet.
+    std::int64_t least = own_least; ///< Numbers: the smallest value. Texts: the fewest bytes.
+    std::int64_t most = own_most;   ///< Numbers: the largest value. Texts: the most bytes.
+    bool is_text = false;           ///< Texts: read back with a zero byte.
     int step = 1;                   ///< Numbers: rounded towards 0 to a multiple.
     bool null_clears = false;       ///< Texts: a null pointer makes it empty, whatever `least`.
 };
@@ -215,7 +215,7 @@ const entry* find(int option) noexcept {
     return found == table.end() ? nullptr : &*found;
 }
 
-/// Reads a number of type T out of exactly as many octets.
+/// Reads a number of type T out of exactly as many bytes.
 template<class T>
 result<T> number(int option, const void* value, std::size_t size) {
     T read;

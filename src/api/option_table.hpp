@@ -8,7 +8,7 @@
 
 namespace zlink::api {
 
-/// Sets the option numbered `option` to the `size` octets at `value` (zmq_setsockopt(3)).
+/// Sets the option numbered `option` to the `size` bytes at `value` (zmq_setsockopt(3)).
 /// @error invalid_argument  There is no such option, not for this type of socket, it is read-only,
 ///                          or the value has the wrong size or is out of range; error_text() says
 ///                          which.

@@ -13,7 +13,7 @@ namespace zlink::api {
 
 namespace {
 
-/// Octets of an endpoint that are shown; the reason has the rest of the text.
+/// Bytes of an endpoint that are shown; the reason has the rest of the text.
 constexpr std::size_t endpoint_shown_max = 200;
 
 struct named_option {
@@ -180,8 +180,8 @@ const char* words(errc error) {
     }
 }
 
-std::string octets(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " octet" : " octets");
+std::string byte_count_text(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " byte" : " bytes");
 }
 
 } // namespace
@@ -197,7 +197,7 @@ errc refuse(int option, std::string_view why) {
 }
 
 errc refuse_size(int option, std::size_t wanted, std::size_t given) {
-    return refuse(option, "takes " + octets(wanted) + ", not " + std::to_string(given));
+    return refuse(option, "takes " + byte_count_text(wanted) + ", not " + std::to_string(given));
 }
 
 errc refuse_range(int option, std::int64_t given, std::int64_t least, std::int64_t most) {
@@ -206,7 +206,7 @@ errc refuse_range(int option, std::int64_t given, std::int64_t least, std::int64
 
 errc refuse_length(int option, std::size_t given, std::int64_t least, std::int64_t most) {
     return refuse(option,
-                  "takes " + range(least, most, INT_MAX) + " octets, not " + std::to_string(given));
+                  "takes " + range(least, most, INT_MAX) + " bytes, not " + std::to_string(given));
 }
 
 errc refuse_null(int option) {

@@ -15,13 +15,13 @@ namespace zlink::api {
 
 errc refuse(int option, std::string_view why);
 
-/// @param wanted, given  Octets.
+/// @param wanted, given  Bytes.
 errc refuse_size(int option, std::size_t wanted, std::size_t given);
 
 /// The number `given` is not in `least` to `most`.
 errc refuse_range(int option, std::int64_t given, std::int64_t least, std::int64_t most);
 
-/// A text of `given` octets is not of `least` to `most`.
+/// A text of `given` bytes is not of `least` to `most`.
 errc refuse_length(int option, std::size_t given, std::int64_t least, std::int64_t most);
 
 /// A null pointer stands where there should be something.

@@ -66,24 +66,24 @@ result<void> set_text(socket_options& target, int option, Text& text, const void
     return {};
 }
 
-/// Takes 32 octets, or 40 characters of Z85 with or without a zero behind.
+/// Takes 32 bytes, or 40 characters of Z85 with or without a zero behind.
 result<void> set_key(socket_options& target, int option, std::byte* key, const void* value,
                      std::size_t size) {
     curve_secret_key given;
-    const auto* const octets = static_cast<const char*>(value);
+    const auto* const data = static_cast<const char*>(value);
     const bool is_text = size == z85_key_bytes ||
-                         (size == z85_key_bytes + 1 && value != nullptr && octets[size - 1] == 0);
+                         (size == z85_key_bytes + 1 && value != nullptr && data[size - 1] == 0);
     if (value == nullptr) {
         return refuse_null(option);
     }
     if (size != curve_key_bytes && !is_text) {
-        return refuse(option, "a key is 32 octets, or 40 characters of Z85 with or without a zero "
-                              "octet behind, not " +
-                                  std::to_string(size) + " octets");
+        return refuse(option, "a key is 32 bytes, or 40 characters of Z85 with or without a zero "
+                              "byte behind, not " +
+                                  std::to_string(size) + " bytes");
     }
     if (!is_text) {
         std::memcpy(given.data(), value, curve_key_bytes);
-    } else if (const auto decoded = decode_z85({octets, z85_key_bytes}, given.raw()); !decoded) {
+    } else if (const auto decoded = decode_z85({data, z85_key_bytes}, given.raw()); !decoded) {
         return refuse(option, "its 40 characters are not Z85");
     }
     std::memcpy(key, given.data(), curve_key_bytes);
@@ -96,7 +96,7 @@ result<void> give_key(const std::byte* key, const room& to) {
         return to.give({reinterpret_cast<const char*>(key), curve_key_bytes});
     }
     if (to.bytes() != z85_key_bytes + 1) {
-        return refuse(to.option(), "a key takes room of 32 octets, or of 41 for its Z85, not of " +
+        return refuse(to.option(), "a key takes room of 32 bytes, or of 41 for its Z85, not of " +
                                        std::to_string(to.bytes()));
     }
     std::array<char, z85_key_bytes + 1> text{};

@@ -22,7 +22,7 @@ result<void> set_security_option(socket_options& target, int option, const void*
                                  std::size_t size);
 
 /// @param option  One of them.
-/// @param to      Of a key its size says which form is wanted: 32 octets, or 41 for Z85 and a zero.
+/// @param to      Of a key its size says which form is wanted: 32 bytes, or 41 for Z85 and a zero.
 /// @error invalid_argument  The room is not right.
 result<void> read_security_option(const socket_options& source, int option, const room& to);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/security_options.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "zlink.h"
 
@@ -23,7 +23,7 @@ bool set(socket_options& target, int option, int value) {
     return static_cast<bool>(set_security_option(target, option, &value, sizeof value));
 }
 
-/// What is read into `room` octets; "refused" if it is not.
+/// What is read into `room` bytes; "refused" if it is not.
 std::string get(const socket_options& source, int option, std::size_t room = 256) {
     std::string read(256, '?');
     std::size_t size = room;
@@ -42,9 +42,9 @@ int number(const socket_options& source, int option) {
 
 const std::string z85_key = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6";
 const std::string binary_key = [] {
-    const auto octets = testing::octets("8e0bdd697628b91d8f245587ee95c5b04d48963f79259877b49cd9063a"
-                                        "ead3b7");
-    return std::string(testing::text(octets));
+    const auto data = testing::hex("8e0bdd697628b91d8f245587ee95c5b04d48963f79259877b49cd9063a"
+                                   "ead3b7");
+    return std::string(testing::text(data));
 }();
 
 } // namespace

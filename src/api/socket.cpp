@@ -60,7 +60,7 @@ zlink_peer_t describe(const zlink::socket::socket::peer_state& from) noexcept {
     made.routing_id_size = std::min(from.routing_id.size(), sizeof made.routing_id);
     std::memcpy(made.routing_id, from.routing_id.data(), made.routing_id_size);
     made.messages = from.unsent.message_count;
-    made.octets = from.unsent.bytes;
+    made.bytes = from.unsent.bytes;
     made.dropped = from.dropped_count;
     return made;
 }

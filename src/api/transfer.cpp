@@ -53,7 +53,7 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return -1;
 }
 
-[[gnu::noinline]] int send_octets(void* socket, const void* data, size_t size, int flags) noexcept {
+[[gnu::noinline]] int send_bytes(void* socket, const void* data, size_t size, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
         if (target == nullptr) [[unlikely]] {
@@ -114,7 +114,7 @@ ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
     return recv_into(socket, target, flags);
 }
 
-/// Gives what is sent to the peer of a STREAM that the 4 octets at `routing_id` name.
+/// Gives what is sent to the peer of a STREAM that the 4 bytes at `routing_id` name.
 /// @return 0, or -1 with errno set.
 ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
@@ -135,7 +135,7 @@ ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int
     });
 }
 
-/// @return The octets received, or -1 with errno set.
+/// @return The bytes received, or -1 with errno set.
 ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int flags) noexcept {
     zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
@@ -238,12 +238,12 @@ extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* mes
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
     auto* const target = zlink::socket::socket::from_handle(socket);
-    const auto* const octets = static_cast<const std::byte*>(data);
+    const auto* const content = static_cast<const std::byte*>(data);
     if (target != nullptr && (flags & ZLINK_SNDTEXT) == 0 &&
-        target->send_at_once(octets, size, (flags & ZLINK_SNDMORE) != 0)) [[likely]] {
+        target->send_at_once(content, size, (flags & ZLINK_SNDMORE) != 0)) [[likely]] {
         return static_cast<int>(size);
     }
-    return send_octets(socket, data, size, flags);
+    return send_bytes(socket, data, size, flags);
 }
 ZLINK_ALSO_ZMQ(send)
 
@@ -323,7 +323,7 @@ extern "C" int zlink_sendiov(void* socket, iovec* frames, size_t count, int flag
             const bool is_last = index + 1 == count;
             const int frame_flags = is_last ? flags & ~ZLINK_SNDMORE : flags;
             const int sent =
-                send_octets(socket, frames[index].iov_base, frames[index].iov_len, frame_flags);
+                send_bytes(socket, frames[index].iov_base, frames[index].iov_len, frame_flags);
             if (sent < 0) {
                 return static_cast<errc>(errno);
             }

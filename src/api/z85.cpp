@@ -16,7 +16,7 @@ constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 constexpr std::uint32_t base = 85;
 static_assert(digits.size() == base);
 
-constexpr std::size_t group_octets = 4;
+constexpr std::size_t group_bytes = 4;
 constexpr std::size_t group_digits = 5;
 
 constexpr std::uint8_t no_digit = 0xFF;
@@ -34,14 +34,14 @@ constexpr auto digit_values = make_digit_values();
 
 } // namespace
 
-result<void> encode_z85(std::span<const std::uint8_t> octets, char* text) noexcept {
-    if (octets.size() % group_octets != 0) {
+result<void> encode_z85(std::span<const std::uint8_t> content, char* text) noexcept {
+    if (content.size() % group_bytes != 0) {
         return errc::invalid_argument;
     }
-    for (; !octets.empty(); octets = octets.subspan(group_octets)) {
+    for (; !content.empty(); content = content.subspan(group_bytes)) {
         std::uint32_t number = 0;
-        for (const std::uint8_t octet : octets.first(group_octets)) {
-            number = number << 8 | octet;
+        for (const std::uint8_t byte : content.first(group_bytes)) {
+            number = number << 8 | byte;
         }
         for (std::size_t index = group_digits; index-- > 0; number /= base) {
             text[index] = digits[number % base];
@@ -51,7 +51,7 @@ result<void> encode_z85(std::span<const std::uint8_t> octets, char* text) noexce
     return {};
 }
 
-result<void> decode_z85(std::string_view text, std::uint8_t* octets) noexcept {
+result<void> decode_z85(std::string_view text, std::uint8_t* content) noexcept {
     if (text.empty() || text.size() % group_digits != 0) {
         return errc::invalid_argument;
     }
@@ -67,10 +67,10 @@ result<void> decode_z85(std::string_view text, std::uint8_t* octets) noexcept {
         if (number > UINT32_MAX) {
             return errc::invalid_argument;
         }
-        for (std::size_t index = group_octets; index-- > 0; number >>= 8) {
-            octets[index] = static_cast<std::uint8_t>(number);
+        for (std::size_t index = group_bytes; index-- > 0; number >>= 8) {
+            content[index] = static_cast<std::uint8_t>(number);
         }
-        octets += group_octets;
+        content += group_bytes;
     }
     return {};
 }

@@ -9,18 +9,18 @@
 
 namespace zlink::api {
 
-/// Writes `octets` as Z85 (RFC 32/Z85): a big-endian number of each four octets, as five digits of
+/// Writes `data` as Z85 (RFC 32/Z85): a big-endian number of each four bytes, as five digits of
 /// base 85. The text has no end mark.
 ///
-/// @param text  Has room for 5 characters for each 4 octets.
-/// @error invalid_argument  The number of octets is not divisible by 4.
-[[nodiscard]] result<void> encode_z85(std::span<const std::uint8_t> octets, char* text) noexcept;
+/// @param text  Has room for 5 characters for each 4 bytes.
+/// @error invalid_argument  The number of bytes is not divisible by 4.
+[[nodiscard]] result<void> encode_z85(std::span<const std::uint8_t> data, char* text) noexcept;
 
 /// Reads Z85.
 ///
-/// @param octets  Has room for 4 octets for each 5 characters; undefined after failure.
+/// @param data  Has room for 4 bytes for each 5 characters; undefined after failure.
 /// @error invalid_argument  The length is 0 or not divisible by 5, a character is no digit, or five
 ///                          digits state a number above 2^32 - 1.
-[[nodiscard]] result<void> decode_z85(std::string_view text, std::uint8_t* octets) noexcept;
+[[nodiscard]] result<void> decode_z85(std::string_view text, std::uint8_t* data) noexcept;
 
 } // namespace zlink::api

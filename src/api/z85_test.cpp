@@ -11,8 +11,7 @@
 namespace {
 
 // The example of RFC 32/Z85, "Test Case".
-constexpr std::array<std::uint8_t, 8> example_octets{0x86, 0x4F, 0xD2, 0x6F,
-                                                     0xB5, 0x59, 0xF7, 0x5B};
+constexpr std::array<std::uint8_t, 8> example_bytes{0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B};
 constexpr const char* example_text = "HelloWorld";
 
 } // namespace
@@ -22,29 +21,29 @@ TEST_SUITE("api") {
     TEST_CASE("z85: encodes the example of the RFC") {
         std::array<char, 11> text{};
 
-        CHECK(zlink_z85_encode(text.data(), example_octets.data(), 8) == text.data());
+        CHECK(zlink_z85_encode(text.data(), example_bytes.data(), 8) == text.data());
 
         CHECK(std::string_view{text.data()} == example_text);
     }
 
     TEST_CASE("z85: decodes the example of the RFC") {
-        std::array<std::uint8_t, 8> octets{};
+        std::array<std::uint8_t, 8> data{};
 
-        CHECK(zlink_z85_decode(octets.data(), example_text) == octets.data());
+        CHECK(zlink_z85_decode(data.data(), example_text) == data.data());
 
-        CHECK(octets == example_octets);
+        CHECK(data == example_bytes);
     }
 
     TEST_CASE("z85: encodes and decodes the least and the greatest number") {
         constexpr std::array<std::uint8_t, 8> extremes{0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF};
         std::array<char, 11> text{};
-        std::array<std::uint8_t, 8> octets{1, 2, 3, 4, 5, 6, 7, 8};
+        std::array<std::uint8_t, 8> data{1, 2, 3, 4, 5, 6, 7, 8};
 
         zlink_z85_encode(text.data(), extremes.data(), extremes.size());
-        zlink_z85_decode(octets.data(), text.data());
+        zlink_z85_decode(data.data(), text.data());
 
         CHECK(std::string_view{text.data()} == "00000%nSc0");
-        CHECK(octets == extremes);
+        CHECK(data == extremes);
     }
 
     TEST_CASE("z85: encodes nothing as the empty text") {
@@ -60,7 +59,7 @@ TEST_SUITE("api") {
             std::array<char, 11> text{};
             errno = 0;
 
-            CHECK(zlink_z85_encode(text.data(), example_octets.data(), size) == nullptr);
+            CHECK(zlink_z85_encode(text.data(), example_bytes.data(), size) == nullptr);
             CHECK(errno == EINVAL);
         }
     }
@@ -78,10 +77,10 @@ TEST_SUITE("api") {
                  "#####",      // The greatest number that five digits state.
                  "HelloWor;d", // No digit in the second group.
              }) {
-            std::array<std::uint8_t, 8> octets{};
+            std::array<std::uint8_t, 8> data{};
             errno = 0;
 
-            CHECK(zlink_z85_decode(octets.data(), text) == nullptr);
+            CHECK(zlink_z85_decode(data.data(), text) == nullptr);
             CHECK(errno == EINVAL);
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/give_way.hpp"
 #include "base/limits.hpp"
 #include "base/runnable_threads.hpp"
+#include "base/yield.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +40,7 @@ public:
     /// @return Whether `found` said so: the wait is over.
     template<class Found>
     bool begin(typename clock::time_point wait_end, Found&& found,
-               bool (*gives_way)() noexcept = give_way,
+               bool (*gives_way)() noexcept = yield_processor,
                bool (*is_crowded)() noexcept = runnable_threads::exceed_processors) {
         begun_ = clock::now();
         if (!is_worth_it_) {

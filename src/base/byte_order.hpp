@@ -9,7 +9,7 @@
 
 namespace zlink {
 
-/// Reverses the octets of `value` where the machine is little-endian: host to network and back.
+/// Reverses the bytes of `value` where the machine is little-endian: host to network and back.
 template<std::unsigned_integral T>
 constexpr T in_network_order(T value) noexcept {
     if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) {

@@ -27,7 +27,7 @@ enum class connection_event : std::uint16_t {
     handshake_failed_protocol = 0x2000,  ///< A protocol_fault.
     handshake_failed_auth = 0x4000,      ///< The status that ZAP refused with: 300, 400 or 500.
     certificate_expires = 0x8000,        ///< Seconds until one of ours does; negative: since then.
-    message_dropped = 0x8200, ///< Octets: two connections ended while the message was sent.
+    message_dropped = 0x8200, ///< Bytes: two connections ended while the message was sent.
 };
 
 /// By which bit who watches says that it wants to know of `what`.

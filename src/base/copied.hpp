@@ -9,7 +9,7 @@ namespace zlink {
 
 #ifdef ZLINK_COUNT_COPIES
 
-/// Octets that were copied, on all threads.
+/// Bytes that were copied, on all threads.
 inline std::atomic<std::uint64_t> copied_byte_count{0};
 
 inline void count_copied(std::size_t bytes) noexcept {
@@ -18,7 +18,7 @@ inline void count_copied(std::size_t bytes) noexcept {
 
 #else
 
-/// Is told of octets that are copied without a call of memcpy, which tests/copies_test.cpp sees
+/// Is told of bytes that are copied without a call of memcpy, which tests/copies_test.cpp sees
 /// itself. They are counted only in the build that this test belongs to.
 inline void count_copied(std::size_t) noexcept {}
 

@@ -10,9 +10,9 @@
 
 namespace zlink {
 
-/// Copies at most `short_copy_bytes_max` octets without a call.
+/// Copies at most `short_copy_bytes_max` bytes without a call.
 ///
-/// Goes 16 octets at a time. The library's memcpy would use the widest registers: such a store to
+/// Goes 16 bytes at a time. The library's memcpy would use the widest registers: such a store to
 /// memory that is not aligned to a cache line is split, and whoever reads the start of the message
 /// next waits until both halves have reached the cache.
 inline constexpr std::size_t short_copy_bytes_max = 256;
@@ -27,7 +27,7 @@ ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcep
         std::memcpy(out + offset, &step, sizeof step);
     };
     struct sixteen {
-        std::uint8_t octets[16];
+        std::uint8_t data[16];
     };
     // Keeps the compiler from widening the steps or turning a loop back into a call.
     const auto keep_steps = [] { asm volatile("" ::: "memory"); };
@@ -63,7 +63,7 @@ ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcep
 }
 
 /// memcpy for payloads, most of which are short.
-ZLINK_HOT void copy_octets(void* to, const void* from, std::size_t bytes) noexcept {
+ZLINK_HOT void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     if (bytes <= short_copy_bytes_max) [[likely]] {
         copy_short(to, from, bytes);
     } else {

@@ -37,7 +37,7 @@ void copy_past_caches(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(out, in, static_cast<std::size_t>(end - in));
     _mm_sfence(); // A release store does not wait for such stores.
 #else
-    copy_octets(to, from, bytes);
+    copy_bytes(to, from, bytes);
 #endif
 }
 

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Whether `bytes` octets arrive at an address that is `out_offset` octets behind a line, from one
+/// Whether `bytes` bytes arrive at an address that is `out_offset` bytes behind a line, from one
 /// that is `in_offset` behind one, and nothing beside them changes.
 bool arrives(std::size_t out_offset, std::size_t in_offset, std::size_t bytes) {
     constexpr std::size_t room = 1024;
@@ -33,7 +33,7 @@ bool arrives(std::size_t out_offset, std::size_t in_offset, std::size_t bytes) {
 
 TEST_SUITE("base") {
 
-    TEST_CASE("copy_past_caches: copies any number of octets to and from any address") {
+    TEST_CASE("copy_past_caches: copies any number of bytes to and from any address") {
         for (const std::size_t out_offset : {0, 1, 15, 16, 31, 63}) {
             for (const std::size_t in_offset : {0, 1, 8, 33}) {
                 for (std::size_t bytes = 0; bytes < 400; ++bytes) {

@@ -160,7 +160,7 @@ result<endpoint> decode_ipc(std::string_view path) {
 
 result<endpoint> decode_inproc(std::string_view name) {
     if (name.size() > inproc_name_bytes_max) {
-        return refuse("the name is above " + std::to_string(inproc_name_bytes_max) + " octets");
+        return refuse("the name is above " + std::to_string(inproc_name_bytes_max) + " bytes");
     }
     return endpoint{.via = scheme::inproc, .address = {}, .source = {}, .path = std::string{name}};
 }
@@ -201,7 +201,7 @@ result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
         return refuse("it has no ://");
     }
     if (text.find('\0') != std::string_view::npos) {
-        return refuse("it has a zero octet");
+        return refuse("it has a zero byte");
     }
     const std::string_view name = text.substr(0, end);
     const std::string_view rest = text.substr(end + scheme_end.size());

@@ -101,7 +101,7 @@ struct endpoint {
 ///                                that is no number up to 65535 ("*" passes where the port may be
 ///                                chosen); to dial, a host that cannot be one; an empty scope; a
 ///                                path of ws or wss above web_path_bytes_max, with a fragment, or
-///                                with octets that have no place in a URI: such are escaped.
+///                                with bytes that have no place in a URI: such are escaped.
 /// @error protocol_not_supported  The scheme is unknown. It is compared exactly.
 /// @error path_too_long           An ipc path above ipc_path_bytes_max.
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use);

@@ -157,7 +157,7 @@ TEST_SUITE("base") {
         CHECK(error_of("tcp://fe80::1%:5555", dial) == errc::invalid_argument);
     }
 
-    TEST_CASE("endpoint: accepts a host of 255 octets and no more") {
+    TEST_CASE("endpoint: accepts a host of 255 bytes and no more") {
         CHECK(error_of("tcp://" + std::string(255, 'a') + ":1", dial) == errc{});
         CHECK(error_of("tcp://" + std::string(256, 'a') + ":1", dial) == errc::invalid_argument);
         CHECK(error_of("tcp://" + std::string(256, 'a') + ":1", listen) == errc::invalid_argument);
@@ -179,7 +179,7 @@ TEST_SUITE("base") {
         }
     }
 
-    TEST_CASE("endpoint: refuses an ipc path without a name, or above 107 octets") {
+    TEST_CASE("endpoint: refuses an ipc path without a name, or above 107 bytes") {
         CHECK(error_of("ipc://@", listen) == errc::invalid_argument);
         CHECK(error_of("ipc://" + std::string(107, 'a'), listen) == errc{});
         CHECK(error_of("ipc://" + std::string(108, 'a'), listen) == zlink::path_too_long);
@@ -187,7 +187,7 @@ TEST_SUITE("base") {
         CHECK(error_of("ipc://@" + std::string(107, 'a'), dial) == zlink::path_too_long);
     }
 
-    TEST_CASE("endpoint: reads the name of an inproc socket, of up to 256 octets") {
+    TEST_CASE("endpoint: reads the name of an inproc socket, of up to 256 bytes") {
         const result<endpoint> decoded = decode_endpoint("inproc://a b://c", dial);
         REQUIRE(decoded);
         CHECK(decoded->via == scheme::inproc);

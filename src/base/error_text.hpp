@@ -7,7 +7,7 @@ namespace zlink {
 
 /// Says in words why the call of this thread fails that is being made, where its errno number does
 /// not say enough.
-/// @param text  Cut off after 511 octets.
+/// @param text  Cut off after 511 bytes.
 void set_error_text(std::string_view text) noexcept;
 
 /// What was said last on this thread; empty if nothing was.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/give_way.hpp"
 #include "base/limits.hpp"
+#include "base/yield.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@ public:
     /// @param payload_bytes  Of this one, or of the largest so far.
     /// @param gives_way      Nobody is held back while it says no.
     bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes,
-                    bool (*gives_way)() noexcept = give_way) noexcept {
+                    bool (*gives_way)() noexcept = yield_processor) noexcept {
         if (goal_bytes_ == 0) {
             const std::uint64_t allowed_bytes = std::max(
                 limits::head_start_bytes_max, limits::head_start_payloads_max * payload_bytes);

@@ -19,13 +19,13 @@ constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
 constexpr std::size_t stream_segment_bytes_max = std::size_t{128} * 1024;
 
 /// A writer wins back the lines of a segment, which another processor has read since they were last
-/// written, so many octets at a time (own_lines.hpp). And how far ahead of a reader the processor
+/// written, so many bytes at a time (own_lines.hpp). And how far ahead of a reader the processor
 /// fetches them.
 constexpr std::size_t owned_block_bytes = 1024;
 constexpr std::size_t read_prefetch_bytes = 768;
 
 /// A reader is right behind its writer if it has found something in so many looks in a row, and
-/// less than so many octets each time (reader_distance.hpp). Then it pauses after each look, for so
+/// less than so many bytes each time (reader_distance.hpp). Then it pauses after each look, for so
 /// long and so often, as long as the writer writes so many messages in each pause. If it does not,
 /// the reader pauses only after twice as many looks, up to 2^10 times as many.
 constexpr unsigned short_looks_max = 8;
@@ -45,7 +45,7 @@ constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
 /// The same where one payload goes to many peers.
 constexpr std::size_t broadcast_external_bytes_min = std::size_t{1} * 1024;
 
-/// What a pipe may hold per direction besides its high-water mark in messages, in octets of the
+/// What a pipe may hold per direction besides its high-water mark in messages, in bytes of the
 /// wire image. One message that is larger than this may pass alone.
 constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
 
@@ -54,7 +54,7 @@ constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
 /// frame alone would let a message without an end take everything.
 constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
 
-/// How far the writer of large payloads may be ahead of its reader before it gives way, in octets,
+/// How far the writer of large payloads may be ahead of its reader before it gives way, in bytes,
 /// or in payloads where these are larger; how much of that the reader has to take then, how long it
 /// has for it, and how many payloads follow at most before the next attempt if it does not.
 constexpr std::uint64_t head_start_bytes_max = std::uint64_t{1} * 1024 * 1024;
@@ -68,7 +68,7 @@ constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
 
 /// Beyond that it goes to the allocator, which often cannot give it back, since there is something
 /// behind it that is in use. So once as much as this was freed in a row, and nothing taken, the
-/// pages of each buffer of at least so many octets go back by themselves.
+/// pages of each buffer of at least so many bytes go back by themselves.
 constexpr std::size_t freed_in_row_bytes = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t returned_buffer_bytes_min = std::size_t{16} * 1024;
 
@@ -85,7 +85,7 @@ constexpr std::size_t pairs_in_line_max = 64;
 /// there, which a context keeps with what was sent: as many as sockets, by default.
 constexpr std::size_t left_waiting_pipes_max = 1024;
 
-/// Octets that a caller that drives receives and sends, of one peer after another, before it has
+/// Bytes that a caller that drives receives and sends, of one peer after another, before it has
 /// its turn with them: so many that the cost of that does not matter, so few that they are still in
 /// the caches near by.
 constexpr std::size_t driven_bytes_max = std::size_t{256} * 1024;
@@ -97,7 +97,7 @@ constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
 /// be given the processor, as a rule.
 constexpr std::chrono::microseconds hand_over_pause_max{400};
 
-/// After how many octets an I/O thread no longer asks whether an application has taken what it was
+/// After how many bytes an I/O thread no longer asks whether an application has taken what it was
 /// handed over before them. So it remembers at most one peer that has gone for each of these.
 constexpr std::size_t handed_over_bytes_max = 4 * handed_over_bytes;
 
@@ -105,10 +105,10 @@ constexpr std::size_t handed_over_bytes_max = 4 * handed_over_bytes;
 /// are filled and emptied in turn. Less is not worth it.
 constexpr std::size_t passed_on_bytes_min = std::size_t{1} * 1024;
 
-/// Octets that an I/O thread offers to a peer that has no segment of its own yet.
+/// Bytes that an I/O thread offers to a peer that has no segment of its own yet.
 constexpr std::size_t scratch_bytes = std::size_t{64} * 1024;
 
-/// Octets that are read beyond the end of a large payload, so that the next header comes with it.
+/// Bytes that are read beyond the end of a large payload, so that the next header comes with it.
 constexpr std::size_t lookahead_bytes = 1024;
 
 /// Where large payloads of one size follow each other, room for so much of the next ones is offered
@@ -128,10 +128,10 @@ constexpr std::size_t turn_bytes_max = std::size_t{1} * 1024 * 1024;
 constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
 
 /// The same of a peer whose frames are translated, most of all decrypted: a small one is as much
-/// work as many octets.
+/// work as many bytes.
 constexpr std::size_t translated_turn_bytes_max = std::size_t{128} * 1024;
 
-/// What a command or a ping counts for besides its octets.
+/// What a command or a ping counts for besides its bytes.
 constexpr std::size_t control_frame_bytes = 64;
 
 /// Turns of driven_bytes_max that such a peer has in a row where a caller drives, answers in each,
@@ -157,11 +157,11 @@ constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
 constexpr std::uint64_t many_messages_min = 64;
 constexpr std::size_t units_per_rest = 8;
 
-/// What is translated (encrypted) at a time for a peer that needs other octets than a rope has; one
+/// What is translated (encrypted) at a time for a peer that needs other bytes than a rope has; one
 /// frame that takes more passes alone.
 constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
 
-/// A message of octets that a peer without ZMTP sent. Programs receive them into buffers of the
+/// A message of bytes that a peer without ZMTP sent. Programs receive them into buffers of the
 /// size that libzmq gives them at most.
 constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 
@@ -175,7 +175,7 @@ constexpr std::uint32_t untold_departures_max = 1000;
 /// How long a peer that was told to go may take to go, and to read what was sent before.
 constexpr std::chrono::milliseconds parting_max{5000};
 
-/// Octets that are read of a pattern's peer over ws, and dropped, once its message was refused.
+/// Bytes that are read of a pattern's peer over ws, and dropped, once its message was refused.
 /// More are not: a peer that could write all of a large message would take it, and those behind it
 /// that the end of the connection destroys, for sent.
 constexpr std::size_t dropped_bytes_max = std::size_t{1} * 1024 * 1024;
@@ -188,12 +188,12 @@ constexpr std::chrono::milliseconds closing_max{10000};
 constexpr std::chrono::milliseconds half_closed_pause_max{5000};
 
 /// What one connection's compressor and decompressor take at most, each if there is one (RFC 7692).
-/// With Debian's zlib it is 268 KiB and 40 KiB where the window has 2^15 octets.
+/// With Debian's zlib it is 268 KiB and 40 KiB where the window has 2^15 bytes.
 constexpr std::size_t deflater_bytes_max = std::size_t{384} * 1024;
 constexpr std::size_t inflater_bytes_max = std::size_t{96} * 1024;
 
 /// What a compressed message may come to if the application does not limit messages: otherwise one
-/// octet might become a thousand without end. Larger ones are not sent compressed, either.
+/// byte might become a thousand without end. Larger ones are not sent compressed, either.
 constexpr std::size_t inflated_message_bytes_max = std::size_t{64} * 1024 * 1024;
 
 /// What messages of a socket's peers may take together that were inflated to more than so many
@@ -303,7 +303,7 @@ constexpr unsigned unsettled_recv_max = 128;
 /// milliseconds. Other upstream messages count as much, and so does each KiB.
 constexpr std::size_t subscription_work_max = 4000;
 
-/// What a publisher keeps for an application that does not receive, in frames and in their octets:
+/// What a publisher keeps for an application that does not receive, in frames and in their bytes:
 /// as many as the subscriptions that one peer may have, as much as a pipe may hold. Peers that send
 /// more are left unread.
 constexpr std::size_t pending_frames_max = 1000000;
@@ -316,7 +316,7 @@ constexpr std::size_t monitor_events_max = 1000;
 constexpr int monitor_messages_max = 1000;
 
 /// How long who has moved a batch looks for the next one before it sleeps (stream_pace.hpp): in
-/// messages on the application's side, in octets on an I/O thread, whose looks take longer.
+/// messages on the application's side, in bytes on an I/O thread, whose looks take longer.
 constexpr std::uint32_t batch_messages_min = 32;
 constexpr std::uint32_t batch_messages_per_look = 8;
 constexpr std::uint32_t message_looks_max = 128;
@@ -352,7 +352,7 @@ constexpr std::chrono::milliseconds away_time_max{20};
 constexpr std::chrono::milliseconds move_rest_min{5};
 constexpr std::chrono::milliseconds move_rest_max{320};
 
-/// Octets of a segment that were used before an empty queue begins it again.
+/// Bytes of a segment that were used before an empty queue begins it again.
 constexpr std::size_t restart_bytes_min = 1024;
 
 /// Messages that a STREAM takes from one peer before it is the next one's turn: they lie side by

@@ -17,7 +17,7 @@ struct network {
     std::uint8_t address_bytes = 4;      ///< 4 or 16.
     std::uint8_t mask_bits = 32;         ///< At most 8 * address_bytes.
 
-    /// Whether `asked`, 4 or 16 octets in network order, lies in it. An IPv4 address that is
+    /// Whether `asked`, 4 or 16 bytes in network order, lies in it. An IPv4 address that is
     /// written as IPv6 (::ffff:192.0.2.1) is the IPv4 address.
     bool contains(std::span<const std::byte> asked) const noexcept;
 };

@@ -11,13 +11,13 @@ using namespace zlink;
 namespace {
 
 std::vector<std::byte> address(const char* text) {
-    std::vector<std::byte> octets(16);
-    if (inet_pton(AF_INET, text, octets.data()) == 1) {
-        octets.resize(4);
+    std::vector<std::byte> data(16);
+    if (inet_pton(AF_INET, text, data.data()) == 1) {
+        data.resize(4);
     } else {
-        REQUIRE(inet_pton(AF_INET6, text, octets.data()) == 1);
+        REQUIRE(inet_pton(AF_INET6, text, data.data()) == 1);
     }
-    return octets;
+    return data;
 }
 
 bool contains(const char* range, const char* asked) {

@@ -17,7 +17,7 @@
 
 namespace zlink {
 
-/// Lets the address sanitizer, where there is one, report who uses these octets: memory that a pool
+/// Lets the address sanitizer, where there is one, report who uses these bytes: memory that a pool
 /// keeps was freed as far as everybody else is concerned.
 inline void poison([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef ZLINK_ADDRESS_SANITIZER

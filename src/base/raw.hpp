@@ -6,12 +6,12 @@
 
 namespace zlink {
 
-/// Octets as the functions of C libraries take them.
-inline std::uint8_t* raw(std::byte* octets) noexcept {
-    return reinterpret_cast<std::uint8_t*>(octets);
+/// Bytes as the functions of C libraries take them.
+inline std::uint8_t* raw(std::byte* data) noexcept {
+    return reinterpret_cast<std::uint8_t*>(data);
 }
-inline const std::uint8_t* raw(const std::byte* octets) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(octets);
+inline const std::uint8_t* raw(const std::byte* data) noexcept {
+    return reinterpret_cast<const std::uint8_t*>(data);
 }
 
 } // namespace zlink

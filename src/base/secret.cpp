@@ -5,9 +5,9 @@
 
 namespace zlink {
 
-void wipe(std::span<std::byte> octets) noexcept {
-    if (!octets.empty()) {
-        sodium_memzero(octets.data(), octets.size());
+void wipe(std::span<std::byte> data) noexcept {
+    if (!data.empty()) {
+        sodium_memzero(data.data(), data.size());
     }
 }
 

@@ -11,10 +11,10 @@
 
 namespace zlink {
 
-/// Overwrites `octets` in a way that no optimiser takes for useless.
-void wipe(std::span<std::byte> octets) noexcept;
+/// Overwrites `data` in a way that no optimiser takes for useless.
+void wipe(std::span<std::byte> data) noexcept;
 
-/// A number of octets that are wiped before their memory goes back.
+/// A number of bytes that are wiped before their memory goes back.
 template<std::size_t Bytes>
 class secret {
 public:
@@ -23,17 +23,17 @@ public:
     secret() noexcept = default;
     secret(const secret&) noexcept = default;
     secret& operator=(const secret&) noexcept = default;
-    ~secret() { wipe(octets_); }
+    ~secret() { wipe(data_); }
 
-    std::byte* data() noexcept { return octets_.data(); }
-    const std::byte* data() const noexcept { return octets_.data(); }
-    std::uint8_t* raw() noexcept { return reinterpret_cast<std::uint8_t*>(octets_.data()); }
+    std::byte* data() noexcept { return data_.data(); }
+    const std::byte* data() const noexcept { return data_.data(); }
+    std::uint8_t* raw() noexcept { return reinterpret_cast<std::uint8_t*>(data_.data()); }
     const std::uint8_t* raw() const noexcept {
-        return reinterpret_cast<const std::uint8_t*>(octets_.data());
+        return reinterpret_cast<const std::uint8_t*>(data_.data());
     }
 
 private:
-    std::array<std::byte, Bytes> octets_{};
+    std::array<std::byte, Bytes> data_{};
 };
 
 /// Wipes what it frees: for containers, which leave copies behind where they grow.
@@ -55,8 +55,8 @@ public:
     friend bool operator==(wiping_allocator, wiping_allocator) noexcept { return true; }
 };
 
-/// Octets that are wiped before their memory goes back.
-using secret_octets = std::vector<std::byte, wiping_allocator<std::byte>>;
+/// Bytes that are wiped before their memory goes back.
+using secret_bytes = std::vector<std::byte, wiping_allocator<std::byte>>;
 
 /// Text that is wiped before its memory goes back.
 class secret_text {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 
 #include <array>
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace zlink {
 
-/// Hashes octets that peers choose. The keys are chance and differ from object to object, so that
-/// nobody can look for octets that meet in a table. Each 16 octets cost one multiplication to 128
+/// Hashes bytes that peers choose. The keys are chance and differ from object to object, so that
+/// nobody can look for bytes that meet in a table. Each 16 bytes cost one multiplication to 128
 /// bits whose halves are joined.
 ///
 /// @threads One that makes it; then any.
@@ -21,13 +21,13 @@ class seeded_hash {
 public:
     seeded_hash() noexcept {
         for (std::uint64_t& key : keys_) {
-            key = std::bit_cast<std::uint64_t>(std::array{random_octets(), random_octets()});
+            key = std::bit_cast<std::uint64_t>(std::array{random_bytes(), random_bytes()});
         }
     }
 
-    std::uint64_t operator()(std::string_view octets) const noexcept {
-        const char* from = octets.data();
-        std::size_t left = octets.size();
+    std::uint64_t operator()(std::string_view data) const noexcept {
+        const char* from = data.data();
+        std::size_t left = data.size();
         std::uint64_t state = keys_[0] ^ left;
         for (; left > 16; from += 16, left -= 16) {
             state = fold(load(from, 8) ^ keys_[1], load(from + 8, 8) ^ state);

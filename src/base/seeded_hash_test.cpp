@@ -13,9 +13,9 @@ using namespace std::string_view_literals;
 
 namespace {
 
-/// What std::hash does with 16 octets here, backwards: octets that have the hash `target`, and
+/// What std::hash does with 16 bytes here, backwards: bytes that have the hash `target`, and
 /// begin with `first`. It is MurmurHash64A with a seed that everybody knows.
-std::string octets_with_known_hash(std::uint64_t first, std::uint64_t target) {
+std::string bytes_with_known_hash(std::uint64_t first, std::uint64_t target) {
     constexpr std::uint64_t factor = 0xc6a4'a793'5bd1'e995;
     const auto shifted = [](std::uint64_t value) { return value ^ (value >> 47); };
     std::uint64_t inverse = 1;
@@ -33,22 +33,22 @@ std::string octets_with_known_hash(std::uint64_t first, std::uint64_t target) {
 
 TEST_SUITE("base") {
 
-    TEST_CASE("seeded hash: is the same for the same octets, and another one elsewhere") {
+    TEST_CASE("seeded hash: is the same for the same bytes, and another one elsewhere") {
         const seeded_hash one;
         const seeded_hash other;
         CHECK(one("routing id") == one(std::string{"routing id"}));
         CHECK(one("routing id") != other("routing id"));
     }
 
-    TEST_CASE("seeded hash: depends on each octet, and on how many there are") {
+    TEST_CASE("seeded hash: depends on each byte, and on how many there are") {
         const seeded_hash hash;
         for (const std::size_t bytes : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255}) {
             CAPTURE(bytes);
-            std::string octets(bytes, '\0');
-            std::set<std::uint64_t> found{hash(octets), hash(octets + '\0')};
-            for (char& each : octets) {
+            std::string data(bytes, '\0');
+            std::set<std::uint64_t> found{hash(data), hash(data + '\0')};
+            for (char& each : data) {
                 each = 'x';
-                found.insert(hash(octets));
+                found.insert(hash(data));
                 each = '\0';
             }
             CHECK(found.size() == bytes + 2);
@@ -61,9 +61,9 @@ TEST_SUITE("base") {
         std::set<std::uint64_t> known;
         std::set<std::uint64_t> places;
         for (std::uint64_t first = 1; first <= 1000; ++first) {
-            const std::string octets = octets_with_known_hash(first, 0x1234'5678'90ab'cdef);
-            known.insert(std::hash<std::string>{}(octets));
-            places.insert(hash(octets) % 100'003);
+            const std::string data = bytes_with_known_hash(first, 0x1234'5678'90ab'cdef);
+            known.insert(std::hash<std::string>{}(data));
+            places.insert(hash(data) % 100'003);
         }
         REQUIRE(known.size() == 1);
         CHECK(places.size() > 900); // 995 by chance.

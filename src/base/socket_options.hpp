@@ -63,7 +63,7 @@ struct socket_options {
 
     // Connections.
     std::uint64_t affinity = 0;     ///< I/O threads that may be used, by bit; 0: all.
-    std::string routing_id;         ///< At most 255 octets.
+    std::string routing_id;         ///< At most 255 bytes.
     std::string connect_routing_id; ///< For the next connect only.
     bool immediate = false;         ///< Queue only to peers that are connected.
     int reconnect_interval = 100;   ///< Milliseconds; -1: never.
@@ -123,7 +123,7 @@ struct socket_options {
     bool router_handover = false;
     bool req_correlate = false;
     bool req_relaxed = false;
-    bool raw = false; ///< Peers send octets, not frames: RAW_STREAM, and ROUTER if it wants to.
+    bool raw = false; ///< Peers send bytes, not frames: RAW_STREAM, and ROUTER if it wants to.
     bool stream_notify = true;
     bool stream_events = true;
     int full_close_code = 0; ///< Of a WebSocket close frame, for peers that are full; 0: they stay.
@@ -136,7 +136,7 @@ struct socket_options {
     bool web_deflate = false;
     int web_deflate_bytes_min = 256;  ///< Shorter messages are not compressed.
     int web_deflate_level = 6;        ///< Of zlib.
-    int web_deflate_window = 15;      ///< Logarithm of the octets.
+    int web_deflate_window = 15;      ///< Logarithm of the bytes.
     bool web_deflate_context = false; ///< Messages may refer to those before them.
 
     // Kept for getsockopt; the transports they belong to are not part of this library.

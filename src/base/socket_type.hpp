@@ -21,7 +21,7 @@ enum class socket_type : int {
     push = 8,
     xpub = 9,
     xsub = 10,
-    raw_stream = 11, ///< ZMQ_STREAM, raw octets: has a name but speaks no ZMTP.
+    raw_stream = 11, ///< ZMQ_STREAM, raw bytes: has a name but speaks no ZMTP.
     stream = 12,     ///< ZLINK_STREAM: messages of peers that speak no ZMTP. Not on the wire.
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/give_way.hpp"
+#include "base/yield.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace zlink {
 /// @threads One at a time.
 class stream_pace {
 public:
-    /// In messages, octets or whatever else is counted.
+    /// In messages, bytes or whatever else is counted.
     struct steps {
         std::uint32_t batch_min; ///< What makes a batch.
         std::uint32_t per_look;  ///< For so much of a batch there is one more look.
@@ -49,7 +49,7 @@ public:
         looks_left_ -= std::min(looks, looks_left_);
         return true;
     }
-    bool lets_others_run() noexcept { return lets_others_run(give_way); }
+    bool lets_others_run() noexcept { return lets_others_run(yield_processor); }
 
 private:
     steps steps_;

@@ -13,7 +13,7 @@ pipe::block* take_body(const pipe::frame& from) {
         return from.take_reference();
     }
     pipe::block* const copy = pipe::make_block(from.body_bytes);
-    copy_octets(copy->data, from.body, from.body_bytes);
+    copy_bytes(copy->data, from.body, from.body_bytes);
     return copy;
 }
 

@@ -54,24 +54,24 @@ result<void> curve_decoder::received(std::size_t bytes, inbound& into) {
     return consume({scratch_, scratch_bytes}, into);
 }
 
-result<void> curve_decoder::feed(std::span<const std::byte> octets, inbound& into) {
+result<void> curve_decoder::feed(std::span<const std::byte> data, inbound& into) {
     if (held_.empty()) {
-        return consume(octets, into);
+        return consume(data, into);
     }
-    held_.append(octets);
+    held_.append(data);
     return resume(into);
 }
 
 result<void> curve_decoder::resume(inbound& into) {
-    const pipe::octet_buffer octets = std::move(held_);
-    return consume(octets.view(), into);
+    const pipe::byte_buffer data = std::move(held_);
+    return consume(data.view(), into);
 }
 
-result<void> curve_decoder::consume(std::span<const std::byte> octets, inbound& into) {
+result<void> curve_decoder::consume(std::span<const std::byte> data, inbound& into) {
     result<void> outcome;
     while (outcome) {
         if (large_.block != nullptr) {
-            fill_large(octets);
+            fill_large(data);
             if (large_.filled < large_.bytes) {
                 return {};
             }
@@ -81,26 +81,26 @@ result<void> curve_decoder::consume(std::span<const std::byte> octets, inbound& 
             }
             continue;
         }
-        const std::size_t before = octets.size();
+        const std::size_t before = data.size();
         const bool was_blocked = into.is_blocked();
-        outcome = open_run(octets, into);
+        outcome = open_run(data, into);
         const bool has_come_free = was_blocked && !into.is_blocked();
-        if (octets.size() == before && large_.block == nullptr && !has_come_free) {
+        if (data.size() == before && large_.block == nullptr && !has_come_free) {
             break;
         }
     }
-    held_.append(octets);
+    held_.append(data);
     return outcome;
 }
 
-/// Decrypts the whole frames at the front of `octets`, and looks at the first one that is not.
-result<void> curve_decoder::open_run(std::span<const std::byte>& octets, inbound& into) {
+/// Decrypts the whole frames at the front of `data`, and looks at the first one that is not.
+result<void> curve_decoder::open_run(std::span<const std::byte>& data, inbound& into) {
     std::span<std::byte> room;
     std::size_t used = 0;
     errc failure{};
     while (!into.is_blocked()) {
         frame_head head;
-        const head_status status = read_head(octets.data(), octets.size(), sealed_bytes_max_, head);
+        const head_status status = read_head(data.data(), data.size(), sealed_bytes_max_, head);
         if (status == head_status::incomplete) {
             break;
         }
@@ -112,11 +112,11 @@ result<void> curve_decoder::open_run(std::span<const std::byte>& octets, inbound
             failure = errc::protocol_violation;
             break;
         }
-        if (octets.size() < head.frame_bytes()) {
-            const bool has_start = octets.size() >= head.header_bytes + message_head{}.size();
+        if (data.size() < head.frame_bytes()) {
+            const bool has_start = data.size() >= head.header_bytes + message_head{}.size();
             if (has_start && head.frame_bytes() > held_frame_bytes_max) {
-                begin_large(octets, head);
-                octets = {};
+                begin_large(data, head);
+                data = {};
             }
             break;
         }
@@ -130,7 +130,7 @@ result<void> curve_decoder::open_run(std::span<const std::byte>& octets, inbound
             }
             room = into.make_room(plain_bytes);
         }
-        const std::span<const std::byte> body = octets.subspan(head.header_bytes, head.body_bytes);
+        const std::span<const std::byte> body = data.subspan(head.header_bytes, head.body_bytes);
         const auto flags = opener_.open(body.data(), body.subspan(curve_message_overhead_bytes),
                                         room.data() + used + header_bytes(payload_bytes));
         if (!flags) {
@@ -139,7 +139,7 @@ result<void> curve_decoder::open_run(std::span<const std::byte>& octets, inbound
         }
         write_header(room.data() + used, payload_bytes, *flags);
         used += plain_bytes;
-        octets = octets.subspan(head.frame_bytes());
+        data = data.subspan(head.frame_bytes());
     }
     const result<void> taken = into.received_in_room(used);
     return taken && failure != errc{} ? result<void>{failure} : taken;
@@ -158,15 +158,15 @@ void curve_decoder::begin_large(std::span<const std::byte> frame, const frame_he
     std::copy(there.begin(), there.end(), large_.block->data);
 }
 
-void curve_decoder::fill_large(std::span<const std::byte>& octets) {
-    while (!octets.empty() && large_.filled < large_.bytes) {
+void curve_decoder::fill_large(std::span<const std::byte>& data) {
+    while (!data.empty() && large_.filled < large_.bytes) {
         grow_large();
         const std::uint64_t room =
             std::min<std::uint64_t>(large_.block->bytes, large_.bytes) - large_.filled;
-        const std::size_t taken = std::min<std::uint64_t>(room, octets.size());
-        std::memcpy(large_.block->data + large_.filled, octets.data(), taken);
+        const std::size_t taken = std::min<std::uint64_t>(room, data.size());
+        std::memcpy(large_.block->data + large_.filled, data.data(), taken);
         large_.filled += taken;
-        octets = octets.subspan(taken);
+        data = data.subspan(taken);
     }
 }
 

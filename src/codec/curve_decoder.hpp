@@ -5,7 +5,7 @@
 #include "codec/decoder.hpp"
 #include "crypto/curve_cipher.hpp"
 #include "pipe/block.hpp"
-#include "pipe/octet_buffer.hpp"
+#include "pipe/byte_buffer.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace zlink::codec {
 
-/// Finds the MESSAGE frames that a peer sends, and decrypts them into the rope, each octet once. A
+/// Finds the MESSAGE frames that a peer sends, and decrypts them into the rope, each byte once. A
 /// payload that is not there as a whole and is large gets a block of its own, which grows no faster
-/// than octets arrive, and is decrypted in place.
+/// than bytes arrive, and is decrypted in place.
 class curve_decoder final : public decoder {
 public:
-    /// @param body_bytes_max  Largest payload accepted, in octets.
+    /// @param body_bytes_max  Largest payload accepted, in bytes.
     curve_decoder(const crypto::curve_opener& opener, std::uint64_t body_bytes_max) noexcept;
     curve_decoder(const curve_decoder&) = delete;
     curve_decoder& operator=(const curve_decoder&) = delete;
@@ -28,7 +28,7 @@ public:
 
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
     result<void> received(std::size_t bytes, inbound& into) override;
-    result<void> feed(std::span<const std::byte> octets, inbound& into) override;
+    result<void> feed(std::span<const std::byte> data, inbound& into) override;
     result<void> resume(inbound& into) override;
     void trim() noexcept override;
 
@@ -45,16 +45,16 @@ private:
         bool is_open = false; ///< Decrypted; waits for credit.
     };
 
-    result<void> consume(std::span<const std::byte> octets, inbound& into);
-    result<void> open_run(std::span<const std::byte>& octets, inbound& into);
+    result<void> consume(std::span<const std::byte> data, inbound& into);
+    result<void> open_run(std::span<const std::byte>& data, inbound& into);
     void begin_large(std::span<const std::byte> frame, const wire::zmtp::frame_head& head);
-    void fill_large(std::span<const std::byte>& octets);
+    void fill_large(std::span<const std::byte>& data);
     void grow_large();
     result<void> finish_large(inbound& into);
 
     crypto::curve_opener opener_;
     std::uint64_t sealed_bytes_max_;
-    pipe::octet_buffer held_; ///< Received and not decrypted: part of a frame, or no credit.
+    pipe::byte_buffer held_; ///< Received and not decrypted: part of a frame, or no credit.
     large_payload large_;
     std::byte* scratch_ = nullptr;
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.

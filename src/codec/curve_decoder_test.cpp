@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/curve_decoder.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 using namespace zlink;
 using namespace zlink::codec;
 using namespace zlink::crypto;
-using testing::octets_of;
+using testing::bytes_of;
 using testing::pattern;
 using testing::spelled;
 using testing::take_all;
@@ -25,17 +25,17 @@ namespace {
 /// A queue with room for a few messages, and what fills it from sealed frames.
 class receiver final : command_sink {
 public:
-    /// Reads `octets`, which may be none, and stops for want of credit.
-    void read(std::span<const std::byte> octets) {
+    /// Reads `data`, which may be none, and stops for want of credit.
+    void read(std::span<const std::byte> data) {
         iovec parts[2];
         REQUIRE(input_.prepare(scratch_, parts) == 1);
-        REQUIRE(parts[0].iov_len >= octets.size());
-        std::copy(octets.begin(), octets.end(), static_cast<std::byte*>(parts[0].iov_base));
-        REQUIRE(input_.received(octets.size(), in_));
+        REQUIRE(parts[0].iov_len >= data.size());
+        std::copy(data.begin(), data.end(), static_cast<std::byte*>(parts[0].iov_base));
+        REQUIRE(input_.received(data.size(), in_));
     }
 
     /// The same of what has been read by somebody else.
-    void feed(std::span<const std::byte> octets) { REQUIRE(input_.feed(octets, in_)); }
+    void feed(std::span<const std::byte> data) { REQUIRE(input_.feed(data, in_)); }
 
     /// Gives back the credit for all that has arrived; nobody is told.
     void take() {
@@ -61,21 +61,21 @@ private:
 
 TEST_SUITE("codec") {
 
-    // A session that is told to wait for octets must have nothing left that credit would let pass:
-    // perhaps no octet will come any more.
+    // A session that is told to wait for bytes must have nothing left that credit would let pass:
+    // perhaps no byte will come any more.
     TEST_CASE("curve input: leaves no whole frame behind unless there is no credit") {
         curve_sealer sealer{shared_key{}, curve_role::client, 0};
-        std::vector<std::byte> octets;
+        std::vector<std::byte> data;
         std::vector<std::string> expected;
         for (unsigned count = 0; count < 20; ++count) {
             const std::string payload = pattern(count % 4 == 3 ? 9000 : 20, count);
-            octets.resize(octets.size() + curve_sealer::frame_bytes(payload.size()));
-            sealer.seal(0, octets_of(payload),
-                        octets.data() + octets.size() - curve_sealer::frame_bytes(payload.size()));
+            data.resize(data.size() + curve_sealer::frame_bytes(payload.size()));
+            sealer.seal(0, bytes_of(payload),
+                        data.data() + data.size() - curve_sealer::frame_bytes(payload.size()));
             expected.push_back(spelled(0, payload));
         }
         receiver one;
-        one.read(octets);
+        one.read(data);
         for (std::size_t turn = 0; one.is_blocked(); ++turn) {
             REQUIRE(turn < expected.size());
             one.take();
@@ -94,7 +94,7 @@ TEST_SUITE("codec") {
             for (unsigned count = 0; count < 8; ++count) {
                 const std::string payload = pattern(count % 4 == 3 ? 20'000 : 60, count);
                 std::vector<std::byte> frame(curve_sealer::frame_bytes(payload.size()));
-                sealer.seal(0, octets_of(payload), frame.data());
+                sealer.seal(0, bytes_of(payload), frame.data());
                 expected.push_back(spelled(0, payload));
                 for (std::span<const std::byte> left = frame; !left.empty();) {
                     const auto next = left.first(std::min(bytes, left.size()));

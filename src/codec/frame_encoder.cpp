@@ -2,7 +2,7 @@
 #include "codec/frame_encoder.hpp"
 
 #include "base/limits.hpp"
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 #include "wire/zmtp/command.hpp"
 #include "wire/zmtp/v1_frame.hpp"
 #include "wire/zws_frame.hpp"
@@ -74,7 +74,7 @@ void frame_encoder::append_framed(unsigned flags, std::span<const std::byte> bod
     case framing::zws:
         return buffer_.commit(wire::zws::write_frame(out, flags, body));
     case framing::masked_zws:
-        return buffer_.commit(wire::zws::write_masked_frame(out, flags, body, random_octets()));
+        return buffer_.commit(wire::zws::write_masked_frame(out, flags, body, random_bytes()));
     }
     buffer_.append(body);
 }
@@ -91,8 +91,8 @@ std::size_t frame_encoder::gather(outbound& from, std::span<iovec> parts) {
     if (buffer_.empty()) {
         return 0;
     }
-    const auto octets = unsent();
-    parts[0] = {const_cast<std::byte*>(octets.data()), octets.size()};
+    const auto data = unsent();
+    parts[0] = {const_cast<std::byte*>(data.data()), data.size()};
     return 1;
 }
 
@@ -118,7 +118,7 @@ std::uint64_t frame_encoder::on_sent(std::size_t bytes) noexcept {
 
 bool frame_encoder::abandon(outbound& from, bool& wake_writer) noexcept {
     const remains left = count_sent();
-    // The newest message of a conflating queue is one octet there, whatever its frame tells.
+    // The newest message of a conflating queue is one byte there, whatever its frame tells.
     const std::uint64_t done = std::min(left.done_bytes, std::exchange(source_bytes_, 0));
     buffer_.release();
     sent_bytes_ = 0;

@@ -4,7 +4,7 @@
 #include "codec/encoder.hpp"
 #include "codec/outbound.hpp"
 #include "crypto/curve_cipher.hpp"
-#include "pipe/octet_buffer.hpp"
+#include "pipe/byte_buffer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -79,11 +79,11 @@ private:
     std::unique_ptr<crypto::curve_sealer> sealer_;
     bool subscriptions_as_messages_;
     framing framing_;
-    pipe::octet_buffer buffer_;
-    pipe::octet_buffer sealed_; ///< A frame that ZWS is put around; empty between calls.
+    pipe::byte_buffer buffer_;
+    pipe::byte_buffer sealed_; ///< A frame that ZWS is put around; empty between calls.
     std::size_t sent_bytes_ = 0;
     std::size_t command_bytes_ = 0;
-    std::uint64_t source_bytes_ = 0; ///< Octets of the rope that buffer_ was made of.
+    std::uint64_t source_bytes_ = 0; ///< Bytes of the rope that buffer_ was made of.
 };
 
 } // namespace zlink::codec

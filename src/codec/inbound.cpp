@@ -128,28 +128,28 @@ result<void> inbound::take_behind_first(std::size_t bytes) {
     return feed({from, bytes});
 }
 
-result<void> inbound::feed(std::span<const std::byte> octets) {
+result<void> inbound::feed(std::span<const std::byte> data) {
     auto& rope = queue_.rope();
     // A payload that gets a block of its own is to need no segment besides: if more memory is
     // needed, then first only for what tells whether one begins there.
     std::size_t rolled_bytes_max = raw_bytes_ < limits::lookahead_bytes && queue_.has_credit()
                                        ? limits::lookahead_bytes
                                        : SIZE_MAX;
-    while (!octets.empty()) {
+    while (!data.empty()) {
         if (pending_.body != nullptr) {
-            if (const result<void> filled = fill_pending(octets); !filled) {
+            if (const result<void> filled = fill_pending(data); !filled) {
                 return filled.error();
             }
             continue;
         }
-        std::size_t taken = octets.size();
+        std::size_t taken = data.size();
         if (rope.free_bytes() < raw_bytes_ + taken) {
             taken = std::min(taken, std::exchange(rolled_bytes_max, SIZE_MAX));
             rope.roll(raw_bytes_ + taken, raw_bytes_);
         }
-        std::memcpy(rope.free_begin() + raw_bytes_, octets.data(), taken);
+        std::memcpy(rope.free_begin() + raw_bytes_, data.data(), taken);
         raw_bytes_ += taken;
-        octets = octets.subspan(taken);
+        data = data.subspan(taken);
         if (const result<void> scanned = scan(); !scanned) {
             return scanned.error();
         }
@@ -165,7 +165,7 @@ result<void> inbound::scan() {
     std::byte* const begin = rope.free_begin();
     std::size_t position = 0; // Behind the last frame that was found.
     std::size_t boundary = 0; // Behind the last message that was found.
-    std::size_t gap = 0; // Octets of commands that were dropped: what follows moves up by them.
+    std::size_t gap = 0;      // Bytes of commands that were dropped: what follows moves up by them.
     std::uint64_t count = 0;
     const bool may_take = has_credit();
     const bool begins_inside = queue_.has_unfinished();
@@ -300,17 +300,17 @@ result<void> inbound::look_at_pending(std::size_t begin) noexcept {
     return taken;
 }
 
-result<void> inbound::fill_pending(std::span<const std::byte>& octets) {
+result<void> inbound::fill_pending(std::span<const std::byte>& data) {
     grow_pending();
     const std::uint64_t room =
         std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
-    const std::size_t taken = std::min<std::uint64_t>(room, octets.size());
-    std::memcpy(pending_.body->data + pending_.filled, octets.data(), taken);
-    octets = octets.subspan(taken);
+    const std::size_t taken = std::min<std::uint64_t>(room, data.size());
+    std::memcpy(pending_.body->data + pending_.filled, data.data(), taken);
+    data = data.subspan(taken);
     return extend_pending(taken);
 }
 
-/// So many octets more of the payload are where they stay.
+/// So many bytes more of the payload are where they stay.
 result<void> inbound::extend_pending(std::size_t bytes) {
     pending_.filled += bytes;
     if (const result<void> looked = look_at_pending(pending_.filled - bytes); !looked) {

@@ -43,9 +43,9 @@ protected:
 /// piece, or read, waits until there is credit again. So besides the queue's limits there may be as
 /// much as prepare() offers.
 ///
-/// Octets are read straight into the queue's rope. While its segments are still small, what does
+/// Bytes are read straight into the queue's rope. While its segments are still small, what does
 /// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
-/// block of its own, which grows no faster than octets arrive. (Invariants 1 and 2 of rope.hpp.)
+/// block of its own, which grows no faster than bytes arrive. (Invariants 1 and 2 of rope.hpp.)
 /// Behind two of one size more of them are expected, whose blocks are read into as well.
 ///
 /// Frames are those of ZMTP, unless a scanner finds others.
@@ -53,8 +53,8 @@ protected:
 /// @threads The session's.
 class inbound {
 public:
-    /// @param body_bytes_max        Largest frame body accepted, in octets.
-    /// @param unfinished_bytes_max  Octets, headers included, that the frames of one message may
+    /// @param body_bytes_max        Largest frame body accepted, in bytes.
+    /// @param unfinished_bytes_max  Bytes, headers included, that the frames of one message may
     ///                              have together while more are to follow.
     inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max, command_sink& commands,
             std::uint64_t unfinished_bytes_max = UINT64_MAX) noexcept
@@ -91,23 +91,23 @@ public:
         }
     }
 
-    /// Takes the first `bytes` octets of what prepare() offered.
+    /// Takes the first `bytes` bytes of what prepare() offered.
     /// @error protocol_violation  A frame or command breaks the rules.
     /// @error message_too_large   A frame is larger than body_bytes_max, or a message without an
     ///                            end larger than unfinished_bytes_max.
     /// @throws std::bad_alloc
     result<void> received(std::size_t bytes);
 
-    /// Takes octets that came from elsewhere.
+    /// Takes bytes that came from elsewhere.
     /// @error  As received().
-    result<void> feed(std::span<const std::byte> octets);
+    result<void> feed(std::span<const std::byte> data);
 
     /// Memory in a row behind what was received, for frames that somebody else puts there.
     /// @param bytes  At least this much.
     /// @throws std::bad_alloc
     std::span<std::byte> make_room(std::size_t bytes);
 
-    /// Takes the first `bytes` octets, whole frames, of what make_room() gave.
+    /// Takes the first `bytes` bytes, whole frames, of what make_room() gave.
     /// @error  As received().
     result<void> received_in_room(std::size_t bytes);
 
@@ -153,10 +153,10 @@ public:
         return !lacked_credit_;
     }
 
-    /// Publishes the first `bytes` octets of unscanned(), which are `count` messages.
+    /// Publishes the first `bytes` bytes of unscanned(), which are `count` messages.
     void publish(std::size_t bytes, std::uint64_t count) noexcept;
 
-    /// Takes `bytes` octets out of unscanned(), at `offset`. What is behind them moves up.
+    /// Takes `bytes` bytes out of unscanned(), at `offset`. What is behind them moves up.
     void remove(std::size_t offset, std::size_t bytes) noexcept;
 
     /// Publishes a message of one frame before unscanned().
@@ -209,7 +209,7 @@ private:
     result<void> take_received(std::size_t bytes);
     result<void> take_behind_first(std::size_t bytes);
     result<void> extend_pending(std::size_t bytes);
-    result<void> fill_pending(std::span<const std::byte>& octets);
+    result<void> fill_pending(std::span<const std::byte>& data);
     result<void> look_at_pending(std::size_t begin) noexcept;
     std::size_t write_pending_header(std::byte* out) noexcept;
     void grow_pending();

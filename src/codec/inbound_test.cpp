@@ -3,7 +3,7 @@
 
 #include "base/limits.hpp"
 #include "codec/scanner.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
@@ -45,16 +45,16 @@ public:
                       std::uint64_t body_bytes_max = zmtp::body_bytes_limit)
         : queue(allowed), in(queue, body_bytes_max, *this), scratch_(limits::scratch_bytes) {}
 
-    /// Reads `octets` as a session does, at most `read_bytes_max` at a time, taking what arrives
+    /// Reads `data` as a session does, at most `read_bytes_max` at a time, taking what arrives
     /// whenever there is no credit.
-    result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
-        while (!octets.empty()) {
+    result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
+        while (!data.empty()) {
             std::array<iovec, zlink::codec::read_ahead::parts_max> parts;
             const std::size_t count = in.prepare(scratch_, parts);
             const std::size_t bytes =
-                zlink::testing::fill_parts(std::span{parts}.first(count), octets, read_bytes_max);
+                zlink::testing::fill_parts(std::span{parts}.first(count), data, read_bytes_max);
             ++read_count;
-            octets.remove_prefix(bytes);
+            data.remove_prefix(bytes);
             REQUIRE(bytes > 0);
             if (const result<void> outcome = take_credit(in.received(bytes)); !outcome) {
                 return outcome.error();
@@ -63,11 +63,11 @@ public:
         return {};
     }
 
-    /// Feeds `octets`, at most `feed_bytes_max` at a time.
-    result<void> feed(std::string_view octets, std::size_t feed_bytes_max = SIZE_MAX) {
-        while (!octets.empty()) {
-            const std::string_view taken = octets.substr(0, feed_bytes_max);
-            octets.remove_prefix(taken.size());
+    /// Feeds `data`, at most `feed_bytes_max` at a time.
+    result<void> feed(std::string_view data, std::size_t feed_bytes_max = SIZE_MAX) {
+        while (!data.empty()) {
+            const std::string_view taken = data.substr(0, feed_bytes_max);
+            data.remove_prefix(taken.size());
             if (const result<void> outcome = take_credit(in.feed(std::as_bytes(std::span{taken})));
                 !outcome) {
                 return outcome.error();
@@ -134,17 +134,17 @@ private:
 /// A conversation: what is on the wire, and what of it arrives in the queue.
 struct conversation {
     void add(std::string_view body, std::uint8_t flags = 0) {
-        octets += on_wire(body, flags);
+        data += on_wire(body, flags);
         if (flags != command || body.starts_with('k')) {
             frames.push_back(spelled(flags, body));
         }
         if ((flags & more) == 0) {
-            message_ends.push_back(octets.size());
+            message_ends.push_back(data.size());
             frame_counts.push_back(frames.size());
         }
     }
 
-    /// What arrives of the messages that are whole in the first `bytes` octets.
+    /// What arrives of the messages that are whole in the first `bytes` bytes.
     messages whole_in(std::size_t bytes) const {
         const auto behind = std::upper_bound(message_ends.begin(), message_ends.end(), bytes);
         const auto count = static_cast<std::size_t>(behind - message_ends.begin());
@@ -152,7 +152,7 @@ struct conversation {
         return {frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(frame_count)};
     }
 
-    std::string octets;
+    std::string data;
     messages frames;
     std::vector<std::size_t> message_ends;
     std::vector<std::size_t> frame_counts; ///< Frames up to each of the ends.
@@ -215,11 +215,11 @@ TEST_SUITE("codec") {
             CAPTURE(bytes);
             const conversation talk = long_conversation(bytes);
             receiver reading;
-            CHECK(reading.read(talk.octets, bytes));
+            CHECK(reading.read(talk.data, bytes));
             CHECK(reading.arrived() == talk.frames);
             CHECK(reading.in.is_idle());
             receiver fed;
-            CHECK(fed.feed(talk.octets, bytes));
+            CHECK(fed.feed(talk.data, bytes));
             CHECK(fed.arrived() == talk.frames);
             CHECK(fed.in.is_idle());
         }
@@ -227,18 +227,18 @@ TEST_SUITE("codec") {
 
     TEST_CASE("inbound: finds the same messages wherever they are cut in two") {
         const conversation talk = short_conversation();
-        const std::string_view octets = talk.octets;
-        for (std::size_t split = 1; split < octets.size(); ++split) {
+        const std::string_view data = talk.data;
+        for (std::size_t split = 1; split < data.size(); ++split) {
             CAPTURE(split);
             receiver reading;
-            CHECK(reading.read(octets.substr(0, split)));
+            CHECK(reading.read(data.substr(0, split)));
             CHECK(reading.arrived() == talk.whole_in(split));
-            CHECK(reading.read(octets.substr(split)));
+            CHECK(reading.read(data.substr(split)));
             CHECK(reading.arrived() == talk.frames);
             receiver fed;
-            CHECK(fed.feed(octets.substr(0, split)));
+            CHECK(fed.feed(data.substr(0, split)));
             CHECK(fed.arrived() == talk.whole_in(split));
-            CHECK(fed.read(octets.substr(split)));
+            CHECK(fed.read(data.substr(split)));
             CHECK(fed.arrived() == talk.frames);
         }
     }
@@ -249,13 +249,13 @@ TEST_SUITE("codec") {
             talk.add("before");
             talk.add(pattern(body_bytes), more);
             talk.add("after");
-            const std::string_view octets = talk.octets;
+            const std::string_view data = talk.data;
             for (std::size_t near = 0; near < 24; ++near) {
-                for (const std::size_t split : {near + 1, octets.size() - 1 - near}) {
+                for (const std::size_t split : {near + 1, data.size() - 1 - near}) {
                     CAPTURE(split);
                     receiver reading;
-                    CHECK(reading.read(octets.substr(0, split)));
-                    CHECK(reading.read(octets.substr(split), 3000));
+                    CHECK(reading.read(data.substr(0, split)));
+                    CHECK(reading.read(data.substr(split), 3000));
                     CHECK(reading.arrived() == talk.frames);
                 }
             }
@@ -288,7 +288,7 @@ TEST_SUITE("codec") {
         CHECK(!reading.in.take_wake());
     }
 
-    TEST_CASE("inbound: a claimed size makes it allocate only as octets arrive") {
+    TEST_CASE("inbound: a claimed size makes it allocate only as bytes arrive") {
         constexpr std::uint64_t claimed = std::uint64_t{1} << 40;
         receiver reading;
         std::byte header[zmtp::header_bytes_max];
@@ -347,8 +347,8 @@ TEST_SUITE("codec") {
             const std::size_t before = reading.read_count;
             const std::size_t arrived_before = reading.arrived().size();
             // Within the payload that follows, as whoever sends without end is found.
-            CHECK(reading.read(std::string_view(talk.octets).substr(0, 10'000)));
-            CHECK(reading.read(std::string_view(talk.octets).substr(10'000)));
+            CHECK(reading.read(std::string_view(talk.data).substr(0, 10'000)));
+            CHECK(reading.read(std::string_view(talk.data).substr(10'000)));
             CHECK(messages(reading.arrived().begin() + static_cast<std::ptrdiff_t>(arrived_before),
                            reading.arrived().end()) == talk.frames);
             return reading.read_count - before;
@@ -390,7 +390,7 @@ TEST_SUITE("codec") {
                     CAPTURE(messages_max);
                     CAPTURE(bytes);
                     receiver reading{{.messages_max = messages_max}};
-                    CHECK(reading.read(talk.octets, bytes));
+                    CHECK(reading.read(talk.data, bytes));
                     CHECK(reading.arrived() == talk.frames);
                     CHECK(reading.in.is_idle());
                 }
@@ -407,9 +407,9 @@ TEST_SUITE("codec") {
                 said.add("small");
             }
             said.add(pattern(60'000));
-            CHECK(reading.read(std::string_view(said.octets).substr(0, 50'000)));
+            CHECK(reading.read(std::string_view(said.data).substr(0, 50'000)));
             CHECK(reading.queue.rope().tail_segment_bytes() <= 4 * limits::lookahead_bytes);
-            CHECK(reading.read(std::string_view(said.octets).substr(50'000)));
+            CHECK(reading.read(std::string_view(said.data).substr(50'000)));
             CHECK(reading.arrived() == said.frames);
         }
     }
@@ -418,8 +418,8 @@ TEST_SUITE("codec") {
         "inbound: what was left for want of credit is looked at again if that is back since") {
         receiver reading{{.messages_max = 1}};
         inbound in{reading.queue, std::make_unique<scanner_beside_reader>(reading.queue)};
-        const std::string octets = on_wire("message", 0);
-        const auto message = std::as_bytes(std::span{octets});
+        const std::string data = on_wire("message", 0);
+        const auto message = std::as_bytes(std::span{data});
         CHECK(in.feed(message));
         CHECK(in.is_blocked());
         CHECK(in.feed(message));
@@ -462,7 +462,7 @@ TEST_SUITE("codec") {
         for (const std::size_t bytes : {100, 1000, 1'000'000}) {
             const conversation talk = long_conversation(bytes);
             receiver reading;
-            CHECK(reading.read(talk.octets, bytes));
+            CHECK(reading.read(talk.data, bytes));
             REQUIRE(reading.commands.size() == 3 + 8 + 1);
             CHECK(reading.commands[0] == "dropped");
             CHECK(reading.commands[1] == "kept");
@@ -474,32 +474,32 @@ TEST_SUITE("codec") {
     TEST_CASE("inbound: commands that are dropped may come between the parts of a message") {
         conversation talk;
         talk.add("one", more);
-        talk.octets += on_wire("dropped", command) + on_wire("dropped too", command);
+        talk.data += on_wire("dropped", command) + on_wire("dropped too", command);
         talk.add("two", more);
-        talk.octets += on_wire("dropped", command);
+        talk.data += on_wire("dropped", command);
         talk.add("three");
-        for (std::size_t bytes = 1; bytes < talk.octets.size(); ++bytes) {
+        for (std::size_t bytes = 1; bytes < talk.data.size(); ++bytes) {
             receiver reading;
-            CHECK(reading.read(talk.octets, bytes));
+            CHECK(reading.read(talk.data, bytes));
             CHECK(reading.arrived() == messages{"+one", "+two", "three"});
             CHECK(reading.commands.size() == 3);
         }
     }
 
     TEST_CASE("inbound: takes out of a flood of commands what is not dropped") {
-        std::string octets;
+        std::string data;
         messages expected;
         for (int count = 0; count < 20'000; ++count) {
-            octets += on_wire("x", command);
+            data += on_wire("x", command);
             if (count % 7 == 0) {
                 expected.push_back(std::to_string(count));
-                octets += on_wire(expected.back());
+                data += on_wire(expected.back());
             }
         }
         for (const std::size_t bytes : {999, 65'536, 1'000'000}) {
             CAPTURE(bytes);
             receiver reading{{.messages_max = 1000}};
-            CHECK(reading.read(octets, bytes));
+            CHECK(reading.read(data, bytes));
             CHECK(reading.arrived() == expected);
             CHECK(reading.commands.size() == 20'000);
             CHECK(reading.in.is_idle());
@@ -507,10 +507,10 @@ TEST_SUITE("codec") {
     }
 
     TEST_CASE("inbound: a command that is kept may not come between the parts of a message") {
-        const std::string octets = on_wire("one", more) + on_wire("kept", command) + on_wire("two");
-        for (std::size_t bytes = 1; bytes <= octets.size(); ++bytes) {
+        const std::string data = on_wire("one", more) + on_wire("kept", command) + on_wire("two");
+        for (std::size_t bytes = 1; bytes <= data.size(); ++bytes) {
             receiver reading;
-            CHECK(reading.read(octets, bytes).error() == errc::protocol_violation);
+            CHECK(reading.read(data, bytes).error() == errc::protocol_violation);
             CHECK(reading.arrived().empty());
         }
     }
@@ -542,11 +542,11 @@ TEST_SUITE("codec") {
         for (const std::uint64_t messages_max : {1, 2, 3, 7, 8}) {
             CAPTURE(messages_max);
             receiver reading{{.messages_max = messages_max}};
-            std::string octets;
+            std::string data;
             for (int count = 0; count < 7; ++count) {
-                octets += on_wire(std::to_string(count));
+                data += on_wire(std::to_string(count));
             }
-            CHECK(reading.in.feed(std::as_bytes(std::span{octets})));
+            CHECK(reading.in.feed(std::as_bytes(std::span{data})));
             CHECK(reading.queue.published().message_count == 7);
             CHECK(reading.in.is_blocked() == (messages_max <= 7));
             CHECK(reading.in.scan()); // Nothing came back yet.
@@ -559,9 +559,9 @@ TEST_SUITE("codec") {
 
     TEST_CASE("inbound: keeps what it is given without credit until there is some") {
         receiver reading{{.messages_max = 1}};
-        const std::string octets = on_wire("one");
-        CHECK(reading.in.feed(std::as_bytes(std::span{octets})));
-        CHECK(reading.in.feed(std::as_bytes(std::span{octets})));
+        const std::string data = on_wire("one");
+        CHECK(reading.in.feed(std::as_bytes(std::span{data})));
+        CHECK(reading.in.feed(std::as_bytes(std::span{data})));
         CHECK(reading.queue.published().message_count == 1);
         CHECK(!reading.in.is_idle());
         CHECK(take_all(reading.queue) == messages{"one"});
@@ -577,16 +577,16 @@ TEST_SUITE("codec") {
                 CAPTURE(messages_max);
                 CAPTURE(bytes);
                 receiver reading{{.messages_max = messages_max}};
-                CHECK(reading.read(talk.octets, bytes));
+                CHECK(reading.read(talk.data, bytes));
                 CHECK(reading.arrived() == talk.frames);
                 receiver fed{{.messages_max = messages_max}};
-                CHECK(fed.feed(talk.octets, bytes));
+                CHECK(fed.feed(talk.data, bytes));
                 CHECK(fed.arrived() == talk.frames);
             }
         }
     }
 
-    TEST_CASE("inbound: stops when too many octets are under way") {
+    TEST_CASE("inbound: stops when too many bytes are under way") {
         receiver reading{{.messages_max = 1000, .bytes_max = 1000}};
         const std::string message = on_wire(pattern(600));
         CHECK(reading.in.feed(std::as_bytes(std::span{message})));
@@ -600,15 +600,15 @@ TEST_SUITE("codec") {
 
     TEST_CASE("inbound: drops what is not a whole message when the connection is lost") {
         const conversation talk = short_conversation();
-        for (std::size_t bytes = 0; bytes <= talk.octets.size(); ++bytes) {
+        for (std::size_t bytes = 0; bytes <= talk.data.size(); ++bytes) {
             CAPTURE(bytes);
             receiver reading;
-            CHECK(reading.read(std::string_view(talk.octets).substr(0, bytes)));
+            CHECK(reading.read(std::string_view(talk.data).substr(0, bytes)));
             reading.in.reset();
             CHECK(reading.in.is_idle());
             messages expected = talk.whole_in(bytes);
             expected.insert(expected.end(), talk.frames.begin(), talk.frames.end());
-            CHECK(reading.read(talk.octets));
+            CHECK(reading.read(talk.data));
             CHECK(reading.arrived() == expected);
         }
     }
@@ -621,11 +621,11 @@ TEST_SUITE("codec") {
         for (const std::size_t bytes : {10, 100, 20'016, 20'018, 20'100, 100'000, 220'000}) {
             CAPTURE(bytes);
             receiver reading;
-            CHECK(reading.read(std::string_view(talk.octets).substr(0, bytes), 1000));
+            CHECK(reading.read(std::string_view(talk.data).substr(0, bytes), 1000));
             CHECK(!reading.in.is_idle());
             reading.in.reset();
             CHECK(reading.in.is_idle());
-            CHECK(reading.read(talk.octets));
+            CHECK(reading.read(talk.data));
             CHECK(reading.arrived() ==
                   messages{"one", "one", "+" + pattern(20'000), pattern(200'000)});
         }
@@ -634,8 +634,8 @@ TEST_SUITE("codec") {
     TEST_CASE("inbound: forgets on a lost connection what waited for credit") {
         receiver reading{{.messages_max = 1}};
         for (const char* const each : {"one", "two", "three"}) {
-            const std::string octets = on_wire(each);
-            CHECK(reading.in.feed(std::as_bytes(std::span{octets})));
+            const std::string data = on_wire(each);
+            CHECK(reading.in.feed(std::as_bytes(std::span{data})));
         }
         CHECK(reading.in.is_blocked());
         reading.in.reset();

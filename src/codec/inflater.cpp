@@ -18,7 +18,7 @@ namespace {
 constexpr std::array omitted{std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
 
 /// zlib says with it that it stands between two blocks; the bits below count those of the last
-/// octet that are not used.
+/// byte that are not used.
 constexpr int between_blocks = 128;
 constexpr int unused_bits = 63;
 
@@ -59,8 +59,8 @@ void inflater::close() noexcept {
     }
 }
 
-void inflater::begin_part(std::span<const std::byte> octets) noexcept {
-    input_ = octets;
+void inflater::begin_part(std::span<const std::byte> data) noexcept {
+    input_ = data;
 }
 
 void inflater::end_message() noexcept {
@@ -93,7 +93,7 @@ std::size_t inflater::inflate(std::span<std::byte> out) {
 }
 
 /// Has zlib go on until it wants something, or has something to say.
-/// @return The octets written.
+/// @return The bytes written.
 std::size_t inflater::step(std::span<std::byte> out) {
     z_stream& z = stream_->z;
     const unsigned in_bytes = clamped(input_.size());

@@ -14,7 +14,7 @@ namespace zlink::codec {
 
 /// Inflates the messages of one peer (RFC 7692, 7.2.2), however they come in pieces.
 ///
-/// For each message: begin_part() for octets of its payload, then inflate() until all of them are
+/// For each message: begin_part() for bytes of its payload, then inflate() until all of them are
 /// used, and so on; end_message() and inflate() for what is left; is_whole().
 ///
 /// It takes memory from the first message on. Between messages rest() gives that back, unless the
@@ -32,13 +32,13 @@ public:
     ~inflater();
 
     /// Says what inflate() goes on with; used until that says that it is used up.
-    void begin_part(std::span<const std::byte> octets) noexcept;
+    void begin_part(std::span<const std::byte> data) noexcept;
 
     /// All of the message has come: inflate() goes on with what senders leave out at its end.
     void end_message() noexcept;
 
-    /// @param out  At least one octet, at most limits::inflated_piece_bytes_max.
-    /// @return The octets written to `out`. Fewer than fit only if all input is used up, or it is
+    /// @param out  At least one byte, at most limits::inflated_piece_bytes_max.
+    /// @return The bytes written to `out`. Fewer than fit only if all input is used up, or it is
     ///         corrupt.
     /// @throws std::bad_alloc
     [[nodiscard]] std::size_t inflate(std::span<std::byte> out);

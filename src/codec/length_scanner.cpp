@@ -10,15 +10,15 @@ namespace zlink::codec {
 using namespace wire::length;
 
 result<void> length_scanner::scan(inbound& from) {
-    const std::span<std::byte> octets = from.unscanned();
+    const std::span<std::byte> data = from.unscanned();
     std::size_t boundary = 0; // Behind the last message that was found.
     std::uint64_t count = 0;
     head_status status = head_status::incomplete;
     frame_head head;
     if (from.has_credit()) {
         while (true) {
-            const std::size_t available = octets.size() - boundary;
-            status = read_head(octets.data() + boundary, available, body_bytes_max_, head);
+            const std::size_t available = data.size() - boundary;
+            status = read_head(data.data() + boundary, available, body_bytes_max_, head);
             if (status != head_status::complete || head.frame_bytes() > available) {
                 break;
             }
@@ -27,8 +27,8 @@ result<void> length_scanner::scan(inbound& from) {
             do {
                 boundary += head.frame_bytes();
                 ++count;
-            } while (octets.size() - boundary >= head.frame_bytes() &&
-                     read_head_trusted(octets.data() + boundary) == head);
+            } while (data.size() - boundary >= head.frame_bytes() &&
+                     read_head_trusted(data.data() + boundary) == head);
         }
     }
     from.publish(boundary, count);

@@ -30,7 +30,7 @@ std::size_t outbound::gather(std::span<iovec> parts, std::size_t unit_bytes) noe
     return bytes > unit_bytes && is_small ? leave(rest, parts.first(count)) : count;
 }
 
-/// Takes the last `rest` octets off `parts`.
+/// Takes the last `rest` bytes off `parts`.
 /// @return How many parts are left.
 std::size_t outbound::leave(std::uint64_t rest, std::span<iovec> parts) noexcept {
     rest_bytes_ = gathered_all_ ? static_cast<std::uint32_t>(rest) : 0;
@@ -110,7 +110,7 @@ void outbound::walk() noexcept {
 }
 
 /// Those of the chunk at `place`, which is no message of a conflating queue.
-const std::byte* outbound::octets_of(const rope::cursor& place) noexcept {
+const std::byte* outbound::bytes_of(const rope::cursor& place) noexcept {
     return place.at->what == chunk::kind::borrowed ? place.at->payload->data : place.at->data();
 }
 
@@ -126,12 +126,12 @@ void outbound::walk_as() noexcept {
             ++message_count_;
             continue;
         }
-        const std::byte* const octets = octets_of(walked_);
+        const std::byte* const data = bytes_of(walked_);
         std::uint64_t offset = begin;
         while (offset < end) {
             if (frame_rest_ == 0) {
                 // A header is whole in its chunk even where only part of it was written.
-                const auto head = Layout::read(octets + offset);
+                const auto head = Layout::read(data + offset);
                 frame_rest_ = head.header_bytes + head.body_bytes;
                 more_ = (head.flags & wire::zmtp::flag_more) != 0;
             }
@@ -194,7 +194,7 @@ std::uint64_t outbound::drop_message(bool& wake_writer) noexcept {
             pass(place, place.position + 1);
             break;
         }
-        const auto head = wire::zmtp::read_head_trusted(octets_of(place) + place.offset);
+        const auto head = wire::zmtp::read_head_trusted(bytes_of(place) + place.offset);
         more = head.more();
         bytes += head.frame_bytes();
         pass(place, place.position + head.frame_bytes());

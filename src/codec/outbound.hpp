@@ -13,10 +13,10 @@
 
 namespace zlink::codec {
 
-/// Sends what lies in the outgoing queue of a pipe: offers its octets for gathered writes and keeps
+/// Sends what lies in the outgoing queue of a pipe: offers its bytes for gathered writes and keeps
 /// count of how far they went.
 ///
-/// Octets of a message are let go only when all of it was written, so that after a lost connection
+/// Bytes of a message are let go only when all of it was written, so that after a lost connection
 /// the message that was cut off can be sent again from its start: the rope's front. Where messages
 /// end is known without looking wherever all that was published is written; elsewhere walk() looks
 /// at headers.
@@ -57,7 +57,7 @@ public:
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool lend_credit() noexcept;
 
-    /// Notes that the first `bytes` octets of what gather() described were written.
+    /// Notes that the first `bytes` bytes of what gather() described were written.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool advance(std::size_t bytes) noexcept;
 
@@ -115,7 +115,7 @@ public:
     /// Calls visit(const frame_head&, body) for the frames that are next, up to the next control
     /// object or behind the next message of a conflating queue, until it returns false. Needs
     /// advance() to have stopped at the end of a frame.
-    /// @return The octets of the frames for which it returned true, as advance() needs them.
+    /// @return The bytes of the frames for which it returned true, as advance() needs them.
     template<class Visitor>
     std::uint64_t visit_frames(Visitor&& visit);
 
@@ -132,18 +132,18 @@ public:
         return sent_.position != boundary();
     }
 
-    /// Where in the stream of the queue's octets the next one is. It does not change with time.
+    /// Where in the stream of the queue's bytes the next one is. It does not change with time.
     std::uint64_t position() const noexcept { return sent_.position; }
 
     /// Drops the next message, of which nothing may have been written since rewind().
     /// @param wake_writer  Set if the writer of the queue must be woken.
-    /// @return The octets of its frames.
+    /// @return The bytes of its frames.
     std::uint64_t drop_message(bool& wake_writer) noexcept;
 
     /// Whether everything that was published is written.
     bool is_empty() const noexcept { return sent_.position == queue_.rope().published(); }
 
-    /// Octets to the end of the frame that was begun; 0 at a frame boundary.
+    /// Bytes to the end of the frame that was begun; 0 at a frame boundary.
     std::uint64_t frame_rest() noexcept {
         walk();
         return frame_rest_;
@@ -160,7 +160,7 @@ private:
     void walk() noexcept;
     template<class Layout>
     void walk_as() noexcept;
-    static const std::byte* octets_of(const rope::cursor& place) noexcept;
+    static const std::byte* bytes_of(const rope::cursor& place) noexcept;
     bool tell_writer() noexcept;
     /// Up to where whole messages are known to be written.
     std::uint64_t boundary() const noexcept { return queue_.rope().front().position; }
@@ -171,7 +171,7 @@ private:
     std::uint64_t message_count_ = 0;      ///< Messages that were let go, or fewer (progress).
     std::uint64_t lent_count_ = 0;         ///< Messages for which credit was returned.
     pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
-    std::uint64_t frame_rest_ = 0;         ///< Octets of the frame at walked_ that are not walked.
+    std::uint64_t frame_rest_ = 0;         ///< Bytes of the frame at walked_ that are not walked.
     pipe::message_queue::progress left_{}; ///< The end of what was written but for a rest.
     std::uint32_t rest_bytes_ = 0;         ///< What gather() left of goal_.
     bool gathered_all_ = false;            ///< It described, or left, all of goal_.

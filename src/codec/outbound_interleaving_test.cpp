@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// Octets of the connection that belong together.
+    /// Bytes of the connection that belong together.
     struct piece {
         std::size_t frame_index;
         std::size_t message_begin; ///< Where in stream_ the message begins.
@@ -69,7 +69,7 @@ private:
         return new (sender_memory) explored_outbound{queue_};
     }
 
-    /// Adds the octets that the frame `index` is on the wire; a control object is none.
+    /// Adds the bytes that the frame `index` is on the wire; a control object is none.
     void append_frame(std::size_t index) {
         const auto [made_by, flags] = expected_[index];
         if (index == 0 || (expected_[index - 1].flags & zmtp::flag_more) == 0) {
@@ -156,13 +156,13 @@ private:
         wake_writer(sender_.advance(bytes));
     }
 
-    void check(const std::byte* octets, std::size_t bytes) {
+    void check(const std::byte* data, std::size_t bytes) {
         exploration::require(bytes <= stream_.size() - position_ &&
-                                 std::equal(octets, octets + bytes, stream_.begin() + position_),
+                                 std::equal(data, data + bytes, stream_.begin() + position_),
                              "what is written is not what was pushed");
         if (bytes != 0) {
-            memory_of(pieces_[position_].frame_index, octets).note_read();
-            memory_of(pieces_[position_ + bytes - 1].frame_index, octets).note_read();
+            memory_of(pieces_[position_].frame_index, data).note_read();
+            memory_of(pieces_[position_ + bytes - 1].frame_index, data).note_read();
         }
         position_ += bytes;
     }
@@ -201,7 +201,7 @@ private:
 
     explored_outbound& sender_;
     std::vector<std::byte> stream_; ///< All that is to be written.
-    std::vector<piece> pieces_;     ///< What each of its octets belongs to.
+    std::vector<piece> pieces_;     ///< What each of its bytes belongs to.
     std::vector<std::size_t> message_ends_;
     std::size_t message_begin_ = 0;
     std::size_t position_ = 0;      ///< Of the connection, in stream_.
@@ -222,7 +222,7 @@ std::string failure_of(const script& play) {
 
 using enum act;
 constexpr queue_limits one_message{.messages_max = 1};
-constexpr queue_limits one_octet{.messages_max = 1000, .bytes_max = 1};
+constexpr queue_limits one_byte{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
@@ -286,7 +286,7 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         }
     }
 
-    TEST_CASE("interleavings of a sending session: trimming loses neither octets nor wake-ups") {
+    TEST_CASE("interleavings of a sending session: trimming loses neither bytes nor wake-ups") {
         check_all({{message, trim, message}});
         check_all({{new_segment, message, new_segment, message, trim, message}});
         check_all({{referenced, control, trim, message}});

@@ -44,7 +44,7 @@ struct sender {
 
     void send_control() { (void)queue.push_control(new counted_block{alive}); }
 
-    /// Writes at most `bytes` octets of what gather() describes.
+    /// Writes at most `bytes` bytes of what gather() describes.
     /// @return Whether the writer must be woken.
     bool write(std::size_t bytes = SIZE_MAX, std::size_t parts_max = 64,
                std::size_t unit_bytes = 0) {
@@ -59,7 +59,7 @@ struct sender {
         return out.advance(taken);
     }
 
-    /// @return The octets that were written.
+    /// @return The bytes that were written.
     std::size_t write_units(std::size_t unit_bytes) {
         const std::size_t before = written.size();
         (void)write(SIZE_MAX, 64, unit_bytes);
@@ -75,7 +75,7 @@ struct sender {
         return object != nullptr;
     }
 
-    /// Where the message begins that the octet `position` of what was sent belongs to.
+    /// Where the message begins that the byte `position` of what was sent belongs to.
     std::size_t message_begin(std::size_t position) const {
         return *(std::upper_bound(boundaries.begin(), boundaries.end(), position) - 1);
     }
@@ -83,13 +83,13 @@ struct sender {
     int alive = 0;
     message_queue queue;
     outbound out;
-    std::string sent;                       ///< What the queue's octets are.
+    std::string sent;                       ///< What the queue's bytes are.
     std::string written;                    ///< What was written.
     std::vector<std::size_t> boundaries{0}; ///< Of messages, in `sent`.
 
 private:
-    void finish(std::string_view octets, std::uint8_t flags) {
-        sent += octets;
+    void finish(std::string_view data, std::uint8_t flags) {
+        sent += data;
         if ((flags & more) == 0) {
             (void)queue.finish_message();
             boundaries.push_back(sent.size());
@@ -121,12 +121,12 @@ std::string cancel(std::string_view topic) {
         .append(topic);
 }
 
-std::string text_of(const std::vector<std::byte>& octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string text_of(const std::vector<std::byte>& data) {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
 /// Appends the frames that are next to `out`, with subscriptions as messages.
-/// @return The octets that advance() needs.
+/// @return The bytes that advance() needs.
 std::size_t translate(zlink::codec::outbound& from, std::vector<std::byte>& out) {
     zlink::codec::frame_encoder one{{.subscriptions_as_messages = true}};
     one.fill(from);
@@ -152,7 +152,7 @@ TEST_SUITE("codec") {
         CHECK(by.out.is_empty());
     }
 
-    TEST_CASE("outbound: writes the octets of the queue, in pieces of any size") {
+    TEST_CASE("outbound: writes the bytes of the queue, in pieces of any size") {
         for (std::size_t bytes = 1; bytes < 1500; bytes += bytes < 30 ? 1 : 97) {
             CAPTURE(bytes);
             sender by;
@@ -190,7 +190,7 @@ TEST_SUITE("codec") {
         CHECK(by.written == by.sent);
     }
 
-    TEST_CASE("outbound: sends the message again from its start that was cut off at any octet") {
+    TEST_CASE("outbound: sends the message again from its start that was cut off at any byte") {
         sender whole;
         send_conversation(whole);
         for (const std::size_t piece : {13, 10'000}) {
@@ -269,7 +269,7 @@ TEST_SUITE("codec") {
         }
     }
 
-    TEST_CASE("outbound: stops to gather behind the limit of octets") {
+    TEST_CASE("outbound: stops to gather behind the limit of bytes") {
         sender by;
         for (int count = 0; count < 100; ++count) {
             by.send_block(pattern(10'000));
@@ -394,7 +394,7 @@ TEST_SUITE("codec") {
 
     TEST_CASE("outbound: leaves a small rest for the next batch, or writes it alone") {
         sender by;
-        by.send(pattern(98)); // 100 octets on the wire.
+        by.send(pattern(98)); // 100 bytes on the wire.
         CHECK(by.write_units(90) == 90);
         CHECK(by.out.has_left_rest());
         CHECK(by.out.has_work());

@@ -20,15 +20,15 @@ result<void> raw_decoder::received(std::size_t bytes, inbound& into) {
     return feed({scratch_, bytes}, into);
 }
 
-result<void> raw_decoder::feed(std::span<const std::byte> octets, inbound& into) {
-    const std::size_t frame_count = octets.size() / limits::raw_message_bytes_max + 1;
-    std::byte* const room = into.make_room(octets.size() + frame_count * header_bytes_max).data();
+result<void> raw_decoder::feed(std::span<const std::byte> data, inbound& into) {
+    const std::size_t frame_count = data.size() / limits::raw_message_bytes_max + 1;
+    std::byte* const room = into.make_room(data.size() + frame_count * header_bytes_max).data();
     std::byte* end = room;
-    while (!octets.empty()) {
-        const auto body = octets.first(std::min(octets.size(), limits::raw_message_bytes_max));
+    while (!data.empty()) {
+        const auto body = data.first(std::min(data.size(), limits::raw_message_bytes_max));
         end += write_header(end, body.size(), 0);
         end = std::copy(body.begin(), body.end(), end);
-        octets = octets.subspan(body.size());
+        data = data.subspan(body.size());
     }
     return into.received_in_room(static_cast<std::size_t>(end - room));
 }

@@ -11,7 +11,7 @@ class raw_decoder final : public decoder {
 public:
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
     result<void> received(std::size_t bytes, inbound& into) override;
-    result<void> feed(std::span<const std::byte> octets, inbound& into) override;
+    result<void> feed(std::span<const std::byte> data, inbound& into) override;
 
 private:
     std::byte* scratch_ = nullptr;

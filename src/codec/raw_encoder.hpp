@@ -18,7 +18,7 @@ public:
     [[nodiscard]] bool advance(outbound& from, std::size_t bytes) override;
 
 private:
-    std::uint64_t begun_bytes_ = 0; ///< Octets that were written of the body that is next.
+    std::uint64_t begun_bytes_ = 0; ///< Bytes that were written of the body that is next.
 };
 
 } // namespace zlink::codec

@@ -30,7 +30,7 @@ public:
     read_ahead& operator=(const read_ahead&) = delete;
     ~read_ahead() { drop(); }
 
-    /// How many payloads of this size are read ahead, if they may have so many octets together.
+    /// How many payloads of this size are read ahead, if they may have so many bytes together.
     static std::size_t count_for(std::uint64_t body_bytes, std::size_t bytes_max) noexcept {
         return std::min<std::uint64_t>(
             count_max, std::min(limits::read_ahead_bytes_max, bytes_max) / body_bytes);

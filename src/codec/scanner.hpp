@@ -25,13 +25,13 @@ public:
     /// @throws std::bad_alloc
     virtual result<void> scan(inbound& from) = 0;
 
-    /// Takes note of octets of a large payload, which from.begin_body() announced, where they lie.
+    /// Takes note of bytes of a large payload, which from.begin_body() announced, where they lie.
     /// @error  As scan().
-    virtual result<void> on_body(std::span<std::byte> octets) noexcept = 0;
+    virtual result<void> on_body(std::span<std::byte> data) noexcept = 0;
 
     /// Writes the header that a large payload, all of which has come, has in the rope.
     /// @param out  Room for any layout's.
-    /// @return Its octets.
+    /// @return Its bytes.
     virtual std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept = 0;
 
     /// Whether nothing is held of a message that is not whole.

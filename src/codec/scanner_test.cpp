@@ -39,7 +39,7 @@ std::string web_frame(pipe::layout from, wire::websocket::opcode kind, std::stri
 
 TEST_SUITE("codec") {
 
-    TEST_CASE("length scanner: finds messages of all sizes, however many octets come at a time") {
+    TEST_CASE("length scanner: finds messages of all sizes, however many bytes come at a time") {
         for (const std::size_t piece : {1, 3, 100, 4096, 100'000, 10'000'000}) {
             CAPTURE(piece);
             std::string sent;
@@ -130,7 +130,7 @@ TEST_SUITE("codec") {
         }
     }
 
-    TEST_CASE("websocket scanner: finds messages and puts fragments together, however many octets "
+    TEST_CASE("websocket scanner: finds messages and puts fragments together, however many bytes "
               "come at a time") {
         using enum wire::websocket::opcode;
         for (const auto from : {pipe::layout::websocket, pipe::layout::masked_websocket}) {

@@ -26,7 +26,7 @@ constexpr std::uint64_t unfinished_bytes_max = 50000;
 /// Receives frames of any size, but no more of a message without an end than it may.
 class receiver final : command_sink {
 public:
-    result<void> feed(std::string_view octets) { return in.feed(std::as_bytes(std::span{octets})); }
+    result<void> feed(std::string_view data) { return in.feed(std::as_bytes(std::span{data})); }
 
     message_queue queue{{}};
     inbound in{queue, zmtp::body_bytes_limit, *this, unfinished_bytes_max};
@@ -35,9 +35,9 @@ private:
     verdict on_command(std::span<const std::byte>) noexcept override { return verdict::drop; }
 };
 
-/// How many octets of frames of `body_bytes`, all but the last with MORE, come in before the end of
+/// How many bytes of frames of `body_bytes`, all but the last with MORE, come in before the end of
 /// the session.
-std::size_t octets_accepted(std::size_t body_bytes) {
+std::size_t bytes_accepted(std::size_t body_bytes) {
     receiver from_peer;
     const std::string frame = on_wire(std::string(body_bytes, 'x'), zmtp::flag_more);
     std::size_t accepted = 0;
@@ -55,7 +55,7 @@ TEST_CASE("inbound: frames without an end may take so much, of whatever size the
         CAPTURE(body_bytes);
         const std::size_t frame_bytes = body_bytes + zmtp::header_bytes(body_bytes);
 
-        const std::size_t accepted = octets_accepted(body_bytes);
+        const std::size_t accepted = bytes_accepted(body_bytes);
 
         CHECK(accepted == unfinished_bytes_max / frame_bytes * frame_bytes);
     }

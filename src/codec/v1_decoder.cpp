@@ -18,16 +18,16 @@ result<void> v1_decoder::received(std::size_t bytes, inbound& into) {
     return consume({scratch_, std::exchange(held_bytes_, 0) + bytes}, into);
 }
 
-result<void> v1_decoder::feed(std::span<const std::byte> octets, inbound& into) {
+result<void> v1_decoder::feed(std::span<const std::byte> data, inbound& into) {
     std::vector<std::byte> all{held_.begin(), held_.begin() + held_bytes_};
     held_bytes_ = 0;
-    all.insert(all.end(), octets.begin(), octets.end());
+    all.insert(all.end(), data.begin(), data.end());
     return consume(all, into);
 }
 
-/// @param octets  Overwritten.
-result<void> v1_decoder::consume(std::span<std::byte> octets, inbound& into) {
-    const auto decoded = decoder_.decode(octets);
+/// @param data  Overwritten.
+result<void> v1_decoder::consume(std::span<std::byte> data, inbound& into) {
+    const auto decoded = decoder_.decode(data);
     if (const result<void> fed = into.feed(decoded.frames); !fed) {
         return fed.error();
     }

@@ -13,10 +13,10 @@ class v1_decoder final : public decoder {
 public:
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
     result<void> received(std::size_t bytes, inbound& into) override;
-    result<void> feed(std::span<const std::byte> octets, inbound& into) override;
+    result<void> feed(std::span<const std::byte> data, inbound& into) override;
 
 private:
-    result<void> consume(std::span<std::byte> octets, inbound& into);
+    result<void> consume(std::span<std::byte> data, inbound& into);
 
     wire::zmtp::v1_decoder decoder_;
     std::array<std::byte, wire::zmtp::v1_header_bytes_max> held_; ///< Part of a header.

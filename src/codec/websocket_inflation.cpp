@@ -19,7 +19,7 @@ constexpr std::size_t assembly_bytes_min = 2048;
 } // namespace
 
 result<void> websocket_scanner::scan_apart(inbound& from) {
-    pipe::octet_buffer& held = inflation_->held;
+    pipe::byte_buffer& held = inflation_->held;
     const std::span<const std::byte> fresh = from.unscanned();
     held.append(fresh);
     from.remove(0, fresh.size());
@@ -69,10 +69,10 @@ void websocket_scanner::deliver(inbound& to) {
     drop_assembly();
 }
 
-/// Inflates octets of a message behind what came of it before.
-result<void> websocket_scanner::inflate(std::span<const std::byte> octets) {
-    inflation_->came_bytes += octets.size();
-    inflation_->by.begin_part(octets);
+/// Inflates bytes of a message behind what came of it before.
+result<void> websocket_scanner::inflate(std::span<const std::byte> data) {
+    inflation_->came_bytes += data.size();
+    inflation_->by.begin_part(data);
     return inflate_all();
 }
 
@@ -121,10 +121,10 @@ pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
                : pipe::make_counted_block(bytes, *inflation_->account);
 }
 
-/// Room behind what there is of a message, for one octet at least; none if there is no memory that
+/// Room behind what there is of a message, for one byte at least; none if there is no memory that
 /// it may have.
 std::span<std::byte> websocket_scanner::make_assembly_room() {
-    // The one octet that is too many shows that there are.
+    // The one byte that is too many shows that there are.
     const std::uint64_t most = inflation_->message_bytes_max + 1;
     if (assembly_ == nullptr || assembly_->bytes == assembly_bytes_) {
         pipe::block* const larger = make_inflated_block(static_cast<std::size_t>(

@@ -41,13 +41,13 @@ result<void> websocket_scanner::scan(inbound& from) {
 
 result<void> websocket_scanner::scan_in_place(inbound& from) {
     while (true) {
-        const std::span<std::byte> octets = from.unscanned();
+        const std::span<std::byte> data = from.unscanned();
         if (is_over_) {
-            from.remove(0, octets.size());
+            from.remove(0, data.size());
             from.publish(0, 0);
             return {};
         }
-        progress at{octets.data(), octets.size()};
+        progress at{data.data(), data.size()};
         const result<step> next = take_frames(from, at);
         if (at.gap != 0) {
             from.remove(at.kept, at.gap);
@@ -144,15 +144,14 @@ result<websocket_scanner::step> websocket_scanner::take_control(progress& at) {
         return step::waits;
     }
     std::array<std::byte, control_payload_bytes_max> payload;
-    const std::span<std::byte> octets{payload.data(),
-                                      static_cast<std::size_t>(head_.payload_bytes)};
-    copy_masked(payload.data(), {at.next() + head_.header_bytes, octets.size()}, head_.key);
+    const std::span<std::byte> data{payload.data(), static_cast<std::size_t>(head_.payload_bytes)};
+    copy_masked(payload.data(), {at.next() + head_.header_bytes, data.size()}, head_.key);
     at.gap += head_.frame_bytes();
     if (head_.kind == opcode::ping) {
-        controls_.on_websocket_ping(octets);
+        controls_.on_websocket_ping(data);
     } else if (head_.kind == opcode::close) {
         close_view said;
-        if (const auto refusal = decode_close(octets, said)) {
+        if (const auto refusal = decode_close(data, said)) {
             return refuse(*refusal);
         }
         is_over_ = true;
@@ -196,14 +195,14 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
     const std::size_t most =
         tracker_.is_compressed() ? std::min(at.rest(), limits::inflated_at_once_max) : at.rest();
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(fragment_rest_, most));
-    const std::span<std::byte> octets{at.next(), there};
-    phase_ = mask(octets, head_.key, phase_);
-    if (const auto refusal = tracker_.on_payload(octets)) {
+    const std::span<std::byte> data{at.next(), there};
+    phase_ = mask(data, head_.key, phase_);
+    if (const auto refusal = tracker_.on_payload(data)) {
         return refuse(*refusal);
     }
     if (!tracker_.is_compressed()) {
-        append(octets);
-    } else if (const result<void> inflated = inflate(octets); !inflated) {
+        append(data);
+    } else if (const result<void> inflated = inflate(data); !inflated) {
         return inflated.error();
     }
     at.gap += there;
@@ -243,12 +242,12 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
     return step::onward;
 }
 
-result<void> websocket_scanner::on_body(std::span<std::byte> octets) noexcept {
-    phase_ = mask(octets, head_.key, phase_);
-    if (const auto refusal = tracker_.on_payload(octets)) {
+result<void> websocket_scanner::on_body(std::span<std::byte> data) noexcept {
+    phase_ = mask(data, head_.key, phase_);
+    if (const auto refusal = tracker_.on_payload(data)) {
         return refuse(*refusal);
     }
-    head_.payload_bytes -= octets.size();
+    head_.payload_bytes -= data.size();
     if (head_.payload_bytes == 0) {
         if (const auto refusal = tracker_.on_frame_end()) {
             return refuse(*refusal);
@@ -262,15 +261,15 @@ std::size_t websocket_scanner::write_header(std::byte* out, std::uint64_t body_b
                                          body_bytes);
 }
 
-void websocket_scanner::append(std::span<const std::byte> octets) {
-    const std::size_t needed = assembly_bytes_ + octets.size();
-    if (octets.empty()) {
+void websocket_scanner::append(std::span<const std::byte> data) {
+    const std::size_t needed = assembly_bytes_ + data.size();
+    if (data.empty()) {
         return;
     }
     if (assembly_ == nullptr || assembly_->bytes < needed) {
         grow_assembly(std::max(needed, assembly_bytes_ * 2));
     }
-    std::memcpy(assembly_->data + assembly_bytes_, octets.data(), octets.size());
+    std::memcpy(assembly_->data + assembly_bytes_, data.data(), data.size());
     assembly_bytes_ = needed;
 }
 

@@ -5,7 +5,7 @@
 #include "codec/inflater.hpp"
 #include "codec/scanner.hpp"
 #include "pipe/block.hpp"
-#include "pipe/octet_buffer.hpp"
+#include "pipe/byte_buffer.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/frame.hpp"
 #include "wire/websocket/message_tracker.hpp"
@@ -40,7 +40,7 @@ struct peer_deflation {
 
 /// Finds the messages of a STREAM on ws and wss, and unmasks them where they lie. Frames that are
 /// no messages are taken out. A message in one frame stays as it is; the fragments of others are
-/// put together in a block, which grows no faster than octets arrive.
+/// put together in a block, which grows no faster than bytes arrive.
 ///
 /// Where messages may be compressed all that is received is taken out of the rope, as there is no
 /// room for what they come to. It is inflated as it arrives, into a block that is twice as large as
@@ -48,7 +48,7 @@ struct peer_deflation {
 /// to much, an account that peers share says how much (limits::inflated_growth).
 class websocket_scanner final : public scanner {
 public:
-    /// @param message_bytes_max  Largest message accepted, in octets, if it is not compressed.
+    /// @param message_bytes_max  Largest message accepted, in bytes, if it is not compressed.
     /// @param compressed         Nothing: no message may be.
     /// @throws std::bad_alloc
     websocket_scanner(wire::websocket::sender from, std::uint64_t message_bytes_max,
@@ -60,7 +60,7 @@ public:
 
     /// @error  As scanner's, and invalid_text, corrupt_data, too_much_inflated.
     result<void> scan(inbound& from) override;
-    result<void> on_body(std::span<std::byte> octets) noexcept override;
+    result<void> on_body(std::span<std::byte> data) noexcept override;
     std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept override;
     bool is_idle() const noexcept override {
         return assembly_ == nullptr && (!inflation_ || inflation_->held.empty());
@@ -79,8 +79,8 @@ public:
     static const errc too_much_inflated;
 
 private:
-    /// Where scan() stands in what was received: `kept` octets are whole messages; behind them a
-    /// `gap` of octets that are done with; behind that what was not looked at.
+    /// Where scan() stands in what was received: `kept` bytes are whole messages; behind them a
+    /// `gap` of bytes that are done with; behind that what was not looked at.
     struct progress {
         std::byte* begin;
         std::size_t bytes;
@@ -93,7 +93,7 @@ private:
     };
     enum class step : std::uint8_t {
         onward,
-        waits,       ///< For octets.
+        waits,       ///< For bytes.
         begins_body, ///< head_ is of a large message.
         ends_message ///< The last fragment of a message that does not fit where it was.
     };
@@ -103,7 +103,7 @@ private:
         inflater by;
         std::uint64_t message_bytes_max;
         pipe::memory_account_ptr account;
-        pipe::octet_buffer held{};    ///< What was taken out of the rope.
+        pipe::byte_buffer held{};     ///< What was taken out of the rope.
         std::size_t made_bytes = 0;   ///< Since scan() was called, with what frames count for.
         std::uint64_t came_bytes = 0; ///< Compressed, of the message under way.
     };
@@ -112,7 +112,7 @@ private:
     result<void> scan_apart(inbound& from);
     result<step> take_frames(inbound& from, progress& at);
     void deliver(inbound& to);
-    result<void> inflate(std::span<const std::byte> octets);
+    result<void> inflate(std::span<const std::byte> data);
     result<void> end_inflated();
     result<void> inflate_all();
     std::span<std::byte> make_assembly_room();
@@ -126,7 +126,7 @@ private:
     result<step> take_control(progress& at);
     result<step> take_message(progress& at);
     result<step> take_fragment(progress& at);
-    void append(std::span<const std::byte> octets);
+    void append(std::span<const std::byte> data);
     void grow_assembly(std::size_t bytes);
     void replace_assembly(pipe::block* larger) noexcept;
     void drop_assembly() noexcept;
@@ -138,7 +138,7 @@ private:
     wire::websocket::message_tracker tracker_;
     wire::websocket::frame_head head_; ///< Of the frame under way, if there is one.
     unsigned phase_ = 0;               ///< Of its mask.
-    std::uint64_t fragment_rest_ = 0;  ///< Octets of a fragment that have not come.
+    std::uint64_t fragment_rest_ = 0;  ///< Bytes of a fragment that have not come.
     bool is_in_fragment_ = false;
     bool is_over_ = false;
     pipe::block* assembly_ = nullptr; ///< The fragments that have come.

@@ -20,16 +20,16 @@ const errc zws_decoder::unexpected_text = static_cast<errc>(ENOMSG);
 
 namespace {
 
-/// The frames that `received_bytes` octets hold take at most so many as ZMTP: a frame grows, by 4
-/// octets, only if it has more than 256; and of a header the beginning may have come before.
+/// The frames that `received_bytes` bytes hold take at most so many as ZMTP: a frame grows, by 4
+/// bytes, only if it has more than 256; and of a header the beginning may have come before.
 constexpr std::size_t zmtp_bytes_max(std::size_t received_bytes) noexcept {
     return received_bytes + received_bytes / 64 + 2 * zmtp::header_bytes_max;
 }
 
 } // namespace
 
-result<void> zws_decoder::take_frame(std::span<const std::byte>& octets, secret_octets& out) {
-    secret_octets rest(octets.begin(), octets.end());
+result<void> zws_decoder::take_frame(std::span<const std::byte>& data, secret_bytes& out) {
+    secret_bytes rest(data.begin(), data.end());
     std::span<std::byte> unread{rest};
     bool is_whole = false;
     result<void> taken;
@@ -66,7 +66,7 @@ result<void> zws_decoder::take_frame(std::span<const std::byte>& octets, secret_
             is_whole = !decoder_.is_inside();
         }
     }
-    octets = octets.last(unread.size());
+    data = data.last(unread.size());
     return taken;
 }
 
@@ -80,8 +80,8 @@ result<void> zws_decoder::received(std::size_t bytes, inbound& into) {
     return ended_by(consume({scratch_, bytes}, into));
 }
 
-result<void> zws_decoder::feed(std::span<const std::byte> octets, inbound& into) {
-    std::vector<std::byte> unread{octets.begin(), octets.end()};
+result<void> zws_decoder::feed(std::span<const std::byte> data, inbound& into) {
+    std::vector<std::byte> unread{data.begin(), data.end()};
     return ended_by(consume(unread, into));
 }
 
@@ -102,24 +102,24 @@ void zws_decoder::trim() noexcept {
     }
 }
 
-/// @param octets  Overwritten.
-result<void> zws_decoder::consume(std::span<std::byte> octets, inbound& into) {
+/// @param data  Overwritten.
+result<void> zws_decoder::consume(std::span<std::byte> data, inbound& into) {
     while (!is_over_) {
         // A large payload that has begun lies in a block of its own.
-        while (!inner_ && decoder_.is_inside() && !octets.empty()) {
-            decoder_.next(octets);
+        while (!inner_ && decoder_.is_inside() && !data.empty()) {
+            decoder_.next(data);
             if (const result<void> fed = into.feed(decoder_.body()); !fed) {
                 return fed.error();
             }
         }
-        if (octets.empty()) {
+        if (data.empty()) {
             return {};
         }
-        const std::size_t room_bytes = zmtp_bytes_max(octets.size());
+        const std::size_t room_bytes = zmtp_bytes_max(data.size());
         std::byte* const room =
             inner_ ? for_inner_.reserve(room_bytes) : into.make_room(room_bytes).data();
         std::size_t used = 0;
-        const result<bool> has_fragments = decode(octets, room, used);
+        const result<bool> has_fragments = decode(data, room, used);
         const result<void> taken =
             inner_ ? inner_->feed({room, used}, into) : into.received_in_room(used);
         if (!taken || !has_fragments) {
@@ -135,13 +135,13 @@ result<void> zws_decoder::consume(std::span<std::byte> octets, inbound& into) {
     return {};
 }
 
-/// @param out   Room for zmtp_bytes_max(octets.size()).
-/// @param used  The octets of the frames that were found, also before an error.
+/// @param out   Room for zmtp_bytes_max(bytes.size()).
+/// @param used  The bytes of the frames that were found, also before an error.
 /// @return Whether a body has ended that came in several frames, all of which are in fragments_.
-result<bool> zws_decoder::decode(std::span<std::byte>& octets, std::byte* out, std::size_t& used) {
+result<bool> zws_decoder::decode(std::span<std::byte>& data, std::byte* out, std::size_t& used) {
     used = 0;
     while (!is_over_) {
-        switch (decoder_.next(octets)) {
+        switch (decoder_.next(data)) {
         case piece::nothing:
             return false;
         case piece::header:
@@ -174,7 +174,7 @@ result<void> zws_decoder::pass_on(std::span<const std::byte> frames, inbound& in
 
 /// In pieces, so that a large body gets a block of its own as soon as its header is there.
 result<void> zws_decoder::pass_on_fragments(inbound& into) {
-    const pipe::octet_buffer assembled = std::move(fragments_);
+    const pipe::byte_buffer assembled = std::move(fragments_);
     std::span<const std::byte> rest = assembled.view();
     std::byte header[zmtp::header_bytes_max];
     const std::size_t header_bytes = zmtp::write_header(header, rest.size(), decoder_.flags());

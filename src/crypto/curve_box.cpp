@@ -51,14 +51,14 @@ std::optional<shared_key> agree(std::span<const std::byte> other,
 
 box_nonce::box_nonce(std::string_view purpose, std::uint64_t number) noexcept {
     ZLINK_DEBUG_ASSERT(purpose.size() + sizeof number == bytes);
-    std::memcpy(octets_, purpose.data(), purpose.size());
-    store_big_endian(reinterpret_cast<std::byte*>(octets_) + bytes - sizeof number, number);
+    std::memcpy(data_, purpose.data(), purpose.size());
+    store_big_endian(reinterpret_cast<std::byte*>(data_) + bytes - sizeof number, number);
 }
 
 box_nonce::box_nonce(std::string_view purpose, std::span<const std::byte> number) noexcept {
     ZLINK_DEBUG_ASSERT(purpose.size() + number.size() == bytes);
-    std::memcpy(octets_, purpose.data(), purpose.size());
-    std::memcpy(octets_ + purpose.size(), number.data(), number.size());
+    std::memcpy(data_, purpose.data(), purpose.size());
+    std::memcpy(data_ + purpose.size(), number.data(), number.size());
 }
 
 void randomise(std::span<std::byte> out) noexcept {

@@ -42,16 +42,16 @@ public:
     /// @param purpose  16 characters.
     box_nonce(std::string_view purpose, std::uint64_t number) noexcept;
     /// @param purpose  8 characters.
-    /// @param number   16 octets.
+    /// @param number   16 bytes.
     box_nonce(std::string_view purpose, std::span<const std::byte> number) noexcept;
 
-    const std::uint8_t* raw() const noexcept { return octets_; }
+    const std::uint8_t* raw() const noexcept { return data_; }
 
 private:
-    std::uint8_t octets_[bytes];
+    std::uint8_t data_[bytes];
 };
 
-/// @param out  Random octets.
+/// @param out  Random bytes.
 void randomise(std::span<std::byte> out) noexcept;
 
 /// Puts `content` into a box.
@@ -60,7 +60,7 @@ std::vector<std::byte> seal(std::span<const std::byte> content, const box_nonce&
                             const shared_key& key);
 
 /// Takes the content out of a box.
-/// @param out  Has exactly as many octets as the content; wiped if the box is not genuine.
+/// @param out  Has exactly as many bytes as the content; wiped if the box is not genuine.
 /// @return Whether it is: made with this nonce by somebody who has the key.
 bool open(std::span<const std::byte> box, const box_nonce& nonce, const shared_key& key,
           std::span<std::byte> out) noexcept;

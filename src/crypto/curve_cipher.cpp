@@ -16,8 +16,8 @@ using namespace wire::zmtp;
 
 namespace {
 
-// How a box uses its keystream: 32 octets as the key of its authentication, then its content, of
-// which the first octet are the flags.
+// How a box uses its keystream: 32 bytes as the key of its authentication, then its content, of
+// which the first byte are the flags.
 constexpr std::size_t flags_at = 32;
 constexpr std::size_t payload_at = flags_at + 1;
 constexpr std::size_t first_block_payload_bytes = salsa20::block_bytes - payload_at;

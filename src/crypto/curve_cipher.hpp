@@ -17,11 +17,11 @@ namespace zlink::crypto {
 enum class curve_role : std::uint8_t { client, server };
 
 /// The keystream of one direction of a CURVE connection. The nonces of a direction have their first
-/// 16 octets in common, so what XSalsa20 makes of these is made once; and they count up, so the
+/// 16 bytes in common, so what XSalsa20 makes of these is made once; and they count up, so the
 /// beginnings of several messages' keystreams are made at a time.
 class message_keystream {
 public:
-    /// What a message of up to 95 octets takes.
+    /// What a message of up to 95 bytes takes.
     static constexpr std::size_t beginning_bytes = 2 * salsa20::block_bytes;
 
     /// @param sender  Whose messages they are.
@@ -31,7 +31,7 @@ public:
     /// call.
     const std::byte* beginning(std::uint64_t nonce) noexcept;
 
-    /// Combines `bytes` octets with the keystream behind its first block.
+    /// Combines `bytes` bytes with the keystream behind its first block.
     /// @param to  May be `from`.
     void apply(std::uint64_t nonce, const std::byte* from, std::size_t bytes,
                std::byte* to) noexcept;
@@ -56,7 +56,7 @@ public:
     curve_sealer(const curve_sealer&) = delete;
     curve_sealer& operator=(const curve_sealer&) = delete;
 
-    /// The octets of the frame that seal() makes.
+    /// The bytes of the frame that seal() makes.
     static constexpr std::uint64_t frame_bytes(std::uint64_t payload_bytes) noexcept {
         const std::uint64_t body_bytes = wire::zmtp::curve_message_overhead_bytes + payload_bytes;
         return wire::zmtp::header_bytes(body_bytes) + body_bytes;
@@ -81,9 +81,9 @@ public:
 
     /// Opens a MESSAGE.
     ///
-    /// @param head    Its first curve_message_overhead_bytes octets.
+    /// @param head    Its first curve_message_overhead_bytes bytes.
     /// @param sealed  The rest: the payload, encrypted.
-    /// @param out     Room for as many octets; may be where `sealed` is. Written only if genuine.
+    /// @param out     Room for as many bytes; may be where `sealed` is. Written only if genuine.
     /// @return The flags of the frame; nothing if it is no MESSAGE, not genuine, not newer than the
     ///         one before, or has flags that there are not.
     std::optional<std::uint8_t> open(const std::byte* head, std::span<const std::byte> sealed,

@@ -3,7 +3,7 @@
 
 #include "base/raw.hpp"
 #include "codec/frame_encoder.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@
 using namespace zlink;
 using namespace zlink::crypto;
 using namespace zlink::wire::zmtp;
-using testing::octets_of;
+using testing::bytes_of;
 using testing::pattern;
 using testing::text;
 
@@ -38,7 +38,7 @@ shared_key some_key() {
 
 std::vector<std::byte> sealed(curve_sealer& by, std::string_view payload, unsigned flags = 0) {
     std::vector<std::byte> frame(curve_sealer::frame_bytes(payload.size()));
-    by.seal(flags, octets_of(payload), frame.data());
+    by.seal(flags, bytes_of(payload), frame.data());
     return frame;
 }
 
@@ -75,7 +75,7 @@ TEST_SUITE("crypto") {
             CHECK(load_big_endian<std::uint64_t>(body.data() + 8) == ++number);
 
             const std::string plain = "\1" + pattern(bytes);
-            const auto box = seal(octets_of(plain), {"CurveZMQMESSAGEC", number}, key);
+            const auto box = seal(bytes_of(plain), {"CurveZMQMESSAGEC", number}, key);
             CHECK(text(body.subspan(16)) == text(box));
         }
     }
@@ -130,7 +130,7 @@ TEST_SUITE("crypto") {
         CHECK(opened(opener, frames[38]) == "refused");
     }
 
-    TEST_CASE("curve cipher: refuses whatever was changed, octet by octet") {
+    TEST_CASE("curve cipher: refuses whatever was changed, byte by byte") {
         const shared_key key = some_key();
         curve_sealer sealer{key, curve_role::client, 0};
         curve_opener opener{key, curve_role::client, 0};
@@ -160,7 +160,7 @@ TEST_SUITE("crypto") {
         for (unsigned flags = 0; flags < 256; ++flags) {
             CAPTURE(flags);
             const std::string plain = static_cast<char>(flags) + std::string("x");
-            const auto box = seal(octets_of(plain), {"CurveZMQMESSAGEC", flags + 1}, key);
+            const auto box = seal(bytes_of(plain), {"CurveZMQMESSAGEC", flags + 1}, key);
             std::string body = std::string(curve_message_prefix) + std::string(8, '\0');
             body[14] = static_cast<char>((flags + 1) >> 8);
             body[15] = static_cast<char>(flags + 1);
@@ -169,7 +169,7 @@ TEST_SUITE("crypto") {
                                          : flags == 1 ? "+x"
                                          : flags == 2 ? "!x"
                                                       : "refused";
-            CHECK(opened(opener, octets_of(made)) == expected);
+            CHECK(opened(opener, bytes_of(made)) == expected);
         }
     }
 

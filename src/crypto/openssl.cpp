@@ -74,8 +74,8 @@ std::size_t count_missing(OSSL_LIB_CTX* where) noexcept {
     look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free, std::array{"EC", "RSA"},
              "input=der,structure=type-specific");
     look_for(&OSSL_DECODER_fetch, &OSSL_DECODER_free, std::array{"DER"}, "input=pem");
-    std::array<unsigned char, 1> octet;
-    count += RAND_bytes_ex(where, octet.data(), octet.size(), 0) == 1 ? 0 : 1;
+    std::array<unsigned char, 1> byte;
+    count += RAND_bytes_ex(where, byte.data(), byte.size(), 0) == 1 ? 0 : 1;
     ERR_clear_error();
     return count;
 }

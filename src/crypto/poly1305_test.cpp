@@ -2,7 +2,7 @@
 #include "crypto/poly1305.hpp"
 
 #include "base/raw.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 // libsodium's is the yardstick.
 
 using namespace zlink::crypto;
-using zlink::testing::octets_of;
+using zlink::testing::bytes_of;
 using zlink::testing::pattern;
 
 TEST_SUITE("crypto") {
@@ -33,7 +33,7 @@ TEST_SUITE("crypto") {
         for (const auto by : {poly1305::library::sodium, poly1305::library::openssl}) {
             CAPTURE(static_cast<int>(by));
             std::array<std::byte, poly1305::tag_bytes> tag{};
-            REQUIRE(poly1305::make_tag_by(by, std::as_bytes(std::span{key}), octets_of(content), {},
+            REQUIRE(poly1305::make_tag_by(by, std::as_bytes(std::span{key}), bytes_of(content), {},
                                           tag));
             CHECK(std::equal(expected.begin(), expected.end(), zlink::raw(tag.data())));
         }
@@ -45,9 +45,9 @@ TEST_SUITE("crypto") {
             CAPTURE(bytes);
             key.fill(static_cast<std::byte>(bytes * 7 + 5));
             const std::string content = pattern(bytes);
-            const std::span<const std::byte> octets = octets_of(content);
+            const std::span<const std::byte> data = bytes_of(content);
             std::array<std::uint8_t, poly1305::tag_bytes> expected;
-            crypto_onetimeauth_poly1305(expected.data(), zlink::raw(octets.data()), bytes,
+            crypto_onetimeauth_poly1305(expected.data(), zlink::raw(data.data()), bytes,
                                         zlink::raw(key.data()));
             for (const std::size_t split :
                  {std::size_t{0}, std::min<std::size_t>(bytes, 1), bytes / 2, bytes}) {
@@ -55,8 +55,8 @@ TEST_SUITE("crypto") {
                     CAPTURE(split);
                     CAPTURE(static_cast<int>(by));
                     std::array<std::byte, poly1305::tag_bytes> tag{};
-                    REQUIRE(poly1305::make_tag_by(by, key, octets.first(split),
-                                                  octets.subspan(split), tag));
+                    REQUIRE(poly1305::make_tag_by(by, key, data.first(split), data.subspan(split),
+                                                  tag));
                     CHECK(sodium_memcmp(expected.data(), tag.data(), tag.size()) == 0);
                 }
             }
@@ -70,14 +70,14 @@ TEST_SUITE("crypto") {
             CAPTURE(bytes);
             key.fill(static_cast<std::byte>(bytes * 7 + 5));
             const std::string content = pattern(bytes);
-            const std::span<const std::byte> octets = octets_of(content);
+            const std::span<const std::byte> data = bytes_of(content);
             std::array<std::uint8_t, poly1305::tag_bytes> expected;
-            crypto_onetimeauth_poly1305(expected.data(), zlink::raw(octets.data()), bytes,
+            crypto_onetimeauth_poly1305(expected.data(), zlink::raw(data.data()), bytes,
                                         zlink::raw(key.data()));
             for (const std::size_t split : {std::size_t{0}, bytes / 3, bytes}) {
                 CAPTURE(split);
-                const auto first = octets.first(split);
-                const auto rest = octets.subspan(split);
+                const auto first = data.first(split);
+                const auto rest = data.subspan(split);
                 std::array<std::byte, poly1305::tag_bytes> tag;
                 poly1305::make_tag(key, first, rest, tag);
                 CHECK(sodium_memcmp(expected.data(), tag.data(), tag.size()) == 0);

@@ -25,9 +25,9 @@ constexpr std::uint32_t little_endian(std::uint32_t word) noexcept {
     return std::endian::native == std::endian::little ? word : __builtin_bswap32(word);
 }
 
-std::uint32_t load(const std::byte* octets) noexcept {
+std::uint32_t load(const std::byte* data) noexcept {
     std::uint32_t word;
-    std::memcpy(&word, octets, sizeof word);
+    std::memcpy(&word, data, sizeof word);
     return little_endian(word);
 }
 

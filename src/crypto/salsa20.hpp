@@ -24,12 +24,12 @@ inline constexpr std::size_t batch_bytes = batch_count * block_bytes;
 
 /// Which block of which message.
 struct position {
-    std::uint64_t nonce;   ///< Of the message: a number whose big-endian octets are the nonce.
+    std::uint64_t nonce;   ///< Of the message: a number whose big-endian bytes are the nonce.
     std::uint64_t counter; ///< Of the block in the message.
 };
 
 /// Makes one block for each of `places`.
-/// @param key  key_bytes octets.
+/// @param key  key_bytes bytes.
 void make_blocks(const std::byte* key, std::span<const position, batch_count> places,
                  std::span<std::byte, batch_bytes> out) noexcept;
 

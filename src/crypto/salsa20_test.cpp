@@ -21,10 +21,10 @@ using namespace zlink::crypto;
 
 namespace {
 
-using key_octets = std::array<std::byte, salsa20::key_bytes>;
+using key_bytes = std::array<std::byte, salsa20::key_bytes>;
 
-key_octets key_number(unsigned number) {
-    key_octets made;
+key_bytes key_number(unsigned number) {
+    key_bytes made;
     for (std::size_t index = 0; index < made.size(); ++index) {
         made[index] = static_cast<std::byte>(7 * index + 1 + 11 * number);
     }
@@ -32,20 +32,20 @@ key_octets key_number(unsigned number) {
 }
 
 /// The keystream of the message `nonce` from the block `counter` on, as libsodium has it.
-std::vector<std::byte> expected(const key_octets& key, std::uint64_t nonce, std::uint64_t counter,
+std::vector<std::byte> expected(const key_bytes& key, std::uint64_t nonce, std::uint64_t counter,
                                 std::size_t bytes) {
-    std::array<std::byte, crypto_stream_salsa20_NONCEBYTES> nonce_octets;
-    store_big_endian(nonce_octets.data(), nonce);
+    std::array<std::byte, crypto_stream_salsa20_NONCEBYTES> nonce_bytes;
+    store_big_endian(nonce_bytes.data(), nonce);
     std::vector<std::byte> made(bytes + 1); // So that there is an address even of nothing.
-    crypto_stream_salsa20_xor_ic(raw(made.data()), raw(made.data()), bytes,
-                                 raw(nonce_octets.data()), counter, raw(key.data()));
+    crypto_stream_salsa20_xor_ic(raw(made.data()), raw(made.data()), bytes, raw(nonce_bytes.data()),
+                                 counter, raw(key.data()));
     made.pop_back();
     return made;
 }
 
 /// The same, as a variant makes it.
-std::vector<std::byte> actual(const salsa20::variant& by, const key_octets& key,
-                              std::uint64_t nonce, std::uint64_t counter, std::size_t bytes) {
+std::vector<std::byte> actual(const salsa20::variant& by, const key_bytes& key, std::uint64_t nonce,
+                              std::uint64_t counter, std::size_t bytes) {
     std::vector<std::byte> made;
     while (made.size() < bytes) {
         std::array<salsa20::position, salsa20::batch_count> places;
@@ -87,7 +87,7 @@ TEST_SUITE("crypto") {
 
     TEST_CASE("salsa20: each variant makes the keystream that the standard has as an example") {
         // ECRYPT, verified test vectors of Salsa20/20, 256-bit key, set 1, vector 0.
-        key_octets key{};
+        key_bytes key{};
         key[0] = std::byte{0x80};
         constexpr std::array<unsigned char, 16> begins{0xe3, 0xbe, 0x8f, 0xdd, 0x8b, 0xec,
                                                        0xa2, 0xe3, 0xea, 0x8e, 0xf9, 0x47,
@@ -111,14 +111,14 @@ TEST_SUITE("crypto") {
             unsigned number = 0;
             for (const std::size_t bytes : lengths) {
                 CAPTURE(bytes);
-                const key_octets key = key_number(++number);
+                const key_bytes key = key_number(++number);
                 CHECK(actual(by, key, number, 0, bytes) == expected(key, number, 0, bytes));
             }
         });
     }
 
     TEST_CASE("salsa20: each variant counts past the end of either half of the counter") {
-        const key_octets key = key_number(0);
+        const key_bytes key = key_number(0);
         constexpr std::size_t bytes = 2 * salsa20::batch_bytes;
         with_each_variant([&](const salsa20::variant& by) {
             for (const std::uint64_t carries : {std::uint64_t{0x1'0000'0000}, std::uint64_t{0}}) {
@@ -132,7 +132,7 @@ TEST_SUITE("crypto") {
     }
 
     TEST_CASE("salsa20: each variant makes blocks of different messages side by side") {
-        const key_octets key = key_number(3);
+        const key_bytes key = key_number(3);
         with_each_variant([&](const salsa20::variant& by) {
             for (std::size_t turn = 0; turn < std::size(turning_points); ++turn) {
                 std::array<salsa20::position, salsa20::batch_count> places;
@@ -159,7 +159,7 @@ TEST_SUITE("crypto") {
         REQUIRE(!all.empty());
         CHECK(all.back().is_available);
 
-        const key_octets key = key_number(8);
+        const key_bytes key = key_number(8);
         std::array<salsa20::position, salsa20::batch_count> places;
         for (std::size_t lane = 0; lane < places.size(); ++lane) {
             places[lane] = {9, lane};

@@ -13,7 +13,7 @@
 
 namespace zlink::pipe {
 
-/// Called with the octets and the hint that a block was made with, on the thread that lets go last.
+/// Called with the bytes and the hint that a block was made with, on the thread that lets go last.
 using free_function = void(void* data, void* hint);
 
 /// What blocks of one kind may take together.
@@ -49,18 +49,18 @@ private:
 
 using memory_account_ptr = boost::intrusive_ptr<memory_account>;
 
-/// Octets that several holders share without copying, or any other object that travels through a
+/// Bytes that several holders share without copying, or any other object that travels through a
 /// rope by reference. Freed by the last holder.
 ///
-/// @threads Any; the octets must not change while more than one holder exists.
+/// @threads Any; the bytes must not change while more than one holder exists.
 struct block {
     enum class origin : std::uint8_t {
-        pooled,    ///< The octets follow this header, in memory of the buffer pool.
-        cell,      ///< The octets follow this header, in a cell.
-        allocated, ///< The octets follow this header, in memory of the allocator.
+        pooled,    ///< The bytes follow this header, in memory of the buffer pool.
+        cell,      ///< The bytes follow this header, in a cell.
+        allocated, ///< The bytes follow this header, in memory of the allocator.
         counted,   ///< As pooled, and an account knows of it.
-        caller,    ///< The octets belong to the application, which has its own free function.
-        object,    ///< No octets: the head of a derived object, destroyed through `destroy`.
+        caller,    ///< The bytes belong to the application, which has its own free function.
+        object,    ///< No bytes: the head of a derived object, destroyed through `destroy`.
     };
 
     std::atomic<std::uint32_t> references{1};
@@ -95,15 +95,15 @@ struct block {
         }
     }
 
-    /// Whether the application waits to be told when the octets are no longer needed.
+    /// Whether the application waits to be told when the bytes are no longer needed.
     bool is_lent() const noexcept { return kind == origin::caller && release.function != nullptr; }
 
-    /// Whether its only holder may put another payload of `payload_bytes` octets into it.
+    /// Whether its only holder may put another payload of `payload_bytes` bytes into it.
     bool may_be_renewed(std::size_t payload_bytes) const noexcept {
         return kind == origin::cell && payload_bytes <= bytes && !is_shared();
     }
 
-    /// Whether the octets are the application's and stay for ever.
+    /// Whether the bytes are the application's and stay for ever.
     bool is_constant() const noexcept {
         return kind == origin::caller && release.function == nullptr;
     }
@@ -114,11 +114,11 @@ private:
     void free_now() noexcept;
 };
 
-/// Octets of memory that hold a block, those of its payload behind it.
+/// Bytes of memory that hold a block, those of its payload behind it.
 constexpr std::size_t block_header_bytes = (sizeof(block) + 15) / 16 * 16;
 constexpr std::size_t short_payload_bytes_max = short_block_bytes - block_header_bytes;
 
-/// A block at the beginning of `memory`, and behind it `bytes` octets.
+/// A block at the beginning of `memory`, and behind it `bytes` bytes.
 inline block* place_block(void* memory, block::origin kind, std::size_t bytes) noexcept {
     auto* const made = new (memory) block;
     made->kind = kind;
@@ -130,7 +130,7 @@ inline block* place_block(void* memory, block::origin kind, std::size_t bytes) n
 /// As make_block(), of a payload that is not short.
 [[nodiscard]] block* make_long_block(std::size_t bytes_min);
 
-/// A block with room for `bytes_min` octets and one reference.
+/// A block with room for `bytes_min` bytes and one reference.
 /// @throws std::bad_alloc
 [[nodiscard]] inline block* make_block(std::size_t bytes_min) {
     if (bytes_min > short_payload_bytes_max) [[unlikely]] {
@@ -146,7 +146,7 @@ inline block* place_block(void* memory, block::origin kind, std::size_t bytes) n
 /// @throws std::bad_alloc
 [[nodiscard]] block* make_counted_block(std::size_t bytes_min, memory_account& account);
 
-/// A block around the application's octets, with one reference.
+/// A block around the application's bytes, with one reference.
 /// @throws std::bad_alloc  `function` was not called.
 [[nodiscard]] block* wrap_block(void* data, std::size_t bytes, free_function* function, void* hint);
 

@@ -24,7 +24,7 @@ using zlink::testing::counted_block;
 
 namespace {
 
-/// Notes, at `hint`, which octets were freed.
+/// Notes, at `hint`, which bytes were freed.
 void note_freed(void* data, void* hint) {
     static_cast<std::vector<void*>*>(hint)->push_back(data);
 }
@@ -69,9 +69,9 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("block: calls the application's free function once, when the last holder lets go") {
         std::vector<void*> freed;
-        char octets[] = "octets";
-        block* const made = wrap_block(octets, 6, note_freed, &freed);
-        CHECK(static_cast<void*>(made->data) == octets);
+        char content[] = "bytes";
+        block* const made = wrap_block(content, 6, note_freed, &freed);
+        CHECK(static_cast<void*>(made->data) == content);
         CHECK(made->bytes == 6);
         CHECK(!made->is_shared());
         made->add_reference();
@@ -83,20 +83,20 @@ TEST_SUITE("pipe") {
         CHECK(!made->is_shared());
         CHECK(freed.empty());
         made->drop();
-        CHECK(freed == std::vector<void*>{octets});
+        CHECK(freed == std::vector<void*>{content});
     }
 
-    TEST_CASE("block: without a free function octets stay, and nobody waits for them") {
-        char octets[] = "octets";
-        block* const made = wrap_block(octets, 6, nullptr, nullptr);
-        CHECK(static_cast<void*>(made->data) == octets);
+    TEST_CASE("block: without a free function bytes stay, and nobody waits for them") {
+        char content[] = "bytes";
+        block* const made = wrap_block(content, 6, nullptr, nullptr);
+        CHECK(static_cast<void*>(made->data) == content);
         CHECK(made->is_constant());
         CHECK(!made->is_lent());
         made->drop();
-        CHECK(std::string_view{octets} == "octets");
+        CHECK(std::string_view{content} == "bytes");
 
         std::vector<void*> freed;
-        block* const lent = wrap_block(octets, 6, note_freed, &freed);
+        block* const lent = wrap_block(content, 6, note_freed, &freed);
         CHECK(lent->is_lent());
         CHECK(!lent->is_constant());
         lent->drop();
@@ -118,11 +118,11 @@ TEST_SUITE("pipe") {
         constexpr std::size_t block_count = 4000;
         constexpr std::size_t together_count = 4;
         std::vector<std::atomic<int>> freed_counts(block_count);
-        std::vector<std::uint64_t> octets(2 * block_count);
+        std::vector<std::uint64_t> content(2 * block_count);
         std::vector<block*> shared;
         for (std::size_t index = 0; index < block_count; ++index) {
             shared.push_back(wrap_block(
-                &octets[2 * index], 16,
+                &content[2 * index], 16,
                 [](void*, void* hint) { ++*static_cast<std::atomic<int>*>(hint); },
                 &freed_counts[index]));
             shared.back()->add_reference();
@@ -139,7 +139,7 @@ TEST_SUITE("pipe") {
                         }
                     }
                 }
-                octets[2 * index + which] = 1;
+                content[2 * index + which] = 1;
                 shared[index]->drop();
             }
         };

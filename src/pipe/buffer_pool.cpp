@@ -99,7 +99,7 @@ std::size_t class_bytes(std::size_t index) noexcept {
     return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter) + header_bytes;
 }
 
-/// Pages that new memory of such a size takes are asked for together: where octets are received
+/// Pages that new memory of such a size takes are asked for together: where bytes are received
 /// into it, the system is interrupted for each of them otherwise. Not of more, which a peer may
 /// have announced and never send.
 constexpr std::size_t populated_bytes_min = std::size_t{32} * 1024;

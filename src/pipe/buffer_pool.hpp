@@ -8,7 +8,7 @@ namespace zlink::pipe {
 /// Memory for segments and large payloads, reused so that a steady flow neither faults pages in nor
 /// meets other threads in the allocator.
 ///
-/// Sizes are rounded up to classes a quarter of a power of two apart, each 64 octets larger than
+/// Sizes are rounded up to classes a quarter of a power of two apart, each 64 bytes larger than
 /// that: a payload of a round size and its header would need the next one. Requests below 1 KiB and
 /// above the class of 4 MiB go straight to the allocator. Freed memory is kept up to
 /// limits::pooled_bytes_max in all, until decay_buffers() finds it idle.
@@ -38,7 +38,7 @@ bool decay_buffers() noexcept;
 /// of them at some later call: behind a million of them that takes a tenth of a second.
 void join_small_memory() noexcept;
 
-/// What is pooled, in octets.
+/// What is pooled, in bytes.
 std::size_t pooled_bytes() noexcept;
 
 } // namespace zlink::pipe

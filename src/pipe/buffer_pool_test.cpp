@@ -284,11 +284,11 @@ TEST_SUITE("pipe") {
             std::minstd_rand random{seed};
             for (int round = 0; round < rounds; ++round) {
                 const pooled_buffer taken = take_buffer(8 * kibibyte + random() % 3 * 5000);
-                // The head says how large it is, and so does every octet behind.
+                // The head says how large it is, and so does every byte behind.
                 std::memcpy(taken.memory, &taken.bytes, sizeof taken.bytes);
-                char* const octets = static_cast<char*>(taken.memory) + sizeof taken.bytes;
+                char* const data = static_cast<char*>(taken.memory) + sizeof taken.bytes;
                 const char mark = static_cast<char>(random());
-                octets[0] = octets[1000] = octets[4000] = mark;
+                data[0] = data[1000] = data[4000] = mark;
                 const std::uintptr_t before = places[random() % places_count].exchange(
                     reinterpret_cast<std::uintptr_t>(taken.memory));
                 if (before != 0) {

@@ -87,7 +87,7 @@ magazine<Bytes>& own_magazine() noexcept {
 }
 
 /// Memory for the small objects that one thread makes and another one frees with each message: a
-/// chunk without octets, the block around an application's octets, and the block of a payload that
+/// chunk without bytes, the block around an application's bytes, and the block of a payload that
 /// is short. Allocators are slow at that.
 ///
 /// Each thread keeps up to two batches of free cells, and exchanges whole batches with all others.
@@ -95,7 +95,7 @@ magazine<Bytes>& own_magazine() noexcept {
 ///
 /// @threads Any; also while a thread ends.
 /// @tparam Bytes  cell_bytes or short_block_bytes.
-/// @return  `Bytes` octets that begin at a cache line.
+/// @return  `Bytes` bytes that begin at a cache line.
 /// @throws std::bad_alloc
 template<std::size_t Bytes = cell_bytes>
 [[nodiscard]] void* take_cell() {

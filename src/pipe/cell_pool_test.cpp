@@ -100,9 +100,9 @@ TEST_SUITE("pipe") {
                     std::this_thread::yield();
                     // What somebody else has, too, he has written to.
                     for (const void* const each : taken) {
-                        const auto* const octets = static_cast<const unsigned char*>(each);
-                        shared_count += std::any_of(octets, octets + cell_bytes,
-                                                    [&](int octet) { return octet != number; });
+                        const auto* const data = static_cast<const unsigned char*>(each);
+                        shared_count += std::any_of(data, data + cell_bytes,
+                                                    [&](int byte) { return byte != number; });
                     }
                     give_cells(taken);
                 }
@@ -160,14 +160,14 @@ TEST_SUITE("pipe") {
         trim_cells();
         const std::vector<void*> given = take_cells(2);
         give_cells(given);
-        int octet = 0;
+        int byte = 0;
         zlink::pipe::block* const wrapped =
-            zlink::pipe::wrap_block(&octet, sizeof octet, nullptr, nullptr);
+            zlink::pipe::wrap_block(&byte, sizeof byte, nullptr, nullptr);
         CHECK(static_cast<void*>(wrapped) == given[1]);
         {
             zlink::pipe::rope shared;
             const std::byte header{};
-            shared.append_external(&header, 1, wrapped, sizeof octet);
+            shared.append_external(&header, 1, wrapped, sizeof byte);
             void* const other = take_cell();
             CHECK(other != given[0]);
             give_cell(other);

@@ -88,7 +88,7 @@ std::string failure_of(const script& play, const exploration::rules& assumed = {
 
 using enum act;
 constexpr queue_limits one_message{.messages_max = 1};
-constexpr queue_limits one_octet{.messages_max = 1000, .bytes_max = 1};
+constexpr queue_limits one_byte{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
@@ -101,11 +101,11 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings: a writer that is out of credit is always woken") {
         check_all({{message, message, message}, one_message});
-        check_all({{message, message}, one_octet});
+        check_all({{message, message}, one_byte});
     }
 
     TEST_CASE("interleavings: credit comes back although a control object is behind the message") {
-        check_all({{message, control, message}, one_octet});
+        check_all({{message, control, message}, one_byte});
     }
 
     TEST_CASE("interleavings: full fences on both sides stand for the heavy one") {
@@ -158,7 +158,7 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
                    .watches_addresses = true});
     }
 
-    TEST_CASE("interleavings: trimming loses neither octets nor wake-ups") {
+    TEST_CASE("interleavings: trimming loses neither bytes nor wake-ups") {
         check_all({{message, trim, message}});
         check_all({{message, restart, message}});
         check_all({{message, restart, message, trim, message}});

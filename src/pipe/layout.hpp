@@ -3,7 +3,7 @@
 
 #include "base/copy.hpp"
 #include "base/inline.hpp"
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 #include "wire/length/frame.hpp"
 #include "wire/websocket/frame.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -52,7 +52,7 @@ struct zmtp_layout {
     }
     ZLINK_HOT static void write_body(std::byte* out, const std::byte* body,
                                      std::size_t body_bytes) noexcept {
-        copy_octets(out, body, body_bytes);
+        copy_bytes(out, body, body_bytes);
     }
     ZLINK_HOT static wire::zmtp::frame_head read(const std::byte* in) noexcept {
         return wire::zmtp::read_head_trusted(in);
@@ -71,7 +71,7 @@ struct length_layout {
         return wire::length::header_bytes;
     }
     static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
-        copy_octets(out, body, body_bytes);
+        copy_bytes(out, body, body_bytes);
     }
     static frame_head read(const std::byte* in) noexcept {
         return {wire::length::read_head_trusted(in).body_bytes, wire::length::header_bytes, 0};
@@ -89,7 +89,7 @@ struct websocket_layout {
         return wire::websocket::write_header(out, kind_of(flags), body_bytes, bits_of(flags));
     }
     static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
-        copy_octets(out, body, body_bytes);
+        copy_bytes(out, body, body_bytes);
     }
     /// Of frames that are masked, too: the key counts as part of the header.
     static frame_head read(const std::byte* in) noexcept {
@@ -124,7 +124,7 @@ struct masked_websocket_layout {
     }
     static std::size_t write_header(std::byte* out, std::uint64_t body_bytes,
                                     std::uint8_t flags) noexcept {
-        return write_header(out, body_bytes, flags, random_octets());
+        return write_header(out, body_bytes, flags, random_bytes());
     }
     /// @param out  Behind the header, which holds the key.
     static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {

@@ -54,7 +54,7 @@ public:
         }
     }
 
-    /// Takes over one reference to `payload`, of which the first `bytes` octets count.
+    /// Takes over one reference to `payload`, of which the first `bytes` bytes count.
     void init_block(block* payload, std::size_t bytes) noexcept {
         init_empty();
         kind_ = kind::shared;
@@ -63,7 +63,7 @@ public:
         shared_.bytes = bytes;
     }
 
-    /// Refers to octets that live as long as the process does.
+    /// Refers to bytes that live as long as the process does.
     void init_constant(const void* data, std::size_t bytes) noexcept {
         init_empty();
         kind_ = kind::constant;
@@ -93,7 +93,7 @@ public:
 
     /// Makes room for another payload, in the block that it has if nobody else holds that. The peer
     /// stays.
-    /// @return Room for `bytes` octets, which are to be written.
+    /// @return Room for `bytes` bytes, which are to be written.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* renew(std::size_t bytes) {
         if (bytes <= inline_bytes_max) {
@@ -135,16 +135,16 @@ public:
         source.init_empty();
     }
 
-    std::byte* data() noexcept { return kind_ == kind::inlined ? inline_octets_ : shared_.data; }
+    std::byte* data() noexcept { return kind_ == kind::inlined ? inline_data_ : shared_.data; }
     std::size_t bytes() const noexcept {
         return kind_ == kind::inlined ? inline_bytes_ : shared_.bytes;
     }
-    std::span<const std::byte> octets() noexcept { return {data(), bytes()}; }
+    std::span<const std::byte> content() noexcept { return {data(), bytes()}; }
 
     bool more() const noexcept { return more_; }
     void mark_more(bool more) noexcept { more_ = more; }
 
-    /// Whether it came, or is to go out, as text, where the wire tells that from other octets.
+    /// Whether it came, or is to go out, as text, where the wire tells that from other bytes.
     bool is_text() const noexcept { return text_; }
     void mark_text(bool text = true) noexcept { text_ = text; }
 
@@ -179,7 +179,7 @@ private:
     enum class kind : std::uint8_t { closed = 0, inlined = 0xa5, shared = 0xa6, constant = 0xa7 };
 
     union {
-        std::byte inline_octets_[inline_bytes_max];
+        std::byte inline_data_[inline_bytes_max];
         struct {
             block* payload;
             std::byte* data;

@@ -3,8 +3,8 @@
 
 #include "base/copy.hpp"
 #include "base/limits.hpp"
-#include "base/own_lines.hpp"
 #include "base/prefetch.hpp"
+#include "base/prefetch_for_writing.hpp"
 #include "base/reader_distance.hpp"
 #include "pipe/block.hpp"
 #include "pipe/layout.hpp"
@@ -51,7 +51,7 @@ struct frame {
 
 /// How much one direction of a pipe may hold.
 struct queue_limits {
-    std::uint64_t messages_max = 0; ///< 0: no limit on either count or octets.
+    std::uint64_t messages_max = 0; ///< 0: no limit on either count or bytes.
     std::uint64_t bytes_max = limits::pipe_bytes_max;
 };
 
@@ -60,7 +60,7 @@ struct queue_limits {
 ///
 /// Frames are those of ZMTP, unless `Layout` says otherwise in each call.
 ///
-/// The writer may have messages_max messages or bytes_max octets under way. The reader returns
+/// The writer may have messages_max messages or bytes_max bytes under way. The reader returns
 /// credit when it has used up what it saw published, or half of messages_max, or
 /// limits::credit_batch_max messages.
 ///
@@ -167,11 +167,11 @@ public:
         std::byte* const out = rope_.reserve(wire_bytes);
         const std::size_t header = Layout::write_header(out, body_bytes, flags);
         Layout::write_body(out + header, body, body_bytes);
-        own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
+        prefetch_for_writing(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
     }
 
-    /// Appends a frame whose body is the first `body_bytes` octets of `body`.
+    /// Appends a frame whose body is the first `body_bytes` bytes of `body`.
     /// @param body  Takes over one reference, unless it throws.
     /// @throws std::bad_alloc  Nothing changed.
     /// @param detail  What the layout needs besides to write a header.
@@ -224,7 +224,7 @@ public:
         std::byte* const out = rope_.free_begin();
         wire::zmtp::write_short_header(out, body_bytes, place.is_last ? 0 : wire::zmtp::flag_more);
         copy_short(out + wire::zmtp::header_bytes_min, body, body_bytes);
-        own_lines_ahead(out, out + wire_bytes, out + rope_.free_bytes());
+        prefetch_for_writing(out, out + wire_bytes, out + rope_.free_bytes());
         rope_.commit(wire_bytes);
         wake_reader = place.is_last && finish_message();
         return true;
@@ -245,19 +245,19 @@ public:
 
     /// Appends `count` messages, each one frame, where the segment of another queue holds them, and
     /// ends them; show_messages() shows them.
-    /// @param segment, octets  As rope::append_borrowed().
+    /// @param segment, bytes  As rope::append_borrowed().
     /// @throws std::bad_alloc  Nothing changed.
-    void push_borrowed(chunk* segment, std::span<const std::byte> octets, std::uint64_t count) {
-        rope_.append_borrowed(segment, octets.data(), octets.size());
+    void push_borrowed(chunk* segment, std::span<const std::byte> data, std::uint64_t count) {
+        rope_.append_borrowed(segment, data.data(), data.size());
         end_messages(count);
     }
 
-    /// Appends `count` messages, each one frame, by copying `octets`, which are what is on the
+    /// Appends `count` messages, each one frame, by copying `data`, which are what is on the
     /// wire, and ends them; show_messages() shows them.
     /// @throws std::bad_alloc  Nothing changed.
-    void push_frames(std::span<const std::byte> octets, std::uint64_t count) {
-        copy_octets(rope_.reserve(octets.size()), octets.data(), octets.size());
-        rope_.commit(octets.size());
+    void push_frames(std::span<const std::byte> data, std::uint64_t count) {
+        copy_bytes(rope_.reserve(data.size()), data.data(), data.size());
+        rope_.commit(data.size());
         end_messages(count);
     }
 
@@ -291,7 +291,7 @@ public:
     /// Only for a writer that is to wake the reader, which it does not if all of them were written:
     /// then they are taken, and the reader's mark is back. A reader that was marked has to look at
     /// place() and taken_count() again.
-    /// @param write  Gets the octets as a std::span<const iovec>, and returns how many of them were
+    /// @param write  Gets the bytes as a std::span<const iovec>, and returns how many of them were
     ///               written.
     /// @return How many were written of messages that are left for the reader; nothing if none are.
     template<class Write>
@@ -405,7 +405,7 @@ public:
     }
 
     /// What calls that take a short frame at once say if they took nothing, and what they add to
-    /// its octets if another frame of the same message follows.
+    /// its bytes if another frame of the same message follows.
     static constexpr std::size_t nothing = SIZE_MAX;
     static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
 
@@ -469,7 +469,7 @@ public:
         if (done.more()) {
             return false;
         }
-        popped_count_ += done.control ? 0 : 1; // Its octets count, so credit for them goes back.
+        popped_count_ += done.control ? 0 : 1; // Its bytes count, so credit for them goes back.
         return return_due_credit();
     }
 
@@ -493,7 +493,7 @@ public:
     /// The same of the frame that front() has found in a segment, and those that lie beside it
     /// there.
     /// @param count_max  At least 1.
-    /// @param tell       Gets each body, its octets and flags.
+    /// @param tell       Gets each body, its bytes and flags.
     /// @return How many.
     template<class Layout, class Tell>
     ZLINK_HOT std::size_t lend_run(std::size_t count_max, Tell&& tell) noexcept {
@@ -536,7 +536,7 @@ public:
         return return_credit();
     }
 
-    /// Returns credit for messages that the reader will take soon, but not for their octets.
+    /// Returns credit for messages that the reader will take soon, but not for their bytes.
     /// @param message_count  Of all messages so far: those taken, and these.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {

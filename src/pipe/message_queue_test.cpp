@@ -65,7 +65,7 @@ TEST_SUITE("pipe") {
         CHECK(!queue.has_frame());
     }
 
-    TEST_CASE("message queue: holds the octets of the wire") {
+    TEST_CASE("message queue: holds the bytes of the wire") {
         message_queue queue{{}};
         push(queue, "hello", zmtp::flag_more);
         push(queue, "", 0);
@@ -160,10 +160,10 @@ TEST_SUITE("pipe") {
         take_all(queue);
         queue.mark_reader_asleep();
         bool wakes = false;
-        const std::byte octet{};
-        CHECK(queue.push_at_once(&octet, 1, {}, wakes));
+        const std::byte byte{};
+        CHECK(queue.push_at_once(&byte, 1, {}, wakes));
         CHECK(wakes);
-        CHECK(queue.push_at_once(&octet, 1, {}, wakes));
+        CHECK(queue.push_at_once(&byte, 1, {}, wakes));
         CHECK(!wakes);
     }
 
@@ -347,7 +347,7 @@ TEST_SUITE("pipe") {
         CHECK(queue.credit() > UINT64_MAX / 8);
     }
 
-    TEST_CASE("message queue: allows as many octets as its limit says, but always one message") {
+    TEST_CASE("message queue: allows as many bytes as its limit says, but always one message") {
         message_queue queue{{.messages_max = 1000, .bytes_max = 100}};
         CHECK(queue.has_credit());
         send(queue, pattern(1000)); // Larger than all that may be under way.
@@ -387,7 +387,7 @@ TEST_SUITE("pipe") {
         CHECK(queue.credit() == 998); // Not asked for again while there is some.
     }
 
-    TEST_CASE("message queue: returns the credit for octets when a control object comes last") {
+    TEST_CASE("message queue: returns the credit for bytes when a control object comes last") {
         int alive = 0;
         message_queue queue{{.messages_max = 1000, .bytes_max = 100}};
         send(queue, pattern(100));
@@ -712,10 +712,10 @@ TEST_SUITE("pipe") {
             push(from, expected.back());
         }
         const std::byte* const end = from.rope().free_begin();
-        const std::span<const std::byte> octets{end - from.rope().written(), end};
+        const std::span<const std::byte> data{end - from.rope().written(), end};
         message_queue to{{.messages_max = 40}};
         CHECK(to.credit() == 40);
-        to.push_frames(octets, 40);
+        to.push_frames(data, 40);
         CHECK(to.credit() == 0);
         CHECK(!to.has_frame()); // It is not shown yet.
         (void)to.show_messages();

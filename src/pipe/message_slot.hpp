@@ -16,7 +16,7 @@ namespace zlink::pipe {
 template<class Platform>
 class basic_message_slot {
 public:
-    /// The first `body_bytes` octets of `body`.
+    /// The first `body_bytes` bytes of `body`.
     struct contents {
         block* body;
         std::uint64_t body_bytes;

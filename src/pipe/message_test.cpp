@@ -49,11 +49,11 @@ TEST_SUITE("pipe") {
     TEST_CASE("message: keeps small payloads in itself and large ones in a block") {
         for (const std::size_t bytes : {0, 1, 47, 48, 49, 255, 8192, 100'000}) {
             CAPTURE(bytes);
-            const std::string octets = pattern(bytes);
+            const std::string data = pattern(bytes);
             message copy;
-            copy.init_copy(octets.data(), bytes);
+            copy.init_copy(data.data(), bytes);
             CHECK(copy.is_valid());
-            CHECK(text_of(copy) == octets);
+            CHECK(text_of(copy) == data);
             CHECK((copy.payload() == nullptr) == (bytes <= message::inline_bytes_max));
             copy.close();
         }
@@ -77,7 +77,7 @@ TEST_SUITE("pipe") {
         }
     }
 
-    TEST_CASE("message: shares the octets of a copy, until the last holder lets go") {
+    TEST_CASE("message: shares the bytes of a copy, until the last holder lets go") {
         int alive = 0;
         message one;
         one.init_block(new counted_block{alive, "payload!"}, 7);
@@ -108,16 +108,16 @@ TEST_SUITE("pipe") {
     }
 
     TEST_CASE("message: refers to constants without holding them") {
-        static const char octets[] = "constant";
+        static const char data[] = "constant";
         message one;
-        one.init_constant(octets, 8);
+        one.init_constant(data, 8);
         CHECK(one.is_valid());
         CHECK(one.is_shared());
         CHECK(one.payload() == nullptr);
         message two;
         two.share(one);
         one.close();
-        CHECK(static_cast<const void*>(two.data()) == octets);
+        CHECK(static_cast<const void*>(two.data()) == data);
         two.close();
     }
 

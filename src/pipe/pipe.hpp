@@ -5,7 +5,7 @@
 #include "base/prefetch.hpp"
 #include "base/processor.hpp"
 #include "base/ref_counted.hpp"
-#include "pipe/direct_writer.hpp"
+#include "pipe/inline_writer.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/message_queue.hpp"
 #include "wire/websocket/deflate_negotiation.hpp"
@@ -230,7 +230,7 @@ public:
 
     /// What comes over it comes behind all that came over the pipes of the same origin before.
     /// Likewise.
-    bool succeeds = false;
+    bool replaces_lost = false;
 
     /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
     layout frames = layout::zmtp;
@@ -273,7 +273,7 @@ public:
 
     /// For what the first end sends; there is none where batches are worth more than a short way.
     /// Set by the second end, a session's, before the first one sends.
-    std::unique_ptr<direct_writer> shortcut;
+    std::unique_ptr<inline_writer> inline_writing;
 
 private:
     message_queue to_second_;
@@ -310,7 +310,8 @@ inline void pipe_end::change_limits(std::uint64_t sent_messages_max,
 
 /// @return Whether the other end needs not wake for it.
 inline bool pipe_end::write_directly() noexcept {
-    return this == &whole_.first && whole_.shortcut != nullptr && whole_.shortcut->send(out);
+    return this == &whole_.first && whole_.inline_writing != nullptr &&
+           whole_.inline_writing->send(out);
 }
 
 inline void pipe_end::dismiss_other() noexcept {

@@ -208,7 +208,7 @@ void talk(bool second_has_batches, std::uint64_t messages_max, std::size_t messa
 
 TEST_SUITE("pipe") {
 
-    TEST_CASE("pipe stress: two threads lose no octet and no wake-up") {
+    TEST_CASE("pipe stress: two threads lose no byte and no wake-up") {
         struct {
             std::uint64_t messages_max;
             std::size_t message_count;

@@ -26,18 +26,18 @@ public:
         added.append(reinterpret_cast<const char*>(&of), sizeof of);
         added.append(name).push_back('\0');
         added.append(value).push_back('\0');
-        octets_.reserve(octets_.size() + added.size());
-        octets_ += added;
+        data_.reserve(data_.size() + added.size());
+        data_ += added;
     }
 
     /// Puts what `others` holds first, where find() prefers it.
     /// @throws std::bad_alloc  Nothing changed.
-    void prepend(const property_list& others) { octets_.insert(0, others.octets_); }
+    void prepend(const property_list& others) { data_.insert(0, others.data_); }
 
-    /// The first value of exactly that name, with a zero octet behind it.
+    /// The first value of exactly that name, with a zero byte behind it.
     std::optional<std::string_view> find(std::string_view name) const noexcept {
-        const char* at = octets_.data();
-        const char* const end = at + octets_.size();
+        const char* at = data_.data();
+        const char* const end = at + data_.size();
         while (at != end) {
             sizes of;
             std::memcpy(&of, at, sizeof of);
@@ -52,7 +52,7 @@ public:
     }
 
     /// Gives back what was reserved for more.
-    void shrink() { octets_.shrink_to_fit(); }
+    void shrink() { data_.shrink_to_fit(); }
 
 private:
     struct sizes {
@@ -60,7 +60,7 @@ private:
         std::uint32_t value_bytes;
     };
 
-    std::string octets_;
+    std::string data_;
 };
 
 } // namespace zlink::pipe

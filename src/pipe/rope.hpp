@@ -34,13 +34,13 @@ struct real_platform {
 
 /// One link of a rope.
 ///
-/// Offsets count octets of the wire image: in a segment they index data(); in an external chunk the
+/// Offsets count bytes of the wire image: in a segment they index data(); in an external chunk the
 /// first `header_bytes` lie in data() and the rest in `payload`; in a borrowed one all of them lie
-/// in `payload`; a control chunk and a newest one are one octet.
+/// in `payload`; a control chunk and a newest one are one byte.
 template<class Platform>
 struct basic_chunk {
     enum class kind : std::uint8_t {
-        segment,  ///< Octets that were copied in; grows by appending.
+        segment,  ///< Bytes that were copied in; grows by appending.
         external, ///< One whole frame whose payload is referenced.
         borrowed, ///< Whole frames that are referenced where another rope holds them.
         control,  ///< Not on the wire: an object handed from one end of the pipe to the other.
@@ -51,7 +51,7 @@ struct basic_chunk {
     static constexpr std::uint64_t open_end = UINT64_MAX;
 
     basic_chunk* next = nullptr; ///< Valid once `end` is not open.
-    /// Octets in the chunk when its producer moved past it; open_end until then.
+    /// Bytes in the chunk when its producer moved past it; open_end until then.
     typename Platform::template atomic<std::uint64_t> end{open_end};
     block* payload = nullptr; ///< external, borrowed, control, newest: one reference.
     std::uint64_t payload_bytes = 0;
@@ -68,19 +68,19 @@ struct basic_chunk {
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-/// A single-producer single-consumer queue of octets that are already in wire format.
+/// A single-producer single-consumer queue of bytes that are already in wire format.
 ///
 /// Invariants
 ///  1. A frame's header lies whole in one chunk. Its payload follows it in the same chunk.
-///  2. The consumer sees octets only up to `published_`, which the producer moves from one message
+///  2. The consumer sees bytes only up to `published_`, which the producer moves from one message
 ///     boundary to another with one release store. Going back to the last mark is private to the
 ///     producer.
 ///  3. A chunk belongs to the producer until it has moved past it (`end` is set), then to the
 ///     consumer, who recycles it when it has moved past it too, unless others borrow of it: then
-///     the last holder frees it. Octets that are borrowed do not change.
-///  4. `end` and `next` of a chunk are written before any octet behind it is published, so a
-///     consumer that has octets to read finds in `end` either the truth or open_end, and open_end
-///     only if all its octets lie in this chunk.
+///     the last holder frees it. Bytes that are borrowed do not change.
+///  4. `end` and `next` of a chunk are written before any byte behind it is published, so a
+///     consumer that has bytes to read finds in `end` either the truth or open_end, and open_end
+///     only if all its bytes lie in this chunk.
 ///
 /// @threads One producer and one consumer, which may be different threads.
 template<class Platform>
@@ -111,7 +111,7 @@ public:
 
     // The producer's side.
 
-    /// Room for `bytes` contiguous octets behind what was committed. Stays valid until the next
+    /// Room for `bytes` contiguous bytes behind what was committed. Stays valid until the next
     /// call on this side.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* reserve(std::size_t bytes) {
@@ -121,7 +121,7 @@ public:
         return tail_->data() + write_offset_;
     }
 
-    /// Begins a new segment with room for `bytes`, into which the `keep_bytes` octets behind the
+    /// Begins a new segment with room for `bytes`, into which the `keep_bytes` bytes behind the
     /// committed ones are carried over.
     /// @throws std::bad_alloc  Nothing changed.
     void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
@@ -132,15 +132,15 @@ public:
         segment_bytes_max_ = static_cast<std::uint32_t>(bytes);
     }
 
-    /// Octets that fit behind the committed ones without another chunk.
+    /// Bytes that fit behind the committed ones without another chunk.
     std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
     std::byte* free_begin() noexcept { return tail_->data() + write_offset_; }
-    /// Octets that the newest segment holds when it is full; 0 if there is none to append to.
+    /// Bytes that the newest segment holds when it is full; 0 if there is none to append to.
     std::size_t tail_capacity() const noexcept {
         return tail_->what == kind::segment ? tail_->capacity : 0;
     }
 
-    /// Appends the first `bytes` octets of what reserve() returned.
+    /// Appends the first `bytes` bytes of what reserve() returned.
     void commit(std::size_t bytes) noexcept { write_offset_ += bytes; }
 
     /// Appends a frame whose payload is referenced.
@@ -158,10 +158,10 @@ public:
     }
 
     /// Appends whole frames where another rope, or this one, holds them.
-    /// @param segment  Where `octets` lie. The caller is its consumer, and has not released it.
+    /// @param segment  Where `data` lie. The caller is its consumer, and has not released it.
     /// @throws std::bad_alloc  Nothing changed.
-    void append_borrowed(chunk* segment, const std::byte* octets, std::size_t bytes) {
-        block* const held = borrow(segment, octets, bytes);
+    void append_borrowed(chunk* segment, const std::byte* data, std::size_t bytes) {
+        block* const held = borrow(segment, data, bytes);
         chunk* added = nullptr;
         try {
             added = make_small_chunk(kind::borrowed, 0);
@@ -224,9 +224,9 @@ public:
         published_count_.store(count, std::memory_order_release);
     }
 
-    /// Octets up to the last mark, ever.
+    /// Bytes up to the last mark, ever.
     std::uint64_t marked() const noexcept { return marked_; }
-    /// Octets appended, ever.
+    /// Bytes appended, ever.
     std::uint64_t written() const noexcept { return tail_position_ + write_offset_; }
 
     // The consumer's side.
@@ -235,10 +235,10 @@ public:
     struct cursor {
         chunk* at;
         std::uint64_t offset;   ///< In `at`.
-        std::uint64_t position; ///< Octets from the beginning of time.
+        std::uint64_t position; ///< Bytes from the beginning of time.
     };
 
-    /// Octets up to which the consumer may read, ever.
+    /// Bytes up to which the consumer may read, ever.
     std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
     /// Messages before published(), or fewer while the producer publishes.
@@ -249,7 +249,7 @@ public:
     /// The oldest place that was not released yet.
     cursor front() const noexcept { return {head_, head_offset_, released_}; }
 
-    /// Steps into the next chunk if the octets of this one are used up. Needs `place.position` to
+    /// Steps into the next chunk if the bytes of this one are used up. Needs `place.position` to
     /// be below a value that published() returned.
     static void settle(cursor& place) noexcept {
         while (place.offset == place.at->end.load(std::memory_order_relaxed)) {
@@ -258,13 +258,13 @@ public:
         }
     }
 
-    /// Octets of the chunk from `place` on, at most up to `visible`.
+    /// Bytes of the chunk from `place` on, at most up to `visible`.
     static std::uint64_t contiguous(const cursor& place, std::uint64_t visible) noexcept {
         const std::uint64_t end = place.at->end.load(std::memory_order_relaxed);
         return std::min(visible - place.position, end - place.offset);
     }
 
-    /// Describes the octets from `place` on for a gathered write, up to `visible` or the next
+    /// Describes the bytes from `place` on for a gathered write, up to `visible` or the next
     /// chunk that is not on the wire, and moves `place` behind them.
     /// @param bytes_max  No further chunk is begun behind so many.
     /// @return The number of parts filled in.
@@ -345,7 +345,7 @@ public:
         }
     }
 
-    /// Octets that the newest segment takes, with its header; 0 if there is none to append to.
+    /// Bytes that the newest segment takes, with its header; 0 if there is none to append to.
     std::size_t tail_segment_bytes() const noexcept {
         return tail_->what == kind::segment ? sizeof(chunk) + tail_->capacity : 0;
     }
@@ -371,10 +371,10 @@ public:
                                        segment_bytes_max_);
     }
 
-    /// Octets that the next segment takes, with its header.
+    /// Bytes that the next segment takes, with its header.
     std::size_t next_segment_bytes() const noexcept { return segment_bytes_; }
 
-    /// Octets of the newest chunk that were written.
+    /// Bytes of the newest chunk that were written.
     std::uint64_t tail_bytes() const noexcept { return write_offset_; }
 
     bool holds_memory() const noexcept {
@@ -492,10 +492,10 @@ private:
     };
     static_assert(sizeof(loan) <= cell_bytes);
 
-    static block* borrow(chunk* segment, const std::byte* octets, std::size_t bytes) {
+    static block* borrow(chunk* segment, const std::byte* data, std::size_t bytes) {
         auto* const made = new (take_cell()) loan;
         made->kind = block::origin::object;
-        made->data = const_cast<std::byte*>(octets);
+        made->data = const_cast<std::byte*>(data);
         made->bytes = bytes;
         made->destroy = [](block* self) {
             auto* const done = static_cast<loan*>(self);
@@ -521,10 +521,10 @@ private:
     alignas(limits::cache_line_bytes) chunk* tail_;
     std::uint64_t write_offset_ = 0;  ///< In tail_.
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
-    std::uint64_t tail_position_ = 0; ///< Octets before tail_, ever.
+    std::uint64_t tail_position_ = 0; ///< Bytes before tail_, ever.
     std::uint64_t marked_ = 0;
     chunk* mark_tail_;                                        ///< In which the last mark lies.
-    std::uint64_t mark_tail_position_ = 0;                    ///< Octets before it, ever.
+    std::uint64_t mark_tail_position_ = 0;                    ///< Bytes before it, ever.
     std::uint32_t segment_bytes_ = limits::segment_bytes_min; ///< The next one takes.
     std::uint32_t segment_bytes_max_ = limits::segment_bytes_max;
 

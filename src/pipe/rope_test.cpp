@@ -23,9 +23,9 @@ namespace {
 using chunk = rope::chunk;
 constexpr std::size_t first_capacity = limits::segment_bytes_min - sizeof(chunk);
 
-void append(rope& to, std::string_view octets) {
-    std::memcpy(to.reserve(octets.size()), octets.data(), octets.size());
-    to.commit(octets.size());
+void append(rope& to, std::string_view data) {
+    std::memcpy(to.reserve(data.size()), data.data(), data.size());
+    to.commit(data.size());
 }
 
 void append_external(rope& to, std::string_view header, zlink::pipe::block* payload) {
@@ -38,7 +38,7 @@ void publish(rope& shown) {
     shown.publish(0);
 }
 
-/// The octets from `place` to `visible`, chunk by chunk; "*" for a control object. `place` is
+/// The bytes from `place` to `visible`, chunk by chunk; "*" for a control object. `place` is
 /// moved behind them.
 std::vector<std::string> read_to(rope::cursor& place, std::uint64_t visible) {
     std::vector<std::string> pieces;
@@ -216,7 +216,7 @@ TEST_SUITE("pipe") {
         CHECK(alive == 0);
     }
 
-    TEST_CASE("rope: a control object is one octet that is not on the wire") {
+    TEST_CASE("rope: a control object is one byte that is not on the wire") {
         int alive = 0;
         rope shared;
         append(shared, "before");
@@ -463,25 +463,25 @@ TEST_SUITE("pipe") {
         CHECK(alive == 0);
     }
 
-    TEST_CASE("rope: borrows octets of another one, which stay until nobody holds them") {
-        const std::string octets = pattern(300);
+    TEST_CASE("rope: borrows bytes of another one, which stay until nobody holds them") {
+        const std::string data = pattern(300);
         rope borrower;
         {
             rope owner;
-            append(owner, octets);
+            append(owner, data);
             publish(owner);
             chunk* const segment = owner.front().at->next;
             borrower.append_borrowed(segment, segment->data() + 10, 200);
             publish(borrower);
             CHECK(segment->is_borrowed());
-            CHECK(take(owner) == pieces{octets});
+            CHECK(take(owner) == pieces{data});
             owner.trim();
             CHECK(!owner.holds_memory());
             append(owner, "something else");
         }
         rope::cursor place = borrower.front();
-        CHECK(read_to(place, 150) == pieces{octets.substr(10, 150)});
-        CHECK(read_to(place, borrower.published()) == pieces{octets.substr(160, 50)});
+        CHECK(read_to(place, 150) == pieces{data.substr(10, 150)});
+        CHECK(read_to(place, borrower.published()) == pieces{data.substr(160, 50)});
         iovec parts[2];
         place = borrower.front();
         REQUIRE(rope::gather(place, borrower.published(), 1000, parts) == 1);
@@ -529,7 +529,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("rope: rolls back what it borrowed") {
         rope owner;
         rope borrower;
-        append(owner, "octets");
+        append(owner, "bytes");
         publish(owner);
         chunk* const segment = owner.front().at->next;
         borrower.append_borrowed(segment, segment->data(), 6);
@@ -550,24 +550,24 @@ TEST_SUITE("pipe") {
             std::size_t marked = 0;
             std::size_t published = 0;
             for (unsigned step = 0; step < 100; ++step) {
-                const std::string octets = pattern(1 + below(below(4) == 0 ? 70'000 : 400), step);
+                const std::string data = pattern(1 + below(below(4) == 0 ? 70'000 : 400), step);
                 switch (below(10)) {
                 case 0:
                 case 1:
                 case 2:
-                    append(shared, octets);
-                    expected += octets;
+                    append(shared, data);
+                    expected += data;
                     break;
                 case 3:
-                    append_external(shared, "external", new counted_block{alive, octets});
-                    expected += "external" + octets;
+                    append_external(shared, "external", new counted_block{alive, data});
+                    expected += "external" + data;
                     break;
                 case 4:
                     shared.append_control(new counted_block{alive});
                     expected += "*";
                     break;
                 case 5:
-                    shared.roll(octets.size(), 0);
+                    shared.roll(data.size(), 0);
                     break;
                 case 6:
                     shared.rollback();

@@ -3,9 +3,9 @@
 
 #include "base/blocked_signals.hpp"
 #include "base/fence.hpp"
-#include "base/give_way.hpp"
 #include "base/own_descriptors.hpp"
 #include "base/runnable_threads.hpp"
+#include "base/yield.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "runtime/readiness.hpp"
@@ -113,7 +113,7 @@ private:
             return;
         }
         const auto task = [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); };
-        patiently([&] { boost::asio::post(context_, task); });
+        retry_allocation([&] { boost::asio::post(context_, task); });
     }
 
     void on_collect() noexcept override {}
@@ -262,18 +262,19 @@ bool io_thread::others_are_ready() const noexcept {
     return readiness_.has_rest();
 }
 
-void io_thread::hand_over(tenant& who, std::uint64_t mark) {
-    if (find_handed_over(who) == nullptr) {
-        who.hand_over_serial_ =
+void io_thread::hand_over(event_handler& which, std::uint64_t mark) {
+    if (find_handed_over(which) == nullptr) {
+        which.hand_over_serial_ =
             first_handed_over_ + static_cast<std::uint32_t>(handed_over_.size());
-        handed_over_.push_back({&who, mark, moved_bytes_, received_bytes_});
+        handed_over_.push_back({&which, mark, moved_bytes_, received_bytes_});
     }
 }
 
-io_thread::handed_over* io_thread::find_handed_over(const tenant& who) noexcept {
-    const std::uint32_t index = who.hand_over_serial_ - first_handed_over_;
-    return index < handed_over_.size() && handed_over_[index].who == &who ? &handed_over_[index]
-                                                                          : nullptr;
+io_thread::handed_over* io_thread::find_handed_over(const event_handler& which) noexcept {
+    const std::uint32_t index = which.hand_over_serial_ - first_handed_over_;
+    return index < handed_over_.size() && handed_over_[index].handler == &which
+               ? &handed_over_[index]
+               : nullptr;
 }
 
 void io_thread::pop_handed_over() noexcept {
@@ -288,12 +289,12 @@ void io_thread::take_back() noexcept {
     }
     while (!handed_over_.empty()) {
         const handed_over& oldest = handed_over_.front();
-        if (oldest.who != nullptr) {
+        if (oldest.handler != nullptr) {
             const std::uint64_t since = moved_bytes_ - oldest.moved_bytes;
             if (!is_driven() && since < limits::handed_over_bytes) {
                 return;
             }
-            const bool is_taken = oldest.who->on_handed_over(oldest.mark);
+            const bool is_taken = oldest.handler->on_handed_over(oldest.mark);
             if (!is_taken && !is_driven() && since < limits::handed_over_bytes_max) {
                 return;
             }
@@ -315,7 +316,7 @@ bool io_thread::holds_back() noexcept {
         const auto now = pipe::clock::now();
         pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
         if (now < *pause_end_) {
-            give_way_or_sleep();
+            yield_or_sleep();
             return true;
         }
         pop_handed_over(); // It has other things to do.
@@ -352,40 +353,40 @@ void io_thread::dispatch_rest() {
     readiness_.dispatch();
 }
 
-void io_thread::add_tenant(tenant& who, std::uint64_t origin_id) noexcept {
-    std::vector<tenant*>& all = *patiently([&] { return &tenants_[origin_id]; });
-    patiently([&] { all.push_back(&who); });
-    who.tenant_index_ = static_cast<std::uint32_t>(all.size() - 1);
+void io_thread::register_handler(event_handler& which, std::uint64_t origin_id) noexcept {
+    std::vector<event_handler*>& all = *retry_allocation([&] { return &handlers_[origin_id]; });
+    retry_allocation([&] { all.push_back(&which); });
+    which.handler_index_ = static_cast<std::uint32_t>(all.size() - 1);
 }
 
-void io_thread::remove_tenant(tenant& who, std::uint64_t origin_id) noexcept {
-    forget(who);
-    const auto found = tenants_.find(origin_id);
-    std::vector<tenant*>& all = found->second;
-    all[who.tenant_index_] = all.back();
-    all[who.tenant_index_]->tenant_index_ = who.tenant_index_;
+void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept {
+    forget(which);
+    const auto found = handlers_.find(origin_id);
+    std::vector<event_handler*>& all = found->second;
+    all[which.handler_index_] = all.back();
+    all[which.handler_index_]->handler_index_ = which.handler_index_;
     all.pop_back();
-    who.tenant_index_ = tenant::nowhere;
+    which.handler_index_ = event_handler::nowhere;
     if (all.empty()) {
-        tenants_.erase(found);
+        handlers_.erase(found);
     }
 }
 
 void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
-    // A tenant that removes itself puts the last one, which was told already, in its place. The
+    // A handler that removes itself puts the last one, which was told already, in its place. The
     // last one of all takes the vector with it.
-    const auto found = tenants_.find(origin_id);
-    if (found == tenants_.end()) {
+    const auto found = handlers_.find(origin_id);
+    if (found == handlers_.end()) {
         return;
     }
-    std::vector<tenant*>& all = found->second;
+    std::vector<event_handler*>& all = found->second;
     for (std::size_t left = all.size(); left != 0; --left) {
         all[left - 1]->on_origin_gone(is_drained);
     }
 }
 
-void io_thread::settle_later(tenant& who) noexcept {
-    patiently([&] { unsettled_.push_back(&who); });
+void io_thread::settle_later(event_handler& which) noexcept {
+    retry_allocation([&] { unsettled_.push_back(&which); });
     if (!unsettled_work_) {
         unsettled_work_.emplace(context_.get_executor());
     }
@@ -402,15 +403,15 @@ void io_thread::settle_or_look_again() {
 void io_thread::settle() noexcept {
     settling_.swap(unsettled_);
     unsettled_work_.reset();
-    // A callback may forget another tenant, which leaves a null behind.
+    // A callback may forget another handler, which leaves a null behind.
     bool any_marked = false;
     bool needs_fence = false;
     for (std::size_t index = 0; index < settling_.size(); ++index) {
-        if (tenant* const each = settling_[index]; each != nullptr) {
-            const tenant::sleep_mark found = each->on_turn_over();
-            any_marked |= found != tenant::sleep_mark::none;
-            needs_fence |= found == tenant::sleep_mark::behind_fence;
-            if (found == tenant::sleep_mark::none) {
+        if (event_handler* const each = settling_[index]; each != nullptr) {
+            const event_handler::sleep_mark found = each->on_turn_over();
+            any_marked |= found != event_handler::sleep_mark::none;
+            needs_fence |= found == event_handler::sleep_mark::behind_fence;
+            if (found == event_handler::sleep_mark::none) {
                 settling_[index] = nullptr;
             }
         }
@@ -420,7 +421,7 @@ void io_thread::settle() noexcept {
             asymmetric_fence::heavy();
         }
         for (std::size_t index = 0; index < settling_.size(); ++index) {
-            if (tenant* const each = settling_[index]; each != nullptr) {
+            if (event_handler* const each = settling_[index]; each != nullptr) {
                 each->on_settled();
             }
         }
@@ -429,22 +430,22 @@ void io_thread::settle() noexcept {
 }
 
 /// Gives way if much was moved.
-/// @return Whether to look for news of the tenants and of descriptors again before they settle.
+/// @return Whether to look for news of the handlers and of descriptors again before they settle.
 bool io_thread::looks_again() noexcept {
     if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
         !pace_.lets_others_run([this] { return gives_way_or_moves(); })) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),
-                        [](tenant* each) { return each->has_news(); });
+                        [](event_handler* each) { return each->has_news(); });
 }
 
 /// Gives way, and goes where the application waits if others have something to do here.
 /// @return Whether it gave way.
 bool io_thread::gives_way_or_moves() noexcept {
-    const auto taken = timed_give_way();
+    const auto taken = timed_yield();
     if (taken && is_placed_) {
-        for (tenant* const each : unsettled_) {
+        for (event_handler* const each : unsettled_) {
             if (const processor_number there = each->take_application_processor();
                 there != no_processor) {
                 placement_.on_awaited(there);
@@ -458,8 +459,8 @@ bool io_thread::gives_way_or_moves() noexcept {
     return taken.has_value();
 }
 
-void io_thread::sweep_later(tenant& who) noexcept {
-    patiently([&] { warm_.push_back(&who); });
+void io_thread::sweep_later(event_handler& which) noexcept {
+    retry_allocation([&] { active_.push_back(&which); });
     schedule_sweep();
 }
 
@@ -469,7 +470,7 @@ void io_thread::schedule_sweep() noexcept {
     }
     sweep_scheduled_ = true;
     sweep_timer_.expires_after(sweep_interval);
-    patiently([this] {
+    retry_allocation([this] {
         sweep_timer_.async_wait([this](const boost::system::error_code& failure) {
             sweep_scheduled_ = false;
             if (!failure) {
@@ -480,24 +481,24 @@ void io_thread::schedule_sweep() noexcept {
 }
 
 void io_thread::sweep() noexcept {
-    std::erase_if(warm_, [](tenant* each) { return !each->on_sweep(); });
+    std::erase_if(active_, [](event_handler* each) { return !each->on_sweep(); });
     // So the timer runs as long as there is something to give back, and no longer.
     const bool holds_buffers = pipe::decay_buffers();
     const bool holds_cells = pipe::decay_cells();
-    if (!warm_.empty() || holds_buffers || holds_cells) {
+    if (!active_.empty() || holds_buffers || holds_cells) {
         schedule_sweep();
     }
 }
 
-void io_thread::forget(tenant& who) noexcept {
-    std::erase(unsettled_, &who);
+void io_thread::forget(event_handler& which) noexcept {
+    std::erase(unsettled_, &which);
     if (unsettled_.empty()) {
         unsettled_work_.reset();
     }
-    std::replace(settling_.begin(), settling_.end(), &who, static_cast<tenant*>(nullptr));
-    std::erase(warm_, &who);
-    if (handed_over* const found = find_handed_over(who); found != nullptr) {
-        found->who = nullptr;
+    std::replace(settling_.begin(), settling_.end(), &which, static_cast<event_handler*>(nullptr));
+    std::erase(active_, &which);
+    if (handed_over* const found = find_handed_over(which); found != nullptr) {
+        found->handler = nullptr;
     }
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/busy_poll.hpp"
 #include "base/limits.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "base/stream_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
@@ -31,9 +31,9 @@ namespace zlink::runtime {
 class readiness;
 
 /// Something that lives on an I/O thread and is called back by it. The thread's own.
-class tenant {
+class event_handler {
 public:
-    /// Whether a tenant marked itself asleep, and when the mark counts.
+    /// Whether a handler marked itself asleep, and when the mark counts.
     enum class sleep_mark : std::uint8_t {
         none,
         counts,       ///< Already.
@@ -63,21 +63,21 @@ public:
     /// @return Whether it has taken it; otherwise it may be given more time.
     virtual bool on_handed_over(std::uint64_t mark) noexcept = 0;
 
-    /// The bind or connect call that brought the tenant here was undone.
+    /// The bind or connect call that brought the handler here was undone.
     /// @param is_drained  Whether its socket takes in all that came by then, to part from them.
     virtual void on_origin_gone(bool is_drained) noexcept = 0;
 
     /// Whether the thread has taken note of it.
-    bool is_resident() const noexcept { return tenant_index_ != nowhere; }
+    bool is_registered() const noexcept { return handler_index_ != nowhere; }
 
 protected:
-    ~tenant() = default;
+    ~event_handler() = default;
 
 private:
     friend class io_thread;
     static constexpr std::uint32_t nowhere = UINT32_MAX;
-    std::uint32_t tenant_index_ = nowhere; ///< Among those of its origin.
-    std::uint32_t hand_over_serial_ = 0;   ///< Of the last time.
+    std::uint32_t handler_index_ = nowhere; ///< Among those of its origin.
+    std::uint32_t hand_over_serial_ = 0;    ///< Of the last time.
 };
 
 /// How a thread of the library is to run.
@@ -111,7 +111,7 @@ public:
     result<void> start(const thread_settings& settings);
 
     /// Lets the thread end when it has nothing more to do, and waits for that.
-    /// @blocks  Until every tenant is gone.
+    /// @blocks  Until every handler is gone.
     void join() noexcept;
 
     /// Runs one thing that is ready, after waiting for it. For callers that drive.
@@ -131,26 +131,26 @@ public:
     /// @blocks  While the system has no memory.
     template<class Task>
     void post(const Task& task) noexcept {
-        patiently([&] { boost::asio::post(context_, Task{task}); });
+        retry_allocation([&] { boost::asio::post(context_, Task{task}); });
     }
 
-    /// Takes note of `who`, for tell_origin_gone().
+    /// Takes note of `which`, for tell_origin_gone().
     /// @blocks  While the system has no memory.
-    void add_tenant(tenant& who, std::uint64_t origin_id) noexcept;
+    void register_handler(event_handler& which, std::uint64_t origin_id) noexcept;
 
-    /// Forgets `who`, and what settle_later and sweep_later were asked for.
-    /// @param origin_id  As add_tenant() was given it.
-    void remove_tenant(tenant& who, std::uint64_t origin_id) noexcept;
+    /// Forgets `which`, and what settle_later and sweep_later were asked for.
+    /// @param origin_id  As register_handler() was given it.
+    void unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept;
 
-    /// Calls on_origin_gone(is_drained) of every tenant of that origin, which may remove itself.
+    /// Calls on_origin_gone(is_drained) of every handler of that origin, which may remove itself.
     void tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept;
 
-    /// Calls who.on_turn_over() once, at the end of the present turn, and on_settled() after one
+    /// Calls which.on_turn_over() once, at the end of the present turn, and on_settled() after one
     /// heavy fence for all that asked.
     /// @blocks  While the system has no memory.
-    void settle_later(tenant& who) noexcept;
+    void settle_later(event_handler& which) noexcept;
 
-    /// Notes that a tenant moved `bytes` octets: at the end of a turn that moved many, others get
+    /// Notes that a handler moved `bytes` bytes: at the end of a turn that moved many, others get
     /// the processor before anybody goes to sleep (stream_pace.hpp). A caller that drives has its
     /// turn before others of those that are ready.
     void count_moved(std::size_t bytes) noexcept {
@@ -161,7 +161,7 @@ public:
         }
     }
 
-    /// The same of what a tenant received and is going to hand over. With a thread, too, the
+    /// The same of what a handler received and is going to hand over. With a thread, too, the
     /// application then has its turn before others of those that are ready.
     void count_received(std::size_t bytes) noexcept {
         received_bytes_ += bytes;
@@ -174,27 +174,27 @@ public:
     /// Whether somebody else was found to be ready and has not had its turn.
     bool others_are_ready() const noexcept;
 
-    /// Calls who.on_sweep() from time to time, as long as it says so.
+    /// Calls which.on_sweep() from time to time, as long as it says so.
     /// @blocks  While the system has no memory.
-    void sweep_later(tenant& who) noexcept;
+    void sweep_later(event_handler& which) noexcept;
 
     /// Whether callers drive it: drive() returns to them when it has something for them.
     bool is_driven() const noexcept { return !has_thread_; }
 
-    /// Calls who.on_handed_over(), unless that is to come already, once the application has had
+    /// Calls which.on_handed_over(), unless that is to come already, once the application has had
     /// time for what was received and sent so far: when a caller drives again, or after
     /// limits::handed_over_bytes more.
-    /// @param mark  How much `who` has received by now.
+    /// @param mark  How much `which` has received by now.
     /// @throws std::bad_alloc
-    void hand_over(tenant& who, std::uint64_t mark);
+    void hand_over(event_handler& which, std::uint64_t mark);
 
     /// Gives pooled memory back over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;
 
     /// Forgets what settle_later and sweep_later were asked for.
-    void forget(tenant& who) noexcept;
+    void forget(event_handler& which) noexcept;
 
-    /// A large block for octets of a peer that has no segment; contents last until the next use.
+    /// A large block for bytes of a peer that has no segment; contents last until the next use.
     std::span<std::byte> scratch() noexcept { return {scratch_.get(), limits::scratch_bytes}; }
 
     /// Sessions here; new ones go where there are fewest.
@@ -205,7 +205,7 @@ private:
     using work_guard = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
     struct handed_over {
-        tenant* who; ///< Null: forgotten.
+        event_handler* handler; ///< Null: forgotten.
         std::uint64_t mark;
         std::uint64_t moved_bytes;    ///< By all, until then.
         std::uint64_t received_bytes; ///< Likewise.
@@ -218,7 +218,7 @@ private:
         }
     }
 
-    handed_over* find_handed_over(const tenant& who) noexcept;
+    handed_over* find_handed_over(const event_handler& which) noexcept;
     void pop_handed_over() noexcept;
     void end_turn() noexcept;
     void take_back() noexcept;
@@ -239,12 +239,12 @@ private:
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
-    std::unordered_map<std::uint64_t, std::vector<tenant*>> tenants_; ///< By their origin.
-    std::vector<tenant*> unsettled_;
+    std::unordered_map<std::uint64_t, std::vector<event_handler*>> handlers_; ///< By their origin.
+    std::vector<event_handler*> unsettled_;
     /// Keeps the reactor from coming to its end before those have settled.
     std::optional<work_guard> unsettled_work_;
-    std::vector<tenant*> settling_;
-    std::vector<tenant*> warm_;
+    std::vector<event_handler*> settling_;
+    std::vector<event_handler*> active_;
     std::deque<handed_over> handed_over_; ///< Oldest first.
     std::uint32_t first_handed_over_ = 0; ///< Serial of that.
     pipe::deadline pause_end_; ///< Until when it waits for applications that are far behind.

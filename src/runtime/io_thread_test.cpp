@@ -21,7 +21,7 @@ using runtime::io_thread;
 namespace {
 
 /// Is handed over, and counts how often it is asked.
-class recorder : public runtime::tenant {
+class recorder : public runtime::event_handler {
 public:
     bool has_news() noexcept override { return false; }
     sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
@@ -41,13 +41,13 @@ public:
 };
 
 /// One of an origin. Is warm, until told otherwise.
-class guest final : public recorder {
+class member final : public recorder {
 public:
-    guest(io_thread& thread, std::uint64_t origin_id) : thread_(thread), origin_id_(origin_id) {
-        thread.add_tenant(*this, origin_id);
+    member(io_thread& thread, std::uint64_t origin_id) : thread_(thread), origin_id_(origin_id) {
+        thread.register_handler(*this, origin_id);
         thread.sweep_later(*this);
     }
-    void leave() { thread_.remove_tenant(*this, origin_id_); }
+    void leave() { thread_.unregister_handler(*this, origin_id_); }
 
     void on_origin_gone(bool is_drained) noexcept override {
         ++told_count;
@@ -384,45 +384,45 @@ TEST_SUITE("runtime") {
 
     TEST_CASE("I/O thread: tells those of an origin that it is gone, and nobody else") {
         io_thread thread;
-        std::array<std::unique_ptr<guest>, 9> guests;
-        for (std::size_t index = 0; index < guests.size(); ++index) {
-            guests[index] = std::make_unique<guest>(thread, index % 3);
+        std::array<std::unique_ptr<member>, 9> members;
+        for (std::size_t index = 0; index < members.size(); ++index) {
+            members[index] = std::make_unique<member>(thread, index % 3);
         }
-        guests[7]->leave(); // Of origin 1: 1 and 4 are left.
+        members[7]->leave(); // Of origin 1: 1 and 4 are left.
         const auto count_told = [&](std::size_t origin) {
             int count = 0;
-            for (std::size_t index = origin; index < guests.size(); index += 3) {
-                count += guests[index]->told_count;
+            for (std::size_t index = origin; index < members.size(); index += 3) {
+                count += members[index]->told_count;
             }
             return count;
         };
 
         SUBCASE("they stay") {}
         SUBCASE("the first one leaves") {
-            guests[1]->leaves = true;
+            members[1]->leaves = true;
         }
         SUBCASE("the last one leaves") {
-            guests[4]->leaves = true;
+            members[4]->leaves = true;
         }
         SUBCASE("all leave") {
-            guests[1]->leaves = guests[4]->leaves = true;
+            members[1]->leaves = members[4]->leaves = true;
         }
-        const int stays = (guests[1]->leaves ? 0 : 1) + (guests[4]->leaves ? 0 : 1);
+        const int stays = (members[1]->leaves ? 0 : 1) + (members[4]->leaves ? 0 : 1);
         thread.tell_origin_gone(1, true);
         CHECK(count_told(1) == 2);
-        CHECK(guests[4]->was_drained);
+        CHECK(members[4]->was_drained);
         thread.tell_origin_gone(1, false);
         CHECK(count_told(1) == 2 + stays);
         thread.tell_origin_gone(12345, false);
         CHECK(count_told(0) == 0);
         CHECK(count_told(2) == 0);
 
-        for (const std::unique_ptr<guest>& each : guests) {
-            if (each->is_resident()) {
+        for (const std::unique_ptr<member>& each : members) {
+            if (each->is_registered()) {
                 each->leave();
             }
         }
-        CHECK(guests[0]->told_count == 0);
+        CHECK(members[0]->told_count == 0);
     }
 
 } // TEST_SUITE

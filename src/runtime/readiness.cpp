@@ -2,8 +2,8 @@
 #include "runtime/readiness.hpp"
 
 #include "base/own_descriptors.hpp"
-#include "base/patience.hpp"
 #include "base/prefetch.hpp"
+#include "base/retry.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <cerrno>
@@ -101,7 +101,7 @@ void readiness::remove(int descriptor, watched& who) noexcept {
 
 void readiness::wait() noexcept {
     waits_ = true;
-    patiently([this] {
+    retry_allocation([this] {
         set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
             waits_ = false;
             if (set_.is_open() && !has_rest()) {

@@ -30,7 +30,7 @@ protected:
 
 /// Tells connections when they may be read and written: an epoll(7) descriptor of its own, which
 /// the reactor watches. A connection costs no memory here and waiting for it no allocation, where
-/// those of the reactor's own descriptors take several hundred octets each.
+/// those of the reactor's own descriptors take several hundred bytes each.
 ///
 /// There is one for each reactor; it counts as the reactor's work while a descriptor is watched.
 ///

@@ -31,15 +31,15 @@ long_nonce make_long_nonce() noexcept {
     return made;
 }
 
-std::vector<std::byte> joined(std::initializer_list<octet_view> parts) {
+std::vector<std::byte> joined(std::initializer_list<byte_view> parts) {
     std::vector<std::byte> whole;
-    for (const octet_view& part : parts) {
+    for (const byte_view& part : parts) {
         whole.insert(whole.end(), part.begin(), part.end());
     }
     return whole;
 }
 
-bool same(octet_view one, octet_view other) noexcept {
+bool same(byte_view one, byte_view other) noexcept {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
 }
 
@@ -72,7 +72,7 @@ result<void> curve_client_mechanism::on_command(const command_view& command) {
     return about_.blame(protocol_fault::unexpected_command);
 }
 
-result<void> curve_client_mechanism::on_welcome(octet_view data) {
+result<void> curve_client_mechanism::on_welcome(byte_view data) {
     const result<curve_welcome> welcome = decode_curve_welcome(data);
     if (!welcome) {
         return about_.blame(protocol_fault::malformed_welcome);
@@ -81,8 +81,8 @@ result<void> curve_client_mechanism::on_welcome(octet_view data) {
     if (!crypto::open(welcome->box, {welcome_purpose, welcome->nonce}, key_, content)) {
         return about_.blame(protocol_fault::cryptographic);
     }
-    const octet_view server_transient = octet_view{content}.first(curve_key_bytes);
-    const octet_view cookie = octet_view{content}.subspan(curve_key_bytes);
+    const byte_view server_transient = byte_view{content}.first(curve_key_bytes);
+    const byte_view cookie = byte_view{content}.subspan(curve_key_bytes);
 
     const std::optional<crypto::shared_key> common =
         crypto::agree(server_transient, transient_.hidden);
@@ -105,7 +105,7 @@ result<void> curve_client_mechanism::on_welcome(octet_view data) {
     return {};
 }
 
-result<void> curve_client_mechanism::on_ready(octet_view data) {
+result<void> curve_client_mechanism::on_ready(byte_view data) {
     const result<curve_ready> ready = decode_curve_ready(data);
     if (!ready) {
         return about_.blame(protocol_fault::malformed_ready);
@@ -137,7 +137,7 @@ result<void> curve_server_mechanism::on_command(const command_view& command) {
     return about_.blame(protocol_fault::unexpected_command);
 }
 
-result<void> curve_server_mechanism::on_hello(octet_view data) {
+result<void> curve_server_mechanism::on_hello(byte_view data) {
     const result<curve_hello> hello = decode_curve_hello(data);
     if (!hello) {
         return about_.blame(protocol_fault::malformed_hello);
@@ -170,7 +170,7 @@ result<void> curve_server_mechanism::on_hello(octet_view data) {
     return {};
 }
 
-result<void> curve_server_mechanism::on_initiate(octet_view data) {
+result<void> curve_server_mechanism::on_initiate(byte_view data) {
     const result<curve_initiate> initiate = decode_curve_initiate(data);
     if (!initiate) {
         return about_.blame(protocol_fault::malformed_initiate);
@@ -182,7 +182,7 @@ result<void> curve_server_mechanism::on_initiate(octet_view data) {
                       {remembered.data(), two_keys::bytes})) {
         return about_.blame(protocol_fault::cryptographic);
     }
-    const octet_view client_transient{remembered.data(), curve_key_bytes};
+    const byte_view client_transient{remembered.data(), curve_key_bytes};
     curve_secret_key own_transient;
     std::copy_n(remembered.data() + curve_key_bytes, curve_key_bytes, own_transient.data());
 
@@ -191,19 +191,19 @@ result<void> curve_server_mechanism::on_initiate(octet_view data) {
         return about_.blame(protocol_fault::key_exchange);
     }
     key_ = *common;
-    secret_octets content(initiate->box.size() - curve_box_overhead_bytes);
+    secret_bytes content(initiate->box.size() - curve_box_overhead_bytes);
     if (initiate->nonce <= received_nonce_ ||
         !crypto::open(initiate->box, {initiate_purpose, initiate->nonce}, key_, content)) {
         return about_.blame(protocol_fault::cryptographic);
     }
     received_nonce_ = initiate->nonce;
 
-    const octet_view client_key = octet_view{content}.first(curve_key_bytes);
-    const octet_view vouch = octet_view{content}.subspan(curve_key_bytes, curve_vouch_bytes);
+    const byte_view client_key = byte_view{content}.first(curve_key_bytes);
+    const byte_view vouch = byte_view{content}.subspan(curve_key_bytes, curve_vouch_bytes);
     if (!is_vouched_for(vouch, client_key, client_transient, own_transient)) {
         return about_.blame(protocol_fault::cryptographic);
     }
-    const octet_view metadata = octet_view{content}.subspan(curve_initiate_content_bytes_min);
+    const byte_view metadata = byte_view{content}.subspan(curve_initiate_content_bytes_min);
     if (const result<void> taken = about_.take_metadata(metadata); !taken) {
         return taken.error();
     }
@@ -220,8 +220,8 @@ result<void> curve_server_mechanism::on_initiate(octet_view data) {
 }
 
 /// Whether the owner of `client_key` says that the transient key is its own, and meant for us.
-bool curve_server_mechanism::is_vouched_for(octet_view vouch, octet_view client_key,
-                                            octet_view client_transient,
+bool curve_server_mechanism::is_vouched_for(byte_view vouch, byte_view client_key,
+                                            byte_view client_transient,
                                             const curve_secret_key& own_transient) const noexcept {
     const std::optional<crypto::shared_key> common = crypto::agree(client_key, own_transient);
     two_keys content;

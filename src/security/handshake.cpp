@@ -35,9 +35,9 @@ result<void> handshake::start_upgraded(bool has_mechanism, std::vector<std::byte
 }
 
 void handshake::flush_greeting(std::vector<std::byte>& out) {
-    const auto octets = greeting_.outgoing();
-    out.insert(out.end(), octets.begin(), octets.end());
-    greeting_.on_sent(octets.size());
+    const auto content = greeting_.outgoing();
+    out.insert(out.end(), content.begin(), content.end());
+    greeting_.on_sent(content.size());
 }
 
 /// Hands over what is to be sent after a step.
@@ -91,7 +91,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
 
 result<void> handshake::receive_commands(std::span<const std::byte>& input) {
     while (!is_complete() && !input.empty()) {
-        // Octets gather in partial_ until one frame is whole; what is too much goes back.
+        // Bytes gather in partial_ until one frame is whole; what is too much goes back.
         const std::size_t before = partial_.size();
         const std::size_t wanted = limits::handshake_command_bytes_max + header_bytes_max - before;
         const auto taken = input.first(std::min(input.size(), wanted));
@@ -123,7 +123,7 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
         if (const result<void> done = on_command(body); !done) {
             return done.error();
         }
-        secret_octets{}.swap(partial_);
+        secret_bytes{}.swap(partial_);
     }
     return {};
 }

@@ -35,7 +35,7 @@ public:
     handshake(const handshake&) = delete;
     handshake& operator=(const handshake&) = delete;
 
-    /// Takes octets off the front of `input`. What remains after is_complete() are messages.
+    /// Takes bytes off the front of `input`. What remains after is_complete() are messages.
     /// @error protocol_violation  The peer speaks no ZMTP, or breaks it.
     /// @error invalid_argument    Its socket type does not go with ours.
     /// @error message_too_large   A command or identity is larger than the limit.
@@ -109,7 +109,7 @@ private:
     wire::zmtp::greeting_exchange greeting_;
     std::unique_ptr<mechanism> mechanism_;                  ///< From the end of the greetings on.
     std::optional<wire::zmtp::identity_exchange> identity_; ///< With an older peer, likewise.
-    secret_octets partial_;      ///< Octets of a frame that is not complete, perhaps a password.
+    secret_bytes partial_;       ///< Bytes of a frame that is not complete, perhaps a password.
     bool needs_handler_ = false; ///< For the question that was taken.
     bool has_failed_ = false;    ///< One of the calls has.
     bool is_upgraded_ = false;   ///< There are no greetings.

@@ -15,8 +15,8 @@ using namespace wire::zmtp;
 
 namespace {
 
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string text_of(std::span<const std::byte> data) {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
 } // namespace

@@ -15,7 +15,7 @@ namespace zlink::security {
 
 namespace {
 
-/// Appends a frame whose octets are wiped once the handler has let go of them.
+/// Appends a frame whose bytes are wiped once the handler has let go of them.
 void push_secret(pipe::message_queue& out, std::string_view body, std::uint8_t flags) {
     auto kept = std::make_unique<secret_text>(body);
     pipe::block* const shared = pipe::wrap_block(

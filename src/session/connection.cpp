@@ -75,7 +75,7 @@ wiring connection::around() noexcept {
     return {.thread = owner_.thread(),
             .stream = *stream_,
             .user = owner_,
-            .tenant = owner_,
+            .handler = owner_,
             .end = owner_.end(),
             .rope = is_established() ? owner_.rope() : nullptr};
 }
@@ -246,7 +246,7 @@ void connection::read() {
         return;
     }
     if (closing_ && closing_->is_discarding()) {
-        return see_off();
+        return discard_until_peer_closes();
     }
     if (has_told_socket()) {
         return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
@@ -285,8 +285,8 @@ bool connection::on_batch(std::size_t bytes) {
     if (heartbeat_) {
         heartbeat_->on_read_over();
     }
-    owner_.keep_input_warm();
-    if (has_said_goodbye() && !protocol_->sees_peer_off() &&
+    owner_.note_input();
+    if (has_said_close() && !protocol_->awaits_peer_close() &&
         closing_->count_dropped(bytes) > limits::dropped_bytes_max) {
         lose({});
     }
@@ -344,9 +344,9 @@ void connection::on_pipe_woken() noexcept {
 
 void connection::write() {
     while (!is_closed()) {
-        const writer::outcome came_to = writer_.write(around(), has_said_goodbye());
+        const writer::outcome came_to = writer_.write(around(), has_said_close());
         if (writer_.take_moved()) {
-            owner_.keep_output_warm();
+            owner_.note_output();
         }
         switch (came_to) {
         case writer::outcome::waits:
@@ -393,8 +393,8 @@ bool connection::has_news() const noexcept {
            (writer_.has_news(*owner_.rope()) || reader_->has_news(*owner_.end()));
 }
 
-runtime::tenant::sleep_mark connection::on_turn_over() {
-    using sleep_mark = runtime::tenant::sleep_mark;
+runtime::event_handler::sleep_mark connection::on_turn_over() {
+    using sleep_mark = runtime::event_handler::sleep_mark;
     if (!is_established()) {
         return sleep_mark::none;
     }
@@ -468,7 +468,7 @@ bool connection::has_unsent() const noexcept {
     if (writer_.has_own()) {
         return true;
     }
-    const bool may_follow = !has_said_goodbye() || keeps_unsent();
+    const bool may_follow = !has_said_close() || keeps_unsent();
     return may_follow &&
            ((owner_.rope() != nullptr && !owner_.rope()->is_empty()) || writer_.holds_encoded());
 }
@@ -517,7 +517,7 @@ void connection::say_close(std::uint16_t code, std::string_view reason) {
 
 void connection::close_for(const pipe::close_request& asked) {
     using enum close_handshake::state;
-    if (has_said_goodbye()) {
+    if (has_said_close()) {
         return;
     }
     const bool ends_at_once = closing_ && !owner_.has_let_go();
@@ -550,15 +550,16 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
 /// it is drained we would not be told of its end without the pipe. A pattern's frame that has begun
 /// stays cut off: finished, it would count as sent, to a peer that may go just because of it.
 void connection::on_answered() {
-    const bool is_agreed = has_said_goodbye() && !owner_.has_let_go() && is_established();
-    if (is_agreed && !protocol_->sees_peer_off()) {
+    const bool is_agreed = has_said_close() && !owner_.has_let_go() && is_established();
+    if (is_agreed && !protocol_->awaits_peer_close()) {
         writer_.close_direct(around());
         if (writer_.is_inside_frame(around())) {
             return lose({});
         }
     }
-    if (is_agreed && protocol_->sees_peer_off() && !owner_.is_origin_gone() && !has_told_socket()) {
-        protocol_->take_leave({});
+    if (is_agreed && protocol_->awaits_peer_close() && !owner_.is_origin_gone() &&
+        !has_told_socket()) {
+        protocol_->announce_departure({});
         owner_.settle_accounts();
         end().close();
     }
@@ -585,8 +586,8 @@ void connection::break_off(errc reason) {
 /// The peer sends nothing any more, but may read on (RFC 9293, 3.6). What waits for it goes out
 /// before the socket is told that it has gone.
 void connection::on_peer_ended() {
-    if (!protocol_->sees_peer_off() || closing_ || !owner_.is_open() || !writer_.is_writable() ||
-        !has_unsent()) {
+    if (!protocol_->awaits_peer_close() || closing_ || !owner_.is_open() ||
+        !writer_.is_writable() || !has_unsent()) {
         return lose({});
     }
     closing_ = std::make_unique<close_handshake>();
@@ -638,7 +639,7 @@ void connection::finish_if_drained() {
         return;
     }
     if (!is_half_closed) {
-        go_away();
+        say_going_away();
         if (is_closed() || writer_.has_own()) {
             return;
         }
@@ -649,15 +650,15 @@ void connection::finish_if_drained() {
     if (is_half_closed) {
         return lose({});
     }
-    if (is_established() && protocol_->sees_peer_off()) {
-        return see_off();
+    if (is_established() && protocol_->awaits_peer_close()) {
+        return discard_until_peer_closes();
     }
     owner_.finish();
 }
 
 /// The socket has let go, and all that it sent is written, or dropped: says so to the peer, once.
-void connection::go_away() {
-    if (!is_established() || !protocol_->has_close_frames() || has_said_goodbye() ||
+void connection::say_going_away() {
+    if (!is_established() || !protocol_->has_close_frames() || has_said_close() ||
         !writer_.is_writable()) {
         return;
     }
@@ -676,8 +677,8 @@ bool connection::ends_with_socket() {
 }
 
 void connection::leave_at_once() {
-    go_away();
-    if (is_established() && protocol_->sees_peer_off()) {
+    say_going_away();
+    if (is_established() && protocol_->awaits_peer_close()) {
         stream_->end_writing();
         discard_arrived(); // It would have the connection reset.
     }
@@ -686,7 +687,7 @@ void connection::leave_at_once() {
 /// The socket has let go, and all is written. Closed at once, the connection would be reset by what
 /// the peer sends meanwhile, and the peer might not read what we sent last: so it is told that
 /// nothing follows, and what it sends is discarded until it goes.
-void connection::see_off() {
+void connection::discard_until_peer_closes() {
     const bool is_over = closing_ && is_parted();
     if (!closing_ || closing_->is_half_closed()) {
         begin_closing(close_handshake::state::announced, 0, {});
@@ -721,7 +722,7 @@ void connection::cut_off(const pipe::close_request& asked) {
     const bool is_behind =
         has_unsent() || stream_->holds_unsent() || transport::holds_unsent(stream_->descriptor());
     const bool may_say_why = protocol_->has_close_frames() && !is_behind && writer_.is_writable() &&
-                             (!has_said_goodbye() || owner_.has_let_go());
+                             (!has_said_close() || owner_.has_let_go());
     ends_for_application_ = true;
     closing_ = std::make_unique<close_handshake>(close_handshake::state::announced, asked.code,
                                                  asked.reason);
@@ -751,7 +752,7 @@ void connection::lose(errc reason) noexcept {
     stream_->close();
     stop_heartbeat();
     if (was_established_) {
-        protocol_->take_leave(reason);
+        protocol_->announce_departure(reason);
     }
     owner_.stop_deadline();
     advance(connection_state::closed);

@@ -99,10 +99,10 @@ public:
     /// Ends without a word to anybody. The stream is closed.
     void drop() noexcept;
 
-    // At the end of the thread's turn, and from time to time (runtime::tenant).
+    // At the end of the thread's turn, and from time to time (runtime::event_handler).
 
     bool has_news() const noexcept;
-    runtime::tenant::sleep_mark on_turn_over();
+    runtime::event_handler::sleep_mark on_turn_over();
     void on_settled();
     /// Whether nothing is held that was received.
     bool is_input_idle() const noexcept { return !reader_ || reader_->is_idle(); }
@@ -168,7 +168,7 @@ private:
     void establish(std::span<const std::byte> rest);
 
     bool reads_on() const noexcept;
-    bool has_said_goodbye() const noexcept { return closing_ && !closing_->is_half_closed(); }
+    bool has_said_close() const noexcept { return closing_ && !closing_->is_half_closed(); }
     bool has_told_socket() const noexcept;
     bool keeps_unsent() const noexcept;
     bool has_unsent() const noexcept;
@@ -181,8 +181,8 @@ private:
     void break_off(errc reason);
     void begin_closing(close_handshake::state as, std::uint16_t code, std::string reason);
     void say_close(std::uint16_t code, std::string_view reason);
-    void go_away();
-    void see_off();
+    void say_going_away();
+    void discard_until_peer_closes();
     bool is_parted() const noexcept;
     bool discard_arrived();
     void stop_heartbeat() noexcept;

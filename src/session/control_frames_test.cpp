@@ -72,7 +72,7 @@ TEST_SUITE("session") {
         CHECK(stream.operation_count() - before < 10);
     }
 
-    TEST_CASE("control frames: others have their turn before as many octets as of messages") {
+    TEST_CASE("control frames: others have their turn before as many bytes as of messages") {
         // Each reading brings 64 KiB, and of messages there would be one or two turns.
         SUBCASE("commands") {
             session_harness one;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "crypto/curve_box.hpp"
 #include "security/handshake.hpp"
+#include "testing/bytes.hpp"
 #include "testing/curve_far_end.hpp"
-#include "testing/octets.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-// CURVE as a whole session has it. The peer is another handshake, whose octets the test carries
+// CURVE as a whole session has it. The peer is another handshake, whose bytes the test carries
 // over and changes.
 
 using namespace std::chrono_literals;

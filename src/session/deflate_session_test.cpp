@@ -48,7 +48,7 @@ std::string frame(const std::string& message) {
 
 TEST_SUITE("session") {
 
-    TEST_CASE("deflate session: agrees on compression and inflates, however many octets at a "
+    TEST_CASE("deflate session: agrees on compression and inflates, however many bytes at a "
               "time") {
         for (const std::size_t bytes : {1, 2, 7, 100'000}) {
             CAPTURE(bytes);

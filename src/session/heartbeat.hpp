@@ -19,7 +19,7 @@ public:
     /// Sends a PING, or nothing while the peer leaves others unread.
     virtual void send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept = 0;
 
-    /// Whether octets that come are read. If not, silence says nothing about the peer.
+    /// Whether bytes that come are read. If not, silence says nothing about the peer.
     virtual bool is_listening() const noexcept = 0;
 
     /// Nothing was heard for too long. Stops the heartbeat.
@@ -31,7 +31,7 @@ protected:
 
 /// Watches a connection for silence (37/ZMTP, "Connection Heartbeating"): sends a PING every
 /// ZMQ_HEARTBEAT_IVL and waits ZMQ_HEARTBEAT_TIMEOUT for a sign of life after it, and takes a peer
-/// by its word that announced how long it can be silent at most (the TTL of its PINGs). Any octets
+/// by its word that announced how long it can be silent at most (the TTL of its PINGs). Any bytes
 /// are a sign of life.
 ///
 /// @threads The I/O thread's.
@@ -47,7 +47,7 @@ public:
     /// Calls `user` no more.
     void stop() noexcept;
 
-    /// Octets have come.
+    /// Bytes have come.
     void on_heard() noexcept { ++heard_count_; }
 
     /// A PING has come, after on_heard(). Counts from on_read_over() on.

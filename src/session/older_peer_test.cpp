@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/session.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 #include "wire/zmtp/v1_frame.hpp"
@@ -17,7 +17,7 @@
 // The test is a peer of libzmq 2.x or 3.x, at the other end of a stream in memory.
 
 using namespace zlink;
-using testing::octets;
+using testing::hex;
 using testing::on_wire;
 using testing::pattern;
 using testing::scripted_stream;
@@ -30,7 +30,7 @@ namespace {
 using messages = std::vector<std::string>;
 
 std::string wire_text(std::string_view spelled) {
-    return std::string(testing::text(octets(spelled)));
+    return std::string(testing::text(hex(spelled)));
 }
 
 const std::string signature = wire_text("ff 00*7 01 7f");
@@ -145,7 +145,7 @@ TEST_SUITE("session") {
         CHECK(one.has_pipe());
     }
 
-    TEST_CASE("older peer: takes the message from its start that was cut off at any octet") {
+    TEST_CASE("older peer: takes the message from its start that was cut off at any byte") {
         for (const version& chosen : versions) {
             std::size_t message_begins[] = {0, 0, 0, 0};
             const std::string image = chosen.framed("hello", 0) +
@@ -278,7 +278,7 @@ TEST_SUITE("session") {
         CHECK(two.arrived() == messages{"*"});
     }
 
-    TEST_CASE("older peer: gets subscriptions as messages, at every octet") {
+    TEST_CASE("older peer: gets subscriptions as messages, at every byte") {
         const version publishers[] = {
             {signature + wire_text("01 01 00 00"), signature + wire_text("03 02 00 00"), in_v2},
             {wire_text("01 00"), signature, on_v1_wire},

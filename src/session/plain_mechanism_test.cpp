@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "security/plain_mechanism.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 #include "wire/zmtp/greeting.hpp"
@@ -17,7 +17,7 @@
 
 using namespace zlink;
 using security::handshake_failure;
-using testing::octets;
+using testing::hex;
 using testing::on_wire;
 using testing::scripted_stream;
 using testing::scripted_zap_handler;
@@ -30,7 +30,7 @@ using texts = std::vector<std::string>;
 using failures = std::vector<handshake_failure>;
 
 std::string wire_text(std::string_view spelled) {
-    return std::string(testing::text(octets(spelled)));
+    return std::string(testing::text(hex(spelled)));
 }
 
 std::string command(std::string_view spelled) {
@@ -121,18 +121,18 @@ TEST_SUITE("session") {
         CHECK(one.failures().empty());
     }
 
-    TEST_CASE("plain server: takes a peer that speaks octet by octet") {
+    TEST_CASE("plain server: takes a peer that speaks byte by byte") {
         session_harness one{server()};
         scripted_zap_handler handler;
         one.ask_of(handler);
         one.accept();
-        for (const char octet : greeting("PLAIN") + hello) {
-            one.peer_sends({&octet, 1});
+        for (const char byte : greeting("PLAIN") + hello) {
+            one.peer_sends({&byte, 1});
         }
         handler.reply("200");
         one.run();
-        for (const char octet : initiate) {
-            one.peer_sends({&octet, 1});
+        for (const char byte : initiate) {
+            one.peer_sends({&byte, 1});
         }
         CHECK(one.has_pipe());
     }

@@ -122,11 +122,11 @@ public:
 
     /// Whether a connection goes on sending after the peer has ended its direction, ends only when
     /// the peer goes, too, and tells the socket as soon as the peer says so.
-    virtual bool sees_peer_off() const noexcept { return false; }
+    virtual bool awaits_peer_close() const noexcept { return false; }
 
     /// The connection is over: what the socket receives last of the peer. Without memory for that
     /// it learns only that the pipe ends.
-    virtual void take_leave(errc reason) noexcept { static_cast<void>(reason); }
+    virtual void announce_departure(errc reason) noexcept { static_cast<void>(reason); }
 };
 
 /// The protocol that the sockets at both ends of `over` speak, before anything is received.

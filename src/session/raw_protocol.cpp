@@ -36,7 +36,7 @@ std::span<const std::byte> raw_protocol::first_frame() const noexcept {
 
 /// The news that it is gone, an empty message again. Of a peer that comes again and again the
 /// socket learns no more than it has room for.
-void raw_protocol::take_leave(errc) noexcept {
+void raw_protocol::announce_departure(errc) noexcept {
     if (!over_.options().stream_notify || !over_.owner().is_open()) {
         return;
     }

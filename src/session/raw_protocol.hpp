@@ -18,7 +18,7 @@ public:
     std::unique_ptr<codec::encoder> make_encoder() override;
     void announce_peer() override;
     std::span<const std::byte> first_frame() const noexcept override;
-    void take_leave(errc reason) noexcept override;
+    void announce_departure(errc reason) noexcept override;
 
 private:
     connection& over_;

@@ -67,7 +67,7 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == messages{"*", "", "hello", "world", ""});
     }
 
-    TEST_CASE("raw session: writes bodies only, however many octets at a time") {
+    TEST_CASE("raw session: writes bodies only, however many bytes at a time") {
         for (const std::size_t bytes : {1, 2, 5, 6, 100, 5000, 100'000}) {
             CAPTURE(bytes);
             session_harness one{raw_options()};
@@ -93,8 +93,7 @@ TEST_SUITE("session") {
         CHECK(one.credit() == 100);
     }
 
-    TEST_CASE(
-        "raw session: reads in messages of at most 8192 octets, however many come at a time") {
+    TEST_CASE("raw session: reads in messages of at most 8192 bytes, however many come at a time") {
         const std::string sent = pattern(100'000);
         for (const std::size_t bytes : {1, 100, 8191, 8192, 8193, 100'000}) {
             CAPTURE(bytes);
@@ -112,7 +111,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("raw session: a limit on messages is none on octets") {
+    TEST_CASE("raw session: a limit on messages is none on bytes") {
         socket_options options = raw_options();
         options.message_bytes_max = 10;
         session_harness one{options};

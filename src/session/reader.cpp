@@ -179,7 +179,7 @@ void reader::trim() noexcept {
 void reader::park_soon(const wiring& on) {
     if (rest_ == rest::none) {
         rest_ = rest::parks_soon;
-        on.thread.settle_later(on.tenant);
+        on.thread.settle_later(on.handler);
     }
 }
 

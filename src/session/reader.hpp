@@ -99,7 +99,7 @@ public:
     /// Fetches into the caches what finds the frames.
     void fetch_ahead() const noexcept { inbound_.fetch_ahead(); }
 
-    // At the end of the thread's turn (runtime::tenant).
+    // At the end of the thread's turn (runtime::event_handler).
 
     /// Whether there is room, and the turn is not over for which it was not.
     bool has_news(const pipe::pipe_end& end) const noexcept {

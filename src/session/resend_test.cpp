@@ -2,7 +2,7 @@
 //
 // What a session does with a message that connections end under.
 #include "session/session.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 
@@ -12,7 +12,7 @@
 #include <utility>
 
 using namespace zlink;
-using testing::octets;
+using testing::hex;
 using testing::on_wire;
 using testing::pattern;
 using testing::scripted_stream;
@@ -22,7 +22,7 @@ namespace zmtp = wire::zmtp;
 namespace {
 
 std::string wire_text(std::string_view spelled) {
-    return std::string(testing::text(octets(spelled)));
+    return std::string(testing::text(hex(spelled)));
 }
 
 const std::string opening = wire_text("ff 00*7 01 7f 03 01 'NULL' 00*16 00 00*31 "
@@ -39,7 +39,7 @@ void send_refused(session_harness& by, bool is_large) {
     by.send("three");
 }
 
-/// Reaches a peer that ends the connection after `bytes` octets behind our opening.
+/// Reaches a peer that ends the connection after `bytes` bytes behind our opening.
 std::string visit(session_harness& by, std::size_t bytes) {
     scripted_stream& stream = by.reach({.room_bytes = opening.size() + bytes});
     by.peer_sends(opening);
@@ -61,7 +61,7 @@ std::size_t dropped_bytes(const session_harness& by) {
 
 TEST_SUITE("session") {
 
-    TEST_CASE("session: drops the message that two connections ended under, at any octets") {
+    TEST_CASE("session: drops the message that two connections ended under, at any bytes") {
         for (const bool is_large : {false, true}) {
             for (std::size_t bytes = 1; bytes < refused.size(); bytes += 9) {
                 for (const std::size_t again : {std::size_t{1}, bytes, refused.size() - 1}) {

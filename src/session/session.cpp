@@ -4,12 +4,12 @@
 #include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "base/prefetch.hpp"
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 #include "crypto/openssl.hpp"
-#include "pipe/direct_writer.hpp"
+#include "pipe/inline_writer.hpp"
 #include "transport/address.hpp"
+#include "transport/counted_stream.hpp"
 #include "transport/descriptor_stream.hpp"
-#include "transport/guest_stream.hpp"
 #include "transport/tls_stream.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);
     thread.post([made] {
-        made->become_resident();
+        made->register_with_thread();
         made->enter([&] {
             made->dial_now();
             // The socket may have let go before this session could be told.
@@ -62,12 +62,12 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
 }
 
 void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                     int descriptor, transport::guest_ptr who) {
+                     int descriptor, transport::counted_connection_ptr who) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, descriptor, who = std::move(who)] {
-        made->become_resident();
+        made->register_with_thread();
         made->enter([&] {
-            made->start_connection(transport::make_guest_stream(
+            made->start_connection(transport::make_counted_stream(
                 transport::make_descriptor_stream(made->thread_.context(), descriptor), who,
                 made->options().proxy_protocol));
         });
@@ -78,7 +78,7 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
                      transport::stream_ptr connected) {
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
     thread.post([made, connected = std::move(connected)] {
-        made->become_resident();
+        made->register_with_thread();
         made->enter([&] { made->start_connection(connected); });
     });
 }
@@ -99,8 +99,8 @@ session::~session() {
     ZLINK_DEBUG_ASSERT(standing_ == standing::over);
 }
 
-void session::become_resident() {
-    thread_.add_tenant(*this, origin_->id);
+void session::register_with_thread() {
+    thread_.register_handler(*this, origin_->id);
     intrusive_ptr_add_ref(this); // Until clean_up(): it may wait for nothing.
 }
 
@@ -266,7 +266,7 @@ bool session::on_established(const pipe_terms& terms) {
     made->first.arrival = arrival_;
     made->first.frames = terms.frames;
     made->first.deflation = terms.deflation;
-    made->first.succeeds = dialing_ && options().type == socket_type::stream;
+    made->first.replaces_lost = dialing_ && options().type == socket_type::stream;
     made->first.conflate(options().conflates_sent(), options().conflates_received());
     make_outbound(terms.frames);
     return made->first.deliver(pipe::event::attached);
@@ -277,7 +277,7 @@ void session::make_outbound(pipe::layout frames) {
     outbound_.emplace(end_->in, frames);
     // Their messages wait for each other, so there never is a batch.
     if (options().type == socket_type::req || options().type == socket_type::rep) {
-        end_->whole().shortcut = std::make_unique<pipe::direct_writer>();
+        end_->whole().inline_writing = std::make_unique<pipe::inline_writer>();
     }
 }
 
@@ -367,33 +367,34 @@ void session::on_settled() noexcept {
     });
 }
 
-void session::keep_warm(warmth& direction) {
-    const bool is_swept = in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+void session::note_activity(activity& direction) {
+    const bool is_swept = in_activity_ != activity::idle || out_activity_ != activity::idle;
     if (!is_swept) {
         thread_.sweep_later(*this);
     }
-    direction = warmth::hot;
+    direction = activity::active;
 }
 
 bool session::on_sweep() noexcept {
-    const auto has_cooled = [](warmth& direction) {
-        const bool was_hot = direction == warmth::hot;
-        return std::exchange(direction, was_hot ? warmth::warm : warmth::cold) == warmth::warm;
+    const auto has_cooled = [](activity& direction) {
+        const bool was_hot = direction == activity::active;
+        return std::exchange(direction, was_hot ? activity::recent : activity::idle) ==
+               activity::recent;
     };
-    if (has_cooled(in_warmth_) && (!connection_ || connection_->is_input_idle())) {
+    if (has_cooled(in_activity_) && (!connection_ || connection_->is_input_idle())) {
         end_->trim();
         if (connection_) {
             connection_->trim_input();
         }
     }
-    if (out_warmth_ == warmth::warm && connection_) {
+    if (out_activity_ == activity::recent && connection_) {
         connection_->trim_output();
     }
     // Going out, the memory is the socket's.
-    if (has_cooled(out_warmth_) && outbound_->is_parked()) {
+    if (has_cooled(out_activity_) && outbound_->is_parked()) {
         end_->other().deliver(pipe::event::idle);
     }
-    return in_warmth_ != warmth::cold || out_warmth_ != warmth::cold;
+    return in_activity_ != activity::idle || out_activity_ != activity::idle;
 }
 
 void session::hand_over() {
@@ -424,7 +425,7 @@ void session::tell_written() noexcept {
 // The socket's side.
 
 void session::on_events(std::uint32_t happened) noexcept {
-    if (!is_resident()) {
+    if (!is_registered()) {
         return; // Not started yet, or over: dial() looks whether the socket is gone.
     }
     enter([&] {
@@ -638,7 +639,7 @@ void session::part_with_pipe() noexcept {
     dialing_->announced.reset();
     outbound_.reset();
     thread_.forget(*this);
-    in_warmth_ = out_warmth_ = warmth::cold;
+    in_activity_ = out_activity_ = activity::idle;
 }
 
 /// The message that was cut off is sent again from its start, once: it may be what the peer ends
@@ -697,7 +698,7 @@ void session::finish() noexcept {
 void session::clean_up() noexcept {
     settle_accounts();
     end_.reset();
-    thread_.remove_tenant(*this, origin_->id);
+    thread_.unregister_handler(*this, origin_->id);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
     origin_->host->on_session_gone();
     intrusive_ptr_release(this);

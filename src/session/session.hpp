@@ -3,8 +3,8 @@
 
 #include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
-#include "base/patience.hpp"
 #include "base/result.hpp"
+#include "base/retry.hpp"
 #include "base/socket_options.hpp"
 #include "codec/outbound.hpp"
 #include "pipe/close_request.hpp"
@@ -15,8 +15,8 @@
 #include "runtime/one_shot.hpp"
 #include "session/connection.hpp"
 #include "session/protocol.hpp"
+#include "transport/connection_limiter.hpp"
 #include "transport/dialer.hpp"
-#include "transport/guests.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 
@@ -91,7 +91,7 @@ struct session_origin {
 ///
 /// @threads The I/O thread that it lives on, but dial() and accept(): any.
 class session final : public transport::stream_user,
-                      public runtime::tenant,
+                      public runtime::event_handler,
                       public pipe::event_sink {
 public:
     /// Starts a session that reaches its peer at `target`.
@@ -108,7 +108,7 @@ public:
     /// @param descriptor  Taken over.
     /// @param who         Null where nobody counts.
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                       int descriptor, transport::guest_ptr who = {});
+                       int descriptor, transport::counted_connection_ptr who = {});
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                        transport::stream_ptr connected);
 
@@ -177,8 +177,8 @@ public:
     void tell(connection_event what, std::int32_t value, transport::stream* over,
               std::string_view remark = {}) const noexcept;
 
-    void keep_input_warm() { keep_warm(in_warmth_); }
-    void keep_output_warm() { keep_warm(out_warmth_); }
+    void note_input() { note_activity(in_activity_); }
+    void note_output() { note_activity(out_activity_); }
     /// Has on_handed_over() called after a while.
     void hand_over();
     /// Tells the socket that much was written, whose memory it may pass on.
@@ -190,11 +190,11 @@ public:
     void finish() noexcept;
 
 private:
-    /// What the sweep knows of a direction. It calls us while one of them is not cold.
-    enum class warmth : std::uint8_t {
-        cold, ///< Nothing has passed since its memory was given back, or asked back.
-        warm, ///< Nothing has passed since the last sweep.
-        hot,  ///< Something has.
+    /// What the sweep knows of a direction. It calls us while one of them is not idle.
+    enum class activity : std::uint8_t {
+        idle,   ///< Nothing has passed since its memory was given back, or asked back.
+        recent, ///< Nothing has passed since the last sweep.
+        active, ///< Something has.
     };
     /// How the socket stands to this peer.
     enum class standing : std::uint8_t {
@@ -217,7 +217,7 @@ private:
     void try_or_give_up(Action&& action) noexcept;
     void see_to_connection() noexcept;
     void clean_up() noexcept;
-    void keep_warm(warmth& direction);
+    void note_activity(activity& direction);
 
     void dial_now();
     void dial_later(errc reason);
@@ -233,7 +233,7 @@ private:
     connection* live() noexcept {
         return connection_ && !connection_->is_closed() ? &*connection_ : nullptr;
     }
-    void become_resident();
+    void register_with_thread();
     void make_outbound(pipe::layout frames);
     void go_on_without(errc reason, bool was_established, bool was_cut_off, bool was_asked_for);
     void part_with_pipe() noexcept;
@@ -264,8 +264,8 @@ private:
     const std::uint32_t arrival_;                          ///< Of a pipe that is made.
     [[no_unique_address]] runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
     standing standing_ = standing::open;
-    warmth out_warmth_ = warmth::cold;
-    warmth in_warmth_ = warmth::cold;
+    activity out_activity_ = activity::idle;
+    activity in_activity_ = activity::idle;
     bool origin_is_gone_ : 1 = false;
     bool is_entered_ : 1 = false;
 };
@@ -278,7 +278,7 @@ void session::try_or_give_up(Action&& action) noexcept {
         if (connection_) {
             connection_->lose(errc::no_memory);
         } else if (dialing_) {
-            patiently([this] { dial_later(errc::no_memory); });
+            retry_allocation([this] { dial_later(errc::no_memory); });
         } else {
             finish(); // It was accepted and has no stream yet.
         }
@@ -297,7 +297,7 @@ void session::enter(Action&& action) noexcept {
         see_to_connection();
     }
     is_entered_ = false;
-    if (standing_ == standing::over && is_resident()) {
+    if (standing_ == standing::over && is_registered()) {
         clean_up();
     }
 }

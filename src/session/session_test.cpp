@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/session.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 
@@ -20,7 +20,7 @@
 using namespace std::chrono_literals;
 using namespace zlink;
 using std::chrono::milliseconds;
-using testing::octets;
+using testing::hex;
 using testing::on_wire;
 using testing::pattern;
 using testing::scripted_stream;
@@ -33,7 +33,7 @@ namespace {
 using messages = std::vector<std::string>;
 
 std::string wire_text(std::string_view spelled) {
-    return std::string(testing::text(octets(spelled)));
+    return std::string(testing::text(hex(spelled)));
 }
 
 const std::string signature = wire_text("ff 00*7 01 7f");
@@ -62,7 +62,7 @@ const std::string outgoing = on_wire("hello") + on_wire("one", zmtp::flag_more) 
                              on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
                              on_wire(pattern(500)) + on_wire("end");
 
-/// Where the message begins that the octet `position` of `outgoing` belongs to.
+/// Where the message begins that the byte `position` of `outgoing` belongs to.
 std::size_t message_begin(std::size_t position) {
     return *(std::upper_bound(std::begin(outgoing_ends), std::end(outgoing_ends), position) - 1);
 }
@@ -101,11 +101,11 @@ TEST_SUITE("session") {
         CHECK(!one.is_gone());
     }
 
-    TEST_CASE("session: takes a peer that speaks octet by octet") {
+    TEST_CASE("session: takes a peer that speaks byte by byte") {
         session_harness one;
         scripted_stream& stream = one.accept();
-        for (const char octet : opening + incoming) {
-            one.peer_sends({&octet, 1});
+        for (const char byte : opening + incoming) {
+            one.peer_sends({&byte, 1});
         }
         CHECK(one.arrived() == incoming_frames);
         CHECK(stream.written() == opening);
@@ -179,7 +179,7 @@ TEST_SUITE("session") {
         using enum protocol_fault;
         const auto fault = [](protocol_fault which) { return static_cast<int>(which); };
         const struct {
-            std::string octets;
+            std::string data;
             std::pair<connection_event, int> told;
         } examples[] = {
             {opening, {handshake_succeeded, 0}},
@@ -203,11 +203,11 @@ TEST_SUITE("session") {
             {greeting + wire_text("04 09 05 'ERROR' 09 'no'"),
              {handshake_failed_protocol, fault(malformed_error)}},
         };
-        for (const auto& [octets, told] : examples) {
-            CAPTURE(&octets);
+        for (const auto& [data, told] : examples) {
+            CAPTURE(&data);
             session_harness one;
             one.accept();
-            one.peer_sends(octets);
+            one.peer_sends(data);
             std::vector<std::pair<connection_event, int>> expected{told};
             if (told.first != handshake_succeeded) {
                 expected.emplace_back(disconnected, -1);
@@ -244,7 +244,7 @@ TEST_SUITE("session") {
         socket_options limited = session_options(socket_type::pair);
         limited.message_bytes_max = 1000;
         const struct {
-            std::string octets;
+            std::string data;
             messages arrives;
         } examples[] = {
             {greeting + wire_text("06 0000000000010001"), {}}, // READY of more than 64 KiB.
@@ -254,11 +254,11 @@ TEST_SUITE("session") {
             {opening + on_wire("good") + wire_text("02 ffffffffffffffff"), {"*", "good"}},
             {opening + on_wire("good") + wire_text("06 0000000000010001"), {"*", "good"}},
         };
-        for (const auto& [octets, arrives] : examples) {
-            CAPTURE(&octets);
+        for (const auto& [data, arrives] : examples) {
+            CAPTURE(&data);
             session_harness one{limited};
             scripted_stream& stream = one.accept();
-            one.peer_sends(octets);
+            one.peer_sends(data);
             CHECK(one.is_gone());
             CHECK(stream.is_closed());
             CHECK(one.has_pipe() == !arrives.empty());
@@ -281,7 +281,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("session: goes on where the stream was full, at every octet") {
+    TEST_CASE("session: goes on where the stream was full, at every byte") {
         for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
             CAPTURE(bytes);
             session_harness one;
@@ -299,7 +299,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("session: sends its opening through a stream that is full, at every octet") {
+    TEST_CASE("session: sends its opening through a stream that is full, at every byte") {
         for (std::size_t bytes = 0; bytes < opening.size(); ++bytes) {
             CAPTURE(bytes);
             session_harness one;
@@ -578,16 +578,16 @@ TEST_SUITE("session") {
         socket_options limited = session_options(socket_type::pair);
         limited.recv_hwm = 2;
         messages expected{"*"};
-        std::string octets;
+        std::string data;
         for (int count = 0; count < 20; ++count) {
             expected.push_back(pattern(1000, static_cast<unsigned>(count)));
-            octets += on_wire(expected.back());
+            data += on_wire(expected.back());
         }
         for (const std::size_t bytes : {1, 700, 1009, 100'000}) {
             CAPTURE(bytes);
             session_harness one{limited};
             scripted_stream& stream = one.accept({.read_bytes_max = bytes});
-            one.peer_sends(opening + octets);
+            one.peer_sends(opening + data);
             // Besides the high-water mark only what the same read brought.
             const std::uint64_t read_count_max = 1 + 2 * limits::scratch_bytes / 1009;
             const std::uint64_t ahead_max = bytes < 1009 ? 2 : 2 + read_count_max;
@@ -719,7 +719,7 @@ TEST_SUITE("session") {
         CHECK(!one.is_gone());
     }
 
-    TEST_CASE("session: sends the message again from its start that was cut off at any octet") {
+    TEST_CASE("session: sends the message again from its start that was cut off at any byte") {
         for (const bool resets : {false, true}) {
             for (std::size_t bytes = 0; bytes <= outgoing.size(); ++bytes) {
                 CAPTURE(resets);
@@ -895,7 +895,7 @@ TEST_SUITE("session") {
               subscriber_opening + on_wire(subscribe("new"), zmtp::flag_command));
     }
 
-    TEST_CASE("session: sends subscriptions as messages to a 3.0 publisher, at every octet") {
+    TEST_CASE("session: sends subscriptions as messages to a 3.0 publisher, at every byte") {
         const std::string older_opening =
             signature + wire_text("03 00 'NULL' 00*16 00 00*31") +
             wire_text("04 19 05 'READY' 0b 'Socket-Type' 00000003 'PUB'");

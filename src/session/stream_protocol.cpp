@@ -89,7 +89,7 @@ void stream_protocol::on_control(const pipe::block& object) {
 }
 
 /// Tells the socket why the connection ended, behind all that was received.
-void stream_protocol::take_leave(errc reason) noexcept {
+void stream_protocol::announce_departure(errc reason) noexcept {
     if (over().owner().has_let_go() || over().end().has_ended()) {
         return;
     }

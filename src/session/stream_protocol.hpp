@@ -31,8 +31,8 @@ public:
     void send_close(std::uint16_t code, std::string_view reason) override {
         control_.send_close(code, reason);
     }
-    bool sees_peer_off() const noexcept override { return true; }
-    void take_leave(errc reason) noexcept override;
+    bool awaits_peer_close() const noexcept override { return true; }
+    void announce_departure(errc reason) noexcept override;
 
 private:
     connection& over() const noexcept { return control_.over(); }

@@ -193,9 +193,9 @@ TEST_SUITE("session") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept();
         const std::string message = "\0\1\0\0"s + pattern(65536);
-        std::string octets;
-        while (octets.size() < 2 * (limits::driven_bytes_max + message.size())) {
-            octets += message;
+        std::string data;
+        while (data.size() < 2 * (limits::driven_bytes_max + message.size())) {
+            data += message;
         }
         for (const bool is_answered : {false, true, false}) {
             CAPTURE(is_answered);
@@ -204,13 +204,13 @@ TEST_SUITE("session") {
                 one.run();
             }
             const std::size_t before = stream.read_waits().size();
-            one.peer_sends(octets);
+            one.peer_sends(data);
             const std::string waits = stream.read_waits().substr(before);
             CAPTURE(waits);
             CHECK(waits.rfind('s') == (is_answered ? 0 : std::string::npos)); // The first.
             CHECK(waits.ends_with("w"));
         }
-        CHECK(one.arrived().size() == 1 + 3 * octets.size() / message.size());
+        CHECK(one.arrived().size() == 1 + 3 * data.size() / message.size());
     }
 
     TEST_CASE(
@@ -218,13 +218,13 @@ TEST_SUITE("session") {
         "others once it was answered") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept();
-        const auto waits_after = [&](const std::string& octets, bool is_answered) {
+        const auto waits_after = [&](const std::string& data, bool is_answered) {
             if (is_answered) {
                 one.send("answer");
                 one.run();
             }
             const std::size_t before = stream.read_waits().size();
-            one.peer_sends(octets);
+            one.peer_sends(data);
             return stream.read_waits().substr(before);
         };
         const auto message = [](std::size_t bytes) {
@@ -264,9 +264,9 @@ TEST_SUITE("session") {
             CHECK(one.arrived().back() == "hello");
             return stream.read_waits().size() - before - 1;
         };
-        const auto alone = [&](const std::string& octets) { one.peer_sends(octets); };
-        const auto beside_others = [&](const std::string& octets) {
-            one.peer_sends_beside_others(octets);
+        const auto alone = [&](const std::string& data) { one.peer_sends(data); };
+        const auto beside_others = [&](const std::string& data) {
+            one.peer_sends_beside_others(data);
         };
 
         CHECK(turns_before_heard(beside_others) == 0); // Nothing is sent to it.
@@ -311,7 +311,7 @@ TEST_SUITE("session") {
         CHECK(stream.has_ended_writing());
     }
 
-    TEST_CASE("stream session: upgrades and exchanges frames, however many octets at a time") {
+    TEST_CASE("stream session: upgrades and exchanges frames, however many bytes at a time") {
         for (const std::size_t bytes : {1, 2, 7, 100'000}) {
             CAPTURE(bytes);
             session_harness one{stream_options(), {}, scheme::ws};
@@ -659,7 +659,7 @@ TEST_SUITE("session") {
         REQUIRE(one.is_dialing());
         CHECK(one.arrived() == messages{"*", "old", "*"});
         one.reach();
-        CHECK(one.end().succeeds);
+        CHECK(one.end().replaces_lost);
         one.peer_sends("\0\0\0\3new"s);
         CHECK(one.arrived() == messages{"*", "old", "*", "*", "new"});
     }

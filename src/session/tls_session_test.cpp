@@ -42,7 +42,7 @@ socket_options raw_options() {
 }
 
 /// All that a raw session's socket got but the news of the peer.
-std::string octets_of(session_harness& session) {
+std::string bytes_of(session_harness& session) {
     std::string all;
     for (const std::string& each : session.arrived()) {
         all += each == "*" ? "" : each;
@@ -54,7 +54,7 @@ std::string octets_of(session_harness& session) {
 
 TEST_SUITE("session") {
 
-    TEST_CASE("tls: messages pass however the octets come and go") {
+    TEST_CASE("tls: messages pass however the bytes come and go") {
         const std::vector<std::string> contents{"",
                                                 "x",
                                                 pattern(255),
@@ -93,7 +93,7 @@ TEST_SUITE("session") {
         }
         both.run();
         CHECK(both.accepting.arrived().size() == 91);
-        // 66 octets each, and the frame around one record.
+        // 66 bytes each, and the frame around one record.
         CHECK(both.dialing_stream().written().size() - before == 90 * 66 + 22);
     }
 
@@ -133,7 +133,7 @@ TEST_SUITE("session") {
         CHECK(one.failures() == failure(EAGAIN));
     }
 
-    TEST_CASE("tls: a raw peer is announced when its handshake is done, and its octets pass") {
+    TEST_CASE("tls: a raw peer is announced when its handshake is done, and its bytes pass") {
         session_harness one{raw_options(), sides().accepting};
         scripted_stream& stream = one.accept();
         CHECK(!one.has_pipe());
@@ -143,7 +143,7 @@ TEST_SUITE("session") {
         peer.say(pattern(200'000, 1));
         one.send(pattern(300'000, 2));
         peer.converse(one, stream);
-        CHECK(octets_of(one) == pattern(200'000, 1));
+        CHECK(bytes_of(one) == pattern(200'000, 1));
         CHECK(peer.heard() == pattern(300'000, 2));
     }
 
@@ -156,7 +156,7 @@ TEST_SUITE("session") {
         REQUIRE(peer.is_established());
         peer.say("at once");
         one.peer_sends(peer.take_said());
-        CHECK(octets_of(one) == "at once");
+        CHECK(bytes_of(one) == "at once");
     }
 
     TEST_CASE("tls: what was received before the socket took it is not left lying") {
@@ -210,7 +210,7 @@ TEST_SUITE("session") {
         said[10] = static_cast<char>(said[10] ^ 1);
         one.peer_sends(said);
         CHECK(stream.is_closed());
-        CHECK(octets_of(one) == "good");
+        CHECK(bytes_of(one) == "good");
     }
 
     TEST_CASE("tls: says goodbye when it closes, and hears the peer's") {
@@ -275,7 +275,7 @@ TEST_SUITE("session") {
         peer.converse(one, stream);
         stream.make_room(0);
         const std::size_t before = stream.written().size();
-        for (int count = 0; count < 4900; ++count) { // 4854 answers of 27 octets wait.
+        for (int count = 0; count < 4900; ++count) { // 4854 answers of 27 bytes wait.
             if (count % 60 == 0) {
                 one.pass(1s); // More in a second would be too many.
             }
@@ -284,10 +284,10 @@ TEST_SUITE("session") {
         }
         peer.say("after all");
         one.peer_sends(peer.take_said());
-        CHECK(octets_of(one).empty());
+        CHECK(bytes_of(one).empty());
         stream.make_room(1 << 20);
         one.run();
-        CHECK(octets_of(one) == "after all");
+        CHECK(bytes_of(one) == "after all");
         CHECK(stream.written().size() > before + (100 << 10));
         peer.hear_rest(stream);
         one.send("and back");
@@ -322,15 +322,15 @@ TEST_SUITE("session") {
             one.peer_sends(peer.take_said());
             one.pass(1s);
         }
-        CHECK(octets_of(one) == expected);
+        CHECK(bytes_of(one) == expected);
         CHECK(!stream.is_closed());
     }
 
     TEST_CASE("tls: a handshake in thousands of pieces is ended") {
         session_harness one{raw_options(), sides().accepting};
         scripted_stream& stream = one.accept();
-        const auto piece = [](char octet) { return std::string{"\x16\x03\x01\0\1", 5} + octet; };
-        // A ClientHello of 60,000 octets.
+        const auto piece = [](char byte) { return std::string{"\x16\x03\x01\0\1", 5} + byte; };
+        // A ClientHello of 60,000 bytes.
         std::string said = piece('\1') + piece('\0') + piece('\xea') + piece('\x60');
         for (int count = 0; count < 20'000; ++count) {
             said += piece('\0');
@@ -353,7 +353,7 @@ TEST_SUITE("session") {
             expected += pattern(3000);
             peer.converse(one, stream);
         }
-        CHECK(octets_of(one) == expected);
+        CHECK(bytes_of(one) == expected);
         CHECK(peer.heard() == expected);
     }
 
@@ -399,12 +399,12 @@ TEST_SUITE("session") {
         REQUIRE(peer.is_established());
         peer.say("x");
         peer.converse(one, stream);
-        CHECK(octets_of(one) == "x");
+        CHECK(bytes_of(one) == "x");
         peer.renegotiate();
         peer.say("y");
         peer.converse(one, stream);
         CHECK(!peer.is_established());
-        CHECK(octets_of(one) == "x");
+        CHECK(bytes_of(one) == "x");
     }
 
 } // TEST_SUITE

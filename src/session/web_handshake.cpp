@@ -31,13 +31,13 @@ constexpr int status_errors = 400;
 constexpr std::string_view unknown_reason = "<unknown-status>"; ///< Of Beast, for want of words.
 constexpr std::size_t shown_reason_max = 80;
 constexpr std::size_t shown_location_max = 400;
-constexpr std::size_t key_octets = 16;
+constexpr std::size_t key_bytes = 16;
 constexpr std::size_t key_characters = 24;
 
-std::string base64(std::span<const std::uint8_t> octets) {
+std::string base64(std::span<const std::uint8_t> data) {
     constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
-    std::string text(sodium_base64_encoded_len(octets.size(), variant), '\0');
-    sodium_bin2base64(text.data(), text.size(), octets.data(), octets.size(), variant);
+    std::string text(sodium_base64_encoded_len(data.size(), variant), '\0');
+    sodium_bin2base64(text.data(), text.size(), data.data(), data.size(), variant);
     text.pop_back(); // The end mark.
     return text;
 }
@@ -48,7 +48,7 @@ std::string accept_of(std::string_view key) {
     return base64(websocket::sha1(text));
 }
 
-/// Whether it is what 16 octets are in base64.
+/// Whether it is what 16 bytes are in base64.
 bool is_key(std::string_view text) noexcept {
     return text.size() == key_characters && text.ends_with("==") &&
            std::all_of(text.begin(), text.end() - 2, [](char each) {
@@ -98,8 +98,8 @@ std::vector<std::string> split(std::string_view list) {
 }
 
 void append(std::vector<std::byte>& out, std::string_view text) {
-    const auto octets = std::as_bytes(std::span{text});
-    out.insert(out.end(), octets.begin(), octets.end());
+    const auto data = std::as_bytes(std::span{text});
+    out.insert(out.end(), data.begin(), data.end());
 }
 
 /// Answers with `status` and nothing more.
@@ -171,9 +171,9 @@ void web_handshake::start(std::vector<std::byte>& out) {
     if (role_ == role::server) {
         return;
     }
-    std::array<std::uint8_t, key_octets> octets;
-    randombytes_buf(octets.data(), octets.size());
-    key_ = base64(octets);
+    std::array<std::uint8_t, key_bytes> data;
+    randombytes_buf(data.data(), data.size());
+    key_ = base64(data);
     const host_address& at = where_.address;
     const bool is_v6 = at.host.find(':') != std::string::npos;
     append(out, "GET " + where_.path + " HTTP/1.1\r\nHost: " +
@@ -212,7 +212,7 @@ result<void> web_handshake::on_received(std::span<const std::byte>& input,
     return {};
 }
 
-/// Moves octets from the front of `input` to received_, up to the end of a header.
+/// Moves bytes from the front of `input` to received_, up to the end of a header.
 /// @return Whether it is whole.
 /// @error message_too_large
 result<bool> web_handshake::gather(std::span<const std::byte>& input) {

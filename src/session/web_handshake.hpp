@@ -32,10 +32,10 @@ public:
     /// Appends what is to be sent before anything is received: a client's request.
     void start(std::vector<std::byte>& out);
 
-    /// Takes octets off the front of `input`. What remains after is_complete() are frames.
+    /// Takes bytes off the front of `input`. What remains after is_complete() are frames.
     /// @param out  What is to be sent is appended: the answer, also to a request that is refused.
     /// @error protocol_violation  It is no upgrade, or not one to what is here.
-    /// @error message_too_large   It has more octets than limits::upgrade_bytes_max.
+    /// @error message_too_large   It has more bytes than limits::upgrade_bytes_max.
     /// @error permission_denied   The origin of the page may not connect.
     /// @error connection_refused  The server answers with another status than 101: refused().
     /// @throws std::bad_alloc

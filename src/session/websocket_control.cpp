@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/websocket_control.hpp"
 
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 #include "session/connection.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void websocket_control::send(opcode kind, std::span<const std::byte> payload) {
     std::array<std::byte, header_bytes_max + control_payload_bytes_max> frame;
     std::size_t bytes = 0;
     if (over_.is_dialing()) {
-        const mask_key key = random_octets();
+        const mask_key key = random_bytes();
         bytes = write_masked_header(frame.data(), kind, payload.size(), key);
         copy_masked(frame.data() + bytes, payload, key);
     } else {

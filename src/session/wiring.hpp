@@ -12,10 +12,10 @@ namespace zlink::session {
 struct wiring {
     runtime::io_thread& thread;
     transport::stream& stream;
-    transport::stream_user& user; ///< Is told when the stream is ready.
-    runtime::tenant& tenant;      ///< Is asked at the end of a turn whether it can park.
-    pipe::pipe_end* end;          ///< The session's; null where there is no pipe yet.
-    codec::outbound* rope;        ///< What waits in the pipe; null where no message may pass yet.
+    transport::stream_user& user;    ///< Is told when the stream is ready.
+    runtime::event_handler& handler; ///< Is asked at the end of a turn whether it can park.
+    pipe::pipe_end* end;             ///< The session's; null where there is no pipe yet.
+    codec::outbound* rope; ///< What waits in the pipe; null where no message may pass yet.
 };
 
 } // namespace zlink::session

@@ -236,7 +236,7 @@ void writer::park_soon(const wiring& on) {
     }
     if (!on.rope->is_parked() && !parks_soon_) {
         parks_soon_ = true;
-        on.thread.settle_later(on.tenant);
+        on.thread.settle_later(on.handler);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "base/result.hpp"
 #include "codec/encoder.hpp"
 #include "pipe/block.hpp"
-#include "pipe/direct_writer.hpp"
+#include "pipe/inline_writer.hpp"
 #include "session/wiring.hpp"
 
 #include <cstddef>
@@ -110,7 +110,7 @@ public:
         }
     }
 
-    // At the end of the thread's turn (runtime::tenant), and when the pipe's mark is gone.
+    // At the end of the thread's turn (runtime::event_handler), and when the pipe's mark is gone.
 
     bool has_news(const codec::outbound& rope) const noexcept {
         return parks_soon_ && rope.has_work();
@@ -138,8 +138,8 @@ public:
     void close_direct(const wiring& on) noexcept;
 
 private:
-    static pipe::direct_writer* direct(const wiring& on) noexcept {
-        return on.end != nullptr ? on.end->whole().shortcut.get() : nullptr;
+    static pipe::inline_writer* direct(const wiring& on) noexcept {
+        return on.end != nullptr ? on.end->whole().inline_writing.get() : nullptr;
     }
     outcome await_room(const wiring& on);
     outcome fails_with(int error) noexcept;

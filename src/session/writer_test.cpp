@@ -29,8 +29,8 @@ public:
         around.socket().finish_message();
     }
     /// Bytes of the connection's own.
-    void say(std::string_view octets) {
-        for (const char each : octets) {
+    void say(std::string_view data) {
+        for (const char each : data) {
             tested.own().push_back(static_cast<std::byte>(each));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/zws.hpp"
 
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 #include "wire/websocket/field_text.hpp"
 #include "wire/zws_frame.hpp"
 
@@ -42,7 +42,7 @@ void append_as_zws(std::span<const std::byte> frames, bool is_client, std::vecto
         out.resize(before + zws::header_bytes_max + body.size());
         const std::size_t bytes =
             is_client
-                ? zws::write_masked_frame(out.data() + before, head.flags, body, random_octets())
+                ? zws::write_masked_frame(out.data() + before, head.flags, body, random_bytes())
                 : zws::write_frame(out.data() + before, head.flags, body);
         out.resize(before + bytes);
         frames = frames.subspan(head.frame_bytes());

@@ -55,7 +55,7 @@ result<progress> zws_protocol::start() {
 result<progress> zws_protocol::on_received(std::span<const std::byte>& received) {
     codec::zws_decoder& decoder = *beginning_->decoder;
     while (!received.empty()) {
-        secret_octets frames;
+        secret_bytes frames;
         if (const result<void> taken = decoder.take_frame(received, frames); !taken) {
             return taken.error();
         }

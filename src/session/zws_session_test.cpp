@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A pattern over ws; the peer is the test's, octet by octet, and so is the time.
+// A pattern over ws; the peer is the test's, byte by byte, and so is the time.
 #include "testing/session_harness.hpp"
 #include "testing/web_upgrade.hpp"
 #include "wire/zmtp/command.hpp"
@@ -63,21 +63,21 @@ std::string ready(std::string_view type) {
 }
 
 /// Takes a client's frames apart: what is masked differs each time.
-std::vector<std::string> unmasked(std::string_view octets) {
+std::vector<std::string> unmasked(std::string_view data) {
     std::vector<std::string> found;
-    while (octets.size() >= 6) {
-        const std::size_t bytes = static_cast<unsigned char>(octets[1]) & 0x7f;
-        REQUIRE((static_cast<unsigned char>(octets[1]) & 0x80) != 0);
+    while (data.size() >= 6) {
+        const std::size_t bytes = static_cast<unsigned char>(data[1]) & 0x7f;
+        REQUIRE((static_cast<unsigned char>(data[1]) & 0x80) != 0);
         REQUIRE(bytes < 126);
-        const std::string_view key = octets.substr(2, 4);
+        const std::string_view key = data.substr(2, 4);
         std::string payload;
         for (std::size_t index = 0; index < bytes; ++index) {
-            payload += static_cast<char>(octets[6 + index] ^ key[index % 4]);
+            payload += static_cast<char>(data[6 + index] ^ key[index % 4]);
         }
         found.push_back(payload);
-        octets.remove_prefix(6 + bytes);
+        data.remove_prefix(6 + bytes);
     }
-    CHECK(octets.empty());
+    CHECK(data.empty());
     return found;
 }
 
@@ -95,7 +95,7 @@ socket_options options_of(socket_type type) {
 
 TEST_SUITE("session") {
 
-    TEST_CASE("zws session: NULL greets, then exchanges messages, however many octets at a time") {
+    TEST_CASE("zws session: NULL greets, then exchanges messages, however many bytes at a time") {
         for (const std::size_t bytes : {1, 2, 7, 100'000}) {
             CAPTURE(bytes);
             session_harness one{options_of(socket_type::pair), {}, scheme::ws};
@@ -199,7 +199,7 @@ TEST_SUITE("session") {
 
     TEST_CASE("zws session: what is no frame of ZWS ends the peer with the code that says why") {
         struct refused {
-            std::string octets;
+            std::string data;
             unsigned code;
         };
         const refused cases[] = {
@@ -219,7 +219,7 @@ TEST_SUITE("session") {
             scripted_stream& stream = one.accept();
             one.peer_sends(request("ZWS2.0") + masked("\0"s) + masked("\0"s + pattern(100)));
             const std::size_t before = stream.written().size();
-            one.peer_sends(each.octets + masked("\0late"s));
+            one.peer_sends(each.data + masked("\0late"s));
             const std::string said = stream.written().substr(before);
             REQUIRE(said.size() >= 4);
             CHECK(said[0] == '\x88');
@@ -235,7 +235,7 @@ TEST_SUITE("session") {
 
     TEST_CASE("zws session: a handshake that breaks its rules ends with a close frame") {
         struct refused {
-            std::string octets;
+            std::string data;
             unsigned code;
         };
         for (const refused& each : {refused{masked("\0no command"s), 1002},
@@ -248,7 +248,7 @@ TEST_SUITE("session") {
             scripted_stream& stream = one.accept();
             one.peer_sends(request("ZWS2.0/NULL"));
             const std::size_t before = stream.written().size();
-            one.peer_sends(each.octets);
+            one.peer_sends(each.data);
             const std::string said = stream.written().substr(before);
             CHECK(said == plain(std::string{static_cast<char>(each.code >> 8),
                                             static_cast<char>(each.code & 0xff)},

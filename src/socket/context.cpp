@@ -2,7 +2,7 @@
 #include "socket/context.hpp"
 
 #include "base/limits.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
 #include "socket/socket.hpp"
@@ -288,7 +288,7 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) noexcept {
         end.other().deliver(pipe::event::conflated); // It may be sending.
     }
     // One of several ends of a bind call: those before it cannot be taken back.
-    patiently([&] { end.push_control(pipe::make_peer_info(bound.routing_id)); });
+    retry_allocation([&] { end.push_control(pipe::make_peer_info(bound.routing_id)); });
     end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
                 (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
 }

@@ -16,7 +16,7 @@ public:
         queue_.attach(added);
         balancer_.attach(added);
         if (options_.probe_router) {
-            added.push_octets(nullptr, 0, 0);
+            added.push_bytes(nullptr, 0, 0);
             added.finish_message();
         }
     }

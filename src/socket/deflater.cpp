@@ -12,7 +12,7 @@ namespace zlink::socket {
 
 namespace {
 
-/// Octets of an empty block without compression that end each message, and are left out.
+/// Bytes of an empty block without compression that end each message, and are left out.
 constexpr std::size_t omitted_bytes = 4;
 
 /// How much zlib takes besides the window: as much, so that small windows are small altogether.

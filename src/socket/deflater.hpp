@@ -30,8 +30,8 @@ public:
     static constexpr std::size_t spare_bytes = 5;
 
     /// Compresses a message.
-    /// @param out  Room for as many octets as the payload may take, and spare_bytes more.
-    /// @return The payload's octets. 0: it does not fit; the other side has not got what the next
+    /// @param out  Room for as many bytes as the payload may take, and spare_bytes more.
+    /// @return The payload's bytes. 0: it does not fit; the other side has not got what the next
     ///         message may refer to, so this is good for nothing any more.
     std::size_t deflate(std::span<const std::byte> message, std::span<std::byte> out) noexcept;
 

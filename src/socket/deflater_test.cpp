@@ -65,7 +65,7 @@ TEST_SUITE("socket") {
         CHECK(there.decompress(again) == message);
     }
 
-    TEST_CASE("deflater: says whether the payload fits, to the octet") {
+    TEST_CASE("deflater: says whether the payload fits, to the byte") {
         for (const std::string& message : {noise(500), pattern(500), std::string(1, 'x')}) {
             const std::size_t bytes = [&] {
                 deflater by{15, 6};

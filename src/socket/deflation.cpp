@@ -7,7 +7,7 @@ namespace zlink::socket {
 
 namespace {
 
-std::size_t deflate(deflater& by, const outgoing& plain, pipe::octet_buffer& into) {
+std::size_t deflate(deflater& by, const outgoing& plain, pipe::byte_buffer& into) {
     // What does not get smaller need not be finished.
     const std::size_t room = plain.bytes() - 1 + deflater::spare_bytes;
     std::byte* const out = into.reserve(room);
@@ -22,16 +22,16 @@ deflated::deflated(const outgoing& plain, std::uint8_t window_bits, int level, d
     }
     std::size_t bytes = 0;
     if (by != nullptr) {
-        bytes = deflate(*by, plain, octets_);
+        bytes = deflate(*by, plain, data_);
     } else {
         deflater only{window_bits, level};
-        bytes = deflate(only, plain, octets_);
+        bytes = deflate(only, plain, data_);
     }
     if (bytes == 0) {
-        octets_.release();
+        data_.release();
         return;
     }
-    compressed_.emplace(octets_.data(), bytes, false);
+    compressed_.emplace(data_.data(), bytes, false);
     compressed_->mark_compressed();
     if (plain.is_text()) {
         compressed_->mark_text();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/socket_options.hpp"
-#include "pipe/octet_buffer.hpp"
+#include "pipe/byte_buffer.hpp"
 #include "socket/peer.hpp"
 #include "wire/websocket/deflate_negotiation.hpp"
 
@@ -24,7 +24,7 @@ public:
     outgoing* compressed() noexcept { return compressed_ ? &*compressed_ : nullptr; }
 
 private:
-    pipe::octet_buffer octets_;
+    pipe::byte_buffer data_;
     std::optional<outgoing> compressed_;
 };
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/fence.hpp"
-#include "base/give_way.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
 #include "base/reader_distance.hpp"
 #include "base/stream_pace.hpp"
+#include "base/yield.hpp"
 #include "socket/peer.hpp"
 
 #include <cstddef>
@@ -26,7 +26,7 @@ public:
         peers_.push_back(&added);
         added.*Index = static_cast<std::uint32_t>(peers_.size() - 1);
         activate(added);
-        line_up(added);
+        queue_up(added);
     }
 
     void detach(peer& removed) noexcept {
@@ -79,7 +79,7 @@ public:
 private:
     /// Moves a new peer, the last one that is active, before those that arrived later. If it is the
     /// turn of the first of these, it is the new one's.
-    void line_up(peer& added) noexcept {
+    void queue_up(peer& added) noexcept {
         const std::uint32_t last = added.*Index;
         std::uint32_t place = last;
         for (; place != 0 && added.arrived_before(*peers_[place - 1]); --place) {
@@ -344,7 +344,8 @@ private:
                 }
                 if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
                     !pace_.lets_others_run([&candidate] {
-                        return candidate.is_inproc() ? give_way_or_pause() : unsigned{give_way()};
+                        return candidate.is_inproc() ? yield_or_pause()
+                                                     : unsigned{yield_processor()};
                     })) {
                     put_to_rest(candidate);
                 } else {

@@ -2,7 +2,7 @@
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -53,8 +53,8 @@ public:
         origin->options = std::make_shared<const socket_options>(application->options());
         context_.add_dependant();
         session::session::accept(context_.reactor(), origin, ends[1]);
-        const auto opening = testing::octets("ff 00*8 7f 03 00 'NULL' 00*16 00*32 "
-                                             "04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
+        const auto opening = testing::hex("ff 00*8 7f 03 00 'NULL' 00*16 00*32 "
+                                          "04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
         REQUIRE(::write(peer_, opening.data(), opening.size()) == std::ssize(opening));
         context_.poll();
         end = entrance->open();

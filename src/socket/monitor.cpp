@@ -14,7 +14,7 @@ namespace zlink::socket {
 
 namespace {
 
-/// Event and value, packed, in the machine's order of octets.
+/// Event and value, packed, in the machine's order of bytes.
 std::array<std::byte, 6> first_frame(connection_event what, std::int32_t value) noexcept {
     std::array<std::byte, 6> made;
     const auto number = static_cast<std::uint16_t>(what);

@@ -22,7 +22,7 @@ class context;
 /// Turns the events of one socket's connections into messages for a PAIR socket of the application,
 /// which connects to the monitor's inproc name (zmq_socket_monitor(3)).
 ///
-/// A message has two frames: event (16 bits) and value (32 bits) in the machine's order of octets,
+/// A message has two frames: event (16 bits) and value (32 bits) in the machine's order of bytes,
 /// and the endpoint. Events may come from any thread; one I/O thread writes them, in the order in
 /// which they were reported. Nobody waits for a reader that is slow or missing: what came before
 /// the first one connected is kept, up to a limit; what finds its pipe full is dropped.

@@ -75,15 +75,15 @@ public:
     /// @return Whether it was sent. If not, nothing happened.
     virtual bool send_at_once(const std::byte*, std::size_t, bool) noexcept { return false; }
 
-    /// The common case of recv(): a short frame of at most `capacity` octets, or one that a pattern
+    /// The common case of recv(): a short frame of at most `capacity` bytes, or one that a pattern
     /// puts before a message.
-    /// @return Its octets, copied to `to`, and message_queue::more_follows if another frame of the
+    /// @return Its bytes, copied to `to`, and message_queue::more_follows if another frame of the
     ///         same message follows. If it is message_queue::nothing, nothing happened.
     virtual std::size_t recv_at_once(void*, std::size_t) noexcept {
         return pipe::message_queue::nothing;
     }
 
-    /// The same, where the octets go into a message, which is valid.
+    /// The same, where the bytes go into a message, which is valid.
     /// @return Whether it was received. If not, nothing happened.
     /// @throws std::bad_alloc  Nothing happened.
     virtual bool recv_message_at_once(pipe::message&) { return false; }

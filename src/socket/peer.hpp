@@ -5,7 +5,7 @@
 #include "base/copy_past_caches.hpp"
 #include "base/inline.hpp"
 #include "base/limits.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
@@ -36,7 +36,7 @@ public:
     outgoing(pipe::message& source, bool more) noexcept
         : data_(source.data()), bytes_(source.bytes()), more_(more),
           is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
-    /// A view of the first `bytes` octets of `shared`, which its holder keeps.
+    /// A view of the first `bytes` bytes of `shared`, which its holder keeps.
     outgoing(pipe::block& shared, std::size_t bytes) noexcept
         : data_(shared.data), bytes_(bytes), more_(false), is_kept_(true), block_(&shared) {}
     outgoing(const outgoing&) = delete;
@@ -85,7 +85,7 @@ public:
             if (past_caches && !is_kept_) {
                 copy_past_caches(block_->data, data_, bytes_);
             } else {
-                copy_octets(block_->data, data_, bytes_);
+                copy_bytes(block_->data, data_, bytes_);
             }
         }
         if (is_kept_ || owns_block_) {
@@ -126,7 +126,7 @@ struct incoming {
     std::size_t bytes = 0; ///< Set: the frame's true size.
     bool more = false;     ///< Set: another frame of the same message follows.
 
-    /// Takes octets by copying them.
+    /// Takes bytes by copying them.
     /// @throws std::bad_alloc  Nothing changed.
     void take_copy(const std::byte* data, std::size_t data_bytes, bool more_follow) {
         if (into != nullptr) {
@@ -136,7 +136,7 @@ struct incoming {
             into->take(fresh);
             into->mark_more(more_follow);
         } else {
-            copy_octets(buffer, data, std::min(data_bytes, capacity));
+            copy_bytes(buffer, data, std::min(data_bytes, capacity));
         }
         bytes = data_bytes;
         more = more_follow;
@@ -243,8 +243,8 @@ public:
         if (target.into != nullptr) {
             take_message(front, *target.into);
         } else {
-            copy_octets(target.buffer, front.body,
-                        std::min<std::size_t>(front.body_bytes, target.capacity));
+            copy_bytes(target.buffer, front.body,
+                       std::min<std::size_t>(front.body_bytes, target.capacity));
             front.drop_reference();
         }
         target.bytes = front.body_bytes;
@@ -289,10 +289,10 @@ public:
         end_->pop(front);
     }
 
-    /// Gives the application octets that are not on the wire, as if they came from this peer.
+    /// Gives the application bytes that are not on the wire, as if they came from this peer.
     /// @throws std::bad_alloc  Nothing changed.
-    void take_octets(std::span<const std::byte> octets, bool more, incoming& target) {
-        target.take_copy(octets.data(), octets.size(), more);
+    void take_bytes(std::span<const std::byte> content, bool more, incoming& target) {
+        target.take_copy(content.data(), content.size(), more);
         if (target.into != nullptr) {
             attach_info(*target.into);
         }
@@ -352,7 +352,7 @@ public:
         referenced_bytes_min_ = 0;
     }
 
-    void push_octets(const std::byte* body, std::size_t bytes, unsigned flags) {
+    void push_bytes(const std::byte* body, std::size_t bytes, unsigned flags) {
         end_->out.push_copy(body, bytes, static_cast<std::uint8_t>(flags));
     }
 
@@ -428,7 +428,7 @@ private:
             former->drop(1U + std::exchange(spare_info_count_, 0));
         }
         // What the frame said is nowhere else any more.
-        patiently([this] { owner_.on_peer_info(*this); });
+        retry_allocation([this] { owner_.on_peer_info(*this); });
     }
 
     [[gnu::noinline]] void take_message(const pipe::frame& front, pipe::message& into) {

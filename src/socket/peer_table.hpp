@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/limits.hpp"
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 
 #include <array>
 #include <bit>
@@ -131,7 +131,7 @@ private:
     void scatter() noexcept {
         constexpr unsigned upper_half = 32;
         const std::uint64_t factor_before = factor_;
-        factor_ = std::bit_cast<std::uint64_t>(std::array{random_octets(), random_octets()}) | 1;
+        factor_ = std::bit_cast<std::uint64_t>(std::array{random_bytes(), random_bytes()}) | 1;
         shift_ = upper_half;
         try {
             resize(slots_.size());

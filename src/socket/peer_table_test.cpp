@@ -61,7 +61,7 @@ TEST_SUITE("socket") {
     }
 
     TEST_CASE("peer table: who comes does not move many again and again, whoever stays") {
-        // Long runs of numbers that are the same but for their upper octets.
+        // Long runs of numbers that are the same but for their upper bytes.
         peer_table<someone> table;
         std::vector<someone> peers(12'000);
         std::map<std::uint32_t, someone*> model;

@@ -85,9 +85,9 @@ result<void> rep::send(outgoing& source) {
         }
         if (from_ != nullptr) {
             for (const std::vector<std::byte>& each : route_) {
-                from_->push_octets(each.data(), each.size(), wire::zmtp::flag_more);
+                from_->push_bytes(each.data(), each.size(), wire::zmtp::flag_more);
             }
-            from_->push_octets(nullptr, 0, wire::zmtp::flag_more);
+            from_->push_bytes(nullptr, 0, wire::zmtp::flag_more);
         }
         state_ = state::reply;
     }

@@ -9,7 +9,7 @@ void req::on_attached(peer& added) {
     queue_.attach(added);
     balancer_.attach(added);
     if (options_.probe_router) {
-        added.push_octets(nullptr, 0, 0);
+        added.push_bytes(nullptr, 0, 0);
         added.finish_message();
     }
 }
@@ -54,10 +54,10 @@ result<void> req::send(outgoing& source) {
         }
         if (options_.req_correlate) {
             ++request_id_;
-            target->push_octets(reinterpret_cast<const std::byte*>(&request_id_),
-                                sizeof request_id_, wire::zmtp::flag_more);
+            target->push_bytes(reinterpret_cast<const std::byte*>(&request_id_), sizeof request_id_,
+                               wire::zmtp::flag_more);
         }
-        target->push_octets(nullptr, 0, wire::zmtp::flag_more);
+        target->push_bytes(nullptr, 0, wire::zmtp::flag_more);
         balancer_.begin(*target);
         asked_ = target;
         state_ = state::request;

@@ -5,15 +5,15 @@ namespace zlink::socket {
 
 namespace {
 
-std::string_view text_of(std::span<const std::byte> octets) noexcept {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string_view text_of(std::span<const std::byte> data) noexcept {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
 std::string_view text_of(const outgoing& frame) noexcept {
     return text_of({frame.data(), frame.bytes()});
 }
 
-std::span<const std::byte> octets_of(const std::string& text) noexcept {
+std::span<const std::byte> bytes_of(const std::string& text) noexcept {
     return std::as_bytes(std::span{text});
 }
 
@@ -27,7 +27,7 @@ void router::on_attached(peer& added) {
         identify(added);
     }
     if (options_.probe_router && !options_.raw) {
-        added.push_octets(nullptr, 0, 0);
+        added.push_bytes(nullptr, 0, 0);
         added.finish_message();
     }
     queue_.look_at(added);
@@ -250,7 +250,7 @@ result<void> router::recv(incoming& target) {
     if (from == nullptr) {
         return errc::again;
     }
-    from->take_octets(octets_of(from->routing_id), true, target);
+    from->take_bytes(bytes_of(from->routing_id), true, target);
     queue_.took(*from, true);
     receiving_ = from;
     return {};
@@ -262,7 +262,7 @@ std::size_t router::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     if (from == nullptr || from->routing_id.size() > capacity) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
-    copy_octets(to, from->routing_id.data(), from->routing_id.size());
+    copy_bytes(to, from->routing_id.data(), from->routing_id.size());
     queue_.took(*from, true);
     receiving_ = from;
     return from->routing_id.size() + pipe::message_queue::more_follows;

@@ -50,11 +50,9 @@ private:
     /// Peers by their routing ids, which do not change while they are here.
     struct id_hash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view id) const noexcept { return octets(id); }
-        std::size_t operator()(const peer* named) const noexcept {
-            return octets(named->routing_id);
-        }
-        seeded_hash octets; ///< Peers choose their names.
+        std::size_t operator()(std::string_view id) const noexcept { return data(id); }
+        std::size_t operator()(const peer* named) const noexcept { return data(named->routing_id); }
+        seeded_hash data; ///< Peers choose their names.
     };
     struct same_id {
         using is_transparent = void;

@@ -4,7 +4,7 @@
 #include "base/byte_order.hpp"
 #include "base/error_text.hpp"
 #include "base/own_descriptors.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "transport/address.hpp"
@@ -110,9 +110,9 @@ result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
 
 /// Nobody waits any longer until the peer of a STREAM has room.
 errc socket::on_no_room(std::uint32_t routing_id) {
-    std::array<std::byte, sizeof routing_id> octets;
-    store_big_endian(octets.data(), routing_id);
-    return pattern_->on_no_room(octets, false);
+    std::array<std::byte, sizeof routing_id> data;
+    store_big_endian(data.data(), routing_id);
+    return pattern_->on_no_room(data, false);
 }
 
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
@@ -343,7 +343,7 @@ void socket::on_peer_drained(peer& about) {
     if (!about.departing) {
         about.departing = true;
         pattern_->on_drained(about);
-        patiently([&] { departed_.push_back(&about); });
+        retry_allocation([&] { departed_.push_back(&about); });
     }
 }
 
@@ -458,10 +458,10 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 // Endpoints.
 
-/// @error protocol_not_supported  Raw octets do not travel there; or only the patterns of ZMTP do.
+/// @error protocol_not_supported  Raw bytes do not travel there; or only the patterns of ZMTP do.
 result<void> socket::check_transport(const endpoint& where) const {
     if (is_web(where.via) && options_.raw) {
-        set_error_text("raw octets do not travel over ws and wss");
+        set_error_text("raw bytes do not travel over ws and wss");
         return errc::protocol_not_supported;
     }
     if (options_.has_foreign_peers() && where.via == scheme::inproc) {
@@ -567,7 +567,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     }
     const std::shared_ptr<session::session_origin>& origin = *made;
     const transport::listener::accept_handler accept =
-        [origin, &owner = context_](int descriptor, transport::guest_ptr who) {
+        [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
             if (origin->observer->watches(connection_event::accepted)) {
                 origin->observer->on_connection_event(
                     connection_event::accepted, descriptor,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // How a socket undoes what bind and connect began.
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
@@ -160,8 +160,9 @@ void socket::let_go(peer& left) noexcept {
     }
     set_linger(left.end());
     pipe::frame front;
-    const bool has_unread = left.is_held || (pattern_->reads_after_close(left) &&
-                                             patiently([&] { return left.peek_any(front); }));
+    const bool has_unread =
+        left.is_held || (pattern_->reads_after_close(left) &&
+                         retry_allocation([&] { return left.peek_any(front); }));
     if (!has_unread) {
         return on_peer_drained(left);
     }
@@ -172,7 +173,7 @@ void socket::let_go(peer& left) noexcept {
         return; // Its pattern comes back to it.
     }
     left.keep_reader_awake();
-    patiently([&] { pattern_->on_readable(left); });
+    retry_allocation([&] { pattern_->on_readable(left); });
 }
 
 /// Lets nobody in any more, and frees the address. Connections stay, but those that have no pipe
@@ -181,7 +182,7 @@ void socket::let_go(peer& left) noexcept {
 void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via == scheme::inproc) {
         const std::string name =
-            patiently([&] { return undone.address.substr(sizeof "inproc://" - 1); });
+            retry_allocation([&] { return undone.address.substr(sizeof "inproc://" - 1); });
         if (undone.listens) {
             context_.unbind_inproc(name, this);
         } else {

@@ -2,7 +2,7 @@
 #include "socket/stream.hpp"
 
 #include "base/byte_order.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "pipe/close_request.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/utf8.hpp"
@@ -17,12 +17,12 @@ namespace zlink::socket {
 
 namespace {
 
-using octets_of_id = std::array<std::byte, 4>;
+using bytes_of_id = std::array<std::byte, 4>;
 
-octets_of_id octets_of(std::uint32_t id) noexcept {
-    octets_of_id octets;
-    store_big_endian(octets.data(), id);
-    return octets;
+bytes_of_id bytes_of(std::uint32_t id) noexcept {
+    bytes_of_id data;
+    store_big_endian(data.data(), id);
+    return data;
 }
 
 std::uint64_t wire_bytes_max(const peer& to, std::size_t body_bytes) noexcept {
@@ -50,7 +50,7 @@ bool is_what_it_says(const outgoing& source) noexcept {
 
 /// Fills in `out`, member by member: a processor waits where a whole is loaded that was just stored
 /// in parts.
-void tell_lent(stream_message& out, const octets_of_id& from, const std::byte* body,
+void tell_lent(stream_message& out, const bytes_of_id& from, const std::byte* body,
                std::size_t bytes, std::uint8_t flags) noexcept {
     out.routing_id = from;
     out.flags = (flags & pipe::flag_text) != 0 ? stream_message::text : 0;
@@ -58,7 +58,7 @@ void tell_lent(stream_message& out, const octets_of_id& from, const std::byte* b
     out.bytes = bytes;
 }
 
-/// Of whom a message is, or to whom it goes, as one number: octets are compared singly.
+/// Of whom a message is, or to whom it goes, as one number: bytes are compared singly.
 std::uint32_t peer_of(const stream_message& message) noexcept {
     return std::bit_cast<std::uint32_t>(message.routing_id);
 }
@@ -68,7 +68,7 @@ bool is_plain_to(const stream_message& message, const stream_message& other) noe
     return (static_cast<std::uint32_t>(message.flags) | (peer_of(message) ^ peer_of(other))) == 0;
 }
 
-/// Appends a payload whose octets pass as they are.
+/// Appends a payload whose bytes pass as they are.
 template<class Layout>
 void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
     if (source.bytes() < referenced_bytes_min) {
@@ -91,7 +91,7 @@ void push_masked(pipe::message_queue& out, const outgoing& source) {
     }
     pipe::block* const masked = pipe::make_block(source.bytes());
     try {
-        const wire::websocket::mask_key key = random_octets();
+        const wire::websocket::mask_key key = random_bytes();
         wire::websocket::copy_masked(masked->data, {source.data(), source.bytes()}, key);
         out.push_reference<pipe::masked_websocket_layout>(masked, source.bytes(), flags, key);
     } catch (...) {
@@ -161,18 +161,18 @@ std::uint32_t stream::make_id() noexcept {
 
 void stream::on_attached(peer& added) {
     added.stream_id = make_id();
-    const octets_of_id id = octets_of(added.stream_id);
+    const bytes_of_id id = bytes_of(added.stream_id);
     added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     queue_.attach(added);
     peers_by_id_.insert(added.stream_id, added);
-    if (added.end().succeeds && line_up(added)) {
+    if (added.end().replaces_lost && queue_behind_lost(added)) {
         return queue_.deactivate(added);
     }
     queue_.look_at(added);
 }
 
 /// @return Whether another one is before it.
-bool stream::line_up(peer& added) {
+bool stream::queue_behind_lost(peer& added) {
     std::vector<peer*>& line = lines_[added.end().origin_id];
     line.push_back(&added);
     added.is_held = line.size() > 1;
@@ -181,7 +181,7 @@ bool stream::line_up(peer& added) {
 
 /// The next one of its line is told of.
 void stream::leave_line(peer& gone) noexcept {
-    const auto found = gone.end().succeeds ? lines_.find(gone.end().origin_id) : lines_.end();
+    const auto found = gone.end().replaces_lost ? lines_.find(gone.end().origin_id) : lines_.end();
     if (found == lines_.end() || std::erase(found->second, &gone) == 0) {
         return;
     }
@@ -217,7 +217,7 @@ void stream::on_drained(peer& gone) {
     forget(gone);
     const bool has_come = gone.info() != nullptr;
     if (options_.stream_events && has_come) {
-        patiently([&] { news_.push(gone.stream_id, false, gone.info()); });
+        retry_allocation([&] { news_.push(gone.stream_id, false, gone.info()); });
     }
     leave_line(gone);
 }
@@ -235,7 +235,7 @@ void stream::forget(peer& gone) noexcept {
 void stream::on_peer_info(peer& about) {
     const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
     if (options_.stream_events && !has_gone) {
-        patiently([&] { news_.push(about.stream_id, true, about.info()); });
+        retry_allocation([&] { news_.push(about.stream_id, true, about.info()); });
     }
 }
 
@@ -621,14 +621,14 @@ result<void> stream::recv_routing_id(incoming& target) {
     // A look at a peer may bring news of it, which come first.
     peer* const from = news_.empty() ? queue_.next(front) : nullptr;
     if (!news_.empty()) [[unlikely]] {
-        target.take_copy(octets_of(news_.front().id).data(), id_bytes, true);
+        target.take_copy(bytes_of(news_.front().id).data(), id_bytes, true);
         awaited_ = awaited::event;
         return {};
     }
     if (from == nullptr) {
         return errc::again;
     }
-    target.take_copy(octets_of(from->stream_id).data(), id_bytes, true);
+    target.take_copy(bytes_of(from->stream_id).data(), id_bytes, true);
     receiving_ = from;
     awaited_ = awaited::payload;
     return {};
@@ -636,7 +636,7 @@ result<void> stream::recv_routing_id(incoming& target) {
 
 result<void> stream::recv_payload(incoming& target) {
     if (receiving_ == nullptr) {
-        target.take_copy(octets_of(0).data(), 0,
+        target.take_copy(bytes_of(0).data(), 0,
                          false); // What was said to follow is no longer there.
         awaited_ = awaited::routing_id;
         return {};
@@ -725,7 +725,7 @@ std::size_t stream::lend_of(peer& from, const pipe::frame& front,
                    : lend_run<pipe::websocket_layout>(from, messages);
     }
     note_lent({nullptr, *front.reference, front.body, front.body + front.body_bytes});
-    tell_lent(messages.front(), octets_of(from.stream_id), front.body, front.body_bytes,
+    tell_lent(messages.front(), bytes_of(from.stream_id), front.body, front.body_bytes,
               front.flags);
     end.in.lend(front);
     return 1;
@@ -736,7 +736,7 @@ template<class Layout>
 std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noexcept {
     pipe::message_queue& in = from.end().in;
     pipe::message_queue::chunk* const segment = in.front_segment();
-    const octets_of_id id = octets_of(from.stream_id);
+    const bytes_of_id id = bytes_of(from.stream_id);
     auto to = messages.begin();
     const std::size_t count = in.lend_run<Layout>(
         messages.size(), [&](const std::byte* body, std::size_t bytes, std::uint8_t flags) {
@@ -802,8 +802,8 @@ stream::lent_frames stream::find_lent(std::span<const stream_message> messages) 
 /// Whether frames are sent on where they lie, in a segment that is lent.
 bool stream::is_to_be_borrowed(const lent_frames& lent) noexcept {
     const pipe::rope::chunk& segment = *lent.run->segment;
-    return lent.octets.size() >= limits::borrowed_bytes_min &&
-           lent.octets.size() >= segment.capacity / 4 &&
+    return lent.data.size() >= limits::borrowed_bytes_min &&
+           lent.data.size() >= segment.capacity / 4 &&
            segment.holders.load(std::memory_order_relaxed) < limits::segment_holders_max;
 }
 
@@ -816,9 +816,9 @@ bool stream::push_lent(peer& to, const lent_frames& lent) {
         return false;
     }
     if (is_to_be_borrowed(lent)) {
-        out.push_borrowed(lent.run->segment, lent.octets, lent.count);
+        out.push_borrowed(lent.run->segment, lent.data, lent.count);
     } else {
-        out.push_frames(lent.octets, lent.count);
+        out.push_frames(lent.data, lent.count);
     }
     return true;
 }
@@ -828,7 +828,7 @@ std::size_t stream::lend_news(std::span<stream_message> messages) noexcept {
     for (; count < messages.size() && count < news_.size(); ++count) {
         const news& about = news_[count];
         const std::string_view text = text_of(about);
-        messages[count] = {octets_of(about.id),
+        messages[count] = {bytes_of(about.id),
                            about.has_come ? stream_message::came : stream_message::went,
                            reinterpret_cast<const std::byte*>(text.data()), text.size()};
     }
@@ -886,7 +886,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     if (front.reference != nullptr || front.body_bytes > capacity) {
         return pipe::message_queue::nothing;
     }
-    copy_octets(to, front.body, front.body_bytes);
+    copy_bytes(to, front.body, front.body_bytes);
     from.end().pop(front);
     queue_.took_in_turn();
     receiving_ = nullptr;

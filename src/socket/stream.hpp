@@ -28,7 +28,7 @@ struct stream_peek {
 };
 
 /// Messages from and to peers that speak no ZMTP, over tcp, tls, ws and wss: [routing id][payload],
-/// where the routing id is a number of ours in 4 octets, big-endian. That a peer has come or gone
+/// where the routing id is a number of ours in 4 bytes, big-endian. That a peer has come or gone
 /// is received as a message of three frames: [routing id][1 or 0][what is known of it].
 ///
 /// The news that a peer has gone comes behind all that it sent, and no routing id is used again
@@ -118,7 +118,7 @@ private:
     struct lent_frames {
         const lent_run* run; ///< In which they lie; null if it is none.
         std::size_t count;   ///< At least 1 if there is no run.
-        std::span<const std::byte> octets;
+        std::span<const std::byte> data;
     };
 
     /// Which frame is received next.
@@ -139,7 +139,7 @@ private:
     static std::string_view text_of(const news& about) noexcept;
 
     std::uint32_t make_id() noexcept;
-    bool line_up(peer& added);
+    bool queue_behind_lost(peer& added);
     void leave_line(peer& gone) noexcept;
     void forget(peer& gone) noexcept;
     std::size_t recv_id_at_once(void* to, std::size_t capacity) noexcept;

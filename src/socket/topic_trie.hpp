@@ -15,23 +15,23 @@
 
 namespace zlink::socket {
 
-/// A topic is any octets. A message matches it if the message begins with it.
+/// A topic is any bytes. A message matches it if the message begins with it.
 using topic_view = std::span<const std::byte>;
 
-/// Longest label of an edge, in octets: it bounds what splitting and joining edges copies, so
+/// Longest label of an edge, in bytes: it bounds what splitting and joining edges copies, so
 /// that a peer cannot make us move a long topic again and again with short ones.
 inline constexpr std::size_t edge_bytes_max = 4096;
 
 /// A radix tree over topics: a node for each stored topic and for each place where two topics
 /// part, and one more for each edge_bytes_max of a topic that nothing parts from.
 ///
-/// Finding, adding and removing a topic of n octets takes O(n), whatever else is stored; matching
-/// data visits each stored prefix once, in O(octets compared). Nothing recurses, so depth costs
-/// no stack. Memory: the octets of the labels, and about 150 octets a node.
+/// Finding, adding and removing a topic of n bytes takes O(n), whatever else is stored; matching
+/// data visits each stored prefix once, in O(bytes compared). Nothing recurses, so depth costs
+/// no stack. Memory: the bytes of the labels, and about 150 bytes a node.
 ///
 /// Invariants
-///  1. A node other than the root has a label of 1 to edge_bytes_max octets.
-///  2. The labels of a node's children begin with different octets, which child_octets lists.
+///  1. A node other than the root has a label of 1 to edge_bytes_max bytes.
+///  2. The labels of a node's children begin with different bytes, which child_bytes lists.
 ///  3. A leaf other than the root has a value that is not empty.
 ///  4. A node that has a value stays at its address until it is removed.
 ///
@@ -40,14 +40,14 @@ template<class Value>
 class topic_tree {
 public:
     struct node {
-        std::string child_octets; ///< The first octet of each child's label.
+        std::string child_bytes; ///< The first byte of each child's label.
         std::vector<node*> children;
         Value value;
         std::string label;
         node* parent = nullptr;
 
-        node* child(char octet) const noexcept {
-            const std::size_t index = child_octets.find(octet);
+        node* child(char byte) const noexcept {
+            const std::size_t index = child_bytes.find(byte);
             return index == std::string::npos ? nullptr : children[index];
         }
     };
@@ -77,7 +77,7 @@ public:
     template<class Visitor>
     void for_each(Visitor&& visit) const;
 
-    /// @return The octets on the way from the root to `end`.
+    /// @return The bytes on the way from the root to `end`.
     static std::string topic_of(const node& end);
 
 private:
@@ -116,7 +116,7 @@ public:
 
     removal remove(topic_view topic) noexcept;
 
-    /// Whether `data` begins with a subscribed topic. O(1) for each octet that is compared.
+    /// Whether `data` begins with a subscribed topic. O(1) for each byte that is compared.
     bool matches(std::span<const std::byte> data) const noexcept;
 
     /// Calls `visit(topic_view)` once for each subscribed topic, in no order. `visit` must not
@@ -145,16 +145,16 @@ private:
 
 /// What one subscriber may ask for: subscriptions come from peers and cost us memory.
 struct subscription_limits {
-    std::size_t topic_bytes_max = std::size_t{1} << 20;       ///< One topic, in octets.
+    std::size_t topic_bytes_max = std::size_t{1} << 20;       ///< One topic, in bytes.
     std::size_t topic_count_max = std::size_t{1} << 20;       ///< Topics of one subscriber.
-    std::size_t total_topic_bytes_max = std::size_t{1} << 26; ///< All its topics, in octets.
+    std::size_t total_topic_bytes_max = std::size_t{1} << 26; ///< All its topics, in bytes.
 };
 
 /// Who subscribed to what, as an XPUB socket keeps it. A subscriber is a pointer that the caller
 /// chose and that is never looked into; it either has a topic or not, without counting.
 ///
 /// A message costs, for each stored prefix of it, one step down the tree and a walk over an array
-/// of subscribers. Adding and removing: O(topic octets + log of the topic's subscribers), and a
+/// of subscribers. Adding and removing: O(topic bytes + log of the topic's subscribers), and a
 /// move within that array.
 ///
 /// @threads One at a time.
@@ -206,8 +206,8 @@ public:
     /// several such topics is visited several times. `visit` must not change the subscriptions.
     template<class Visitor>
     void match(std::span<const std::byte> data, Visitor&& visit) const {
-        const std::string_view octets{reinterpret_cast<const char*>(data.data()), data.size()};
-        tree_.match(octets, [&](const subscriber_list& subscribers) {
+        const std::string_view content{reinterpret_cast<const char*>(data.data()), data.size()};
+        tree_.match(content, [&](const subscriber_list& subscribers) {
             for (const membership& each : subscribers) {
                 visit(each.who);
             }
@@ -403,7 +403,7 @@ std::string topic_tree<Value>::topic_of(const node& end) {
 template<class Value>
 auto topic_tree<Value>::append_child(node& parent, std::string_view label) -> node& {
     // Room first, so that nothing fails once something has changed.
-    parent.child_octets.reserve(parent.child_octets.size() + 1);
+    parent.child_bytes.reserve(parent.child_bytes.size() + 1);
     parent.children.emplace_back(nullptr);
     try {
         parent.children.back() = new node{{}, {}, {}, std::string{label}, &parent};
@@ -411,7 +411,7 @@ auto topic_tree<Value>::append_child(node& parent, std::string_view label) -> no
         parent.children.pop_back();
         throw;
     }
-    parent.child_octets.push_back(label.front());
+    parent.child_bytes.push_back(label.front());
     return *parent.children.back();
 }
 
@@ -428,7 +428,7 @@ auto topic_tree<Value>::split(node& lower, std::size_t head_bytes) -> node& {
         delete upper;
         throw;
     }
-    parent.children[parent.child_octets.find(lower.label.front())] = upper;
+    parent.children[parent.child_bytes.find(lower.label.front())] = upper;
     lower.label = std::move(tail);
     lower.parent = upper;
     return *upper;
@@ -436,9 +436,9 @@ auto topic_tree<Value>::split(node& lower, std::size_t head_bytes) -> node& {
 
 template<class Value>
 void topic_tree<Value>::remove_child(node& parent, const node& child) noexcept {
-    const std::size_t index = parent.child_octets.find(child.label.front());
-    parent.child_octets[index] = parent.child_octets.back();
-    parent.child_octets.pop_back();
+    const std::size_t index = parent.child_bytes.find(child.label.front());
+    parent.child_bytes[index] = parent.child_bytes.back();
+    parent.child_bytes.pop_back();
     parent.children[index] = parent.children.back();
     parent.children.pop_back();
 }
@@ -453,7 +453,7 @@ void topic_tree<Value>::join_with_child(node& upper) noexcept {
         return; // Two edges instead of one are as correct.
     }
     lower.parent = upper.parent;
-    upper.parent->children[upper.parent->child_octets.find(upper.label.front())] = &lower;
+    upper.parent->children[upper.parent->child_bytes.find(upper.label.front())] = &lower;
     delete &upper;
 }
 

@@ -3,7 +3,7 @@
 // (testing/topic_operations.hpp), and topics that are long or deep.
 #include "socket/topic_trie.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/topic_operations.hpp"
 
 #include <doctest/doctest.h>
@@ -17,14 +17,14 @@
 using zlink::socket::topic_counts;
 using zlink::socket::topic_subscribers;
 using zlink::socket::topic_view;
-using zlink::testing::octets_of;
+using zlink::testing::bytes_of;
 using zlink::testing::text;
 
 namespace {
 
 std::multiset<void*> matching(const topic_subscribers& subscribers, std::string_view data) {
     std::multiset<void*> visited;
-    subscribers.match(octets_of(data), [&](void* each) { visited.insert(each); });
+    subscribers.match(bytes_of(data), [&](void* each) { visited.insert(each); });
     return visited;
 }
 
@@ -40,68 +40,68 @@ TEST_SUITE("socket") {
 
     TEST_CASE("topic counts: match data that begins with a topic") {
         topic_counts counts;
-        CHECK(!counts.matches(octets_of("")));
-        CHECK(!counts.matches(octets_of("abc")));
+        CHECK(!counts.matches(bytes_of("")));
+        CHECK(!counts.matches(bytes_of("abc")));
 
-        CHECK(counts.add(octets_of("ab")));
-        CHECK(counts.matches(octets_of("ab")));
-        CHECK(counts.matches(octets_of("abc")));
-        CHECK(!counts.matches(octets_of("a")));
-        CHECK(!counts.matches(octets_of("ac")));
-        CHECK(!counts.matches(octets_of("")));
+        CHECK(counts.add(bytes_of("ab")));
+        CHECK(counts.matches(bytes_of("ab")));
+        CHECK(counts.matches(bytes_of("abc")));
+        CHECK(!counts.matches(bytes_of("a")));
+        CHECK(!counts.matches(bytes_of("ac")));
+        CHECK(!counts.matches(bytes_of("")));
     }
 
     TEST_CASE("topic counts: match everything with the empty topic") {
         topic_counts counts;
         CHECK(counts.add({}));
         CHECK(counts.matches({}));
-        CHECK(counts.matches(octets_of("abc")));
+        CHECK(counts.matches(bytes_of("abc")));
         CHECK(counts.remove({}) == topic_counts::removal::last);
         CHECK(!counts.matches({}));
     }
 
     TEST_CASE("topic counts: drop a topic when it was removed as often as it was added") {
         topic_counts counts;
-        CHECK(counts.add(octets_of("a")));
-        CHECK(!counts.add(octets_of("a")));
-        CHECK(counts.remove(octets_of("a")) == topic_counts::removal::not_last);
-        CHECK(counts.matches(octets_of("a")));
-        CHECK(counts.remove(octets_of("a")) == topic_counts::removal::last);
-        CHECK(!counts.matches(octets_of("a")));
-        CHECK(counts.remove(octets_of("a")) == topic_counts::removal::unknown);
+        CHECK(counts.add(bytes_of("a")));
+        CHECK(!counts.add(bytes_of("a")));
+        CHECK(counts.remove(bytes_of("a")) == topic_counts::removal::not_last);
+        CHECK(counts.matches(bytes_of("a")));
+        CHECK(counts.remove(bytes_of("a")) == topic_counts::removal::last);
+        CHECK(!counts.matches(bytes_of("a")));
+        CHECK(counts.remove(bytes_of("a")) == topic_counts::removal::unknown);
     }
 
     TEST_CASE("topic counts: know neither a part of a topic nor where topics part") {
         topic_counts counts;
-        counts.add(octets_of("abcd"));
-        counts.add(octets_of("abxy"));
-        CHECK(counts.remove(octets_of("")) == topic_counts::removal::unknown);
-        CHECK(counts.remove(octets_of("a")) == topic_counts::removal::unknown);
-        CHECK(counts.remove(octets_of("ab")) == topic_counts::removal::unknown);
-        CHECK(counts.remove(octets_of("abc")) == topic_counts::removal::unknown);
-        CHECK(counts.remove(octets_of("abcde")) == topic_counts::removal::unknown);
-        CHECK(!counts.matches(octets_of("abc")));
+        counts.add(bytes_of("abcd"));
+        counts.add(bytes_of("abxy"));
+        CHECK(counts.remove(bytes_of("")) == topic_counts::removal::unknown);
+        CHECK(counts.remove(bytes_of("a")) == topic_counts::removal::unknown);
+        CHECK(counts.remove(bytes_of("ab")) == topic_counts::removal::unknown);
+        CHECK(counts.remove(bytes_of("abc")) == topic_counts::removal::unknown);
+        CHECK(counts.remove(bytes_of("abcde")) == topic_counts::removal::unknown);
+        CHECK(!counts.matches(bytes_of("abc")));
         CHECK(topics_of(counts) == std::set<std::string>{"abcd", "abxy"});
     }
 
     TEST_CASE("topic counts: list each topic once") {
         topic_counts counts;
         for (const char* topic : {"", "a", "ab", "abc", "b", "abd", "a"}) {
-            counts.add(octets_of(topic));
+            counts.add(bytes_of(topic));
         }
         CHECK(topics_of(counts) == std::set<std::string>{"", "a", "ab", "abc", "abd", "b"});
-        counts.remove(octets_of("ab"));
+        counts.remove(bytes_of("ab"));
         CHECK(topics_of(counts) == std::set<std::string>{"", "a", "abc", "abd", "b"});
     }
 
-    TEST_CASE("topic counts: tell all 256 octets apart") {
+    TEST_CASE("topic counts: tell all 256 bytes apart") {
         topic_counts counts;
-        for (int octet = 0; octet < 256; octet += 2) {
-            CHECK(counts.add(octets_of(std::string(1, static_cast<char>(octet)))));
+        for (int byte = 0; byte < 256; byte += 2) {
+            CHECK(counts.add(bytes_of(std::string(1, static_cast<char>(byte)))));
         }
-        for (int octet = 0; octet < 256; ++octet) {
-            CHECK(counts.matches(octets_of(std::string(2, static_cast<char>(octet)))) ==
-                  (octet % 2 == 0));
+        for (int byte = 0; byte < 256; ++byte) {
+            CHECK(counts.matches(bytes_of(std::string(2, static_cast<char>(byte)))) ==
+                  (byte % 2 == 0));
         }
     }
 
@@ -109,10 +109,9 @@ TEST_SUITE("socket") {
         std::array<int, 3> peers;
         topic_subscribers subscribers;
         CHECK(subscribers.add({}, &peers[0]) == topic_subscribers::addition::first);
-        CHECK(subscribers.add(octets_of("a"), &peers[0]) == topic_subscribers::addition::first);
-        CHECK(subscribers.add(octets_of("ab"), &peers[1]) == topic_subscribers::addition::first);
-        CHECK(subscribers.add(octets_of("ab"), &peers[2]) ==
-              topic_subscribers::addition::not_first);
+        CHECK(subscribers.add(bytes_of("a"), &peers[0]) == topic_subscribers::addition::first);
+        CHECK(subscribers.add(bytes_of("ab"), &peers[1]) == topic_subscribers::addition::first);
+        CHECK(subscribers.add(bytes_of("ab"), &peers[2]) == topic_subscribers::addition::not_first);
 
         CHECK(matching(subscribers, "") == std::multiset<void*>{&peers[0]});
         CHECK(matching(subscribers, "b") == std::multiset<void*>{&peers[0]});
@@ -124,12 +123,12 @@ TEST_SUITE("socket") {
     TEST_CASE("topic subscribers: have a topic once, however often they add it") {
         std::array<int, 2> peers;
         topic_subscribers subscribers;
-        subscribers.add(octets_of("a"), &peers[0]);
-        CHECK(subscribers.add(octets_of("a"), &peers[0]) == topic_subscribers::addition::not_first);
+        subscribers.add(bytes_of("a"), &peers[0]);
+        CHECK(subscribers.add(bytes_of("a"), &peers[0]) == topic_subscribers::addition::not_first);
         CHECK(matching(subscribers, "a") == std::multiset<void*>{&peers[0]});
-        CHECK(subscribers.remove(octets_of("a"), &peers[1]) == topic_subscribers::removal::unknown);
-        CHECK(subscribers.remove(octets_of("a"), &peers[0]) == topic_subscribers::removal::last);
-        CHECK(subscribers.remove(octets_of("a"), &peers[0]) == topic_subscribers::removal::unknown);
+        CHECK(subscribers.remove(bytes_of("a"), &peers[1]) == topic_subscribers::removal::unknown);
+        CHECK(subscribers.remove(bytes_of("a"), &peers[0]) == topic_subscribers::removal::last);
+        CHECK(subscribers.remove(bytes_of("a"), &peers[0]) == topic_subscribers::removal::unknown);
         CHECK(matching(subscribers, "a").empty());
     }
 
@@ -137,9 +136,9 @@ TEST_SUITE("socket") {
         std::array<int, 2> peers;
         topic_subscribers subscribers;
         for (const char* topic : {"", "a", "ab", "abc", "x"}) {
-            subscribers.add(octets_of(topic), &peers[0]);
+            subscribers.add(bytes_of(topic), &peers[0]);
         }
-        subscribers.add(octets_of("ab"), &peers[1]);
+        subscribers.add(bytes_of("ab"), &peers[1]);
         CHECK(subscribers.topic_count(&peers[0]) == 5);
 
         std::set<std::pair<std::string, bool>> removed;
@@ -159,8 +158,8 @@ TEST_SUITE("socket") {
         int staying = 0;
         constexpr std::size_t topic_count = 1000;
         for (std::size_t number = 0; number < topic_count; ++number) {
-            all.add(octets_of("topic " + std::to_string(number) + "."), &leaving);
-            all.add(octets_of("topic " + std::to_string(number) + "."), &staying);
+            all.add(bytes_of("topic " + std::to_string(number) + "."), &leaving);
+            all.add(bytes_of("topic " + std::to_string(number) + "."), &staying);
         }
         std::set<std::string> removed;
         const auto note = [&](topic_view topic, bool is_last) {
@@ -180,7 +179,7 @@ TEST_SUITE("socket") {
                     expected.insert(&leaving);
                 }
                 std::set<void*> found;
-                all.match(octets_of(topic), [&](void* who) { found.insert(who); });
+                all.match(bytes_of(topic), [&](void* who) { found.insert(who); });
                 REQUIRE(found == expected);
             }
         }
@@ -194,7 +193,7 @@ TEST_SUITE("socket") {
         topic_subscribers all;
         int leaving = 0;
         for (char first = 'a'; first < 'k'; ++first) {
-            all.add(octets_of(first + std::string(10 * 1024, 'x')), &leaving);
+            all.add(bytes_of(first + std::string(10 * 1024, 'x')), &leaving);
         }
         std::size_t removed_count = 0;
         std::size_t work = 30;
@@ -216,17 +215,17 @@ TEST_SUITE("socket") {
         topic_subscribers subscribers{
             {.topic_bytes_max = 4, .topic_count_max = 3, .total_topic_bytes_max = 7}};
 
-        CHECK(subscribers.add(octets_of("abcde"), &peers[0]) == refused);
-        CHECK(subscribers.add(octets_of("abcd"), &peers[0]) == first);
-        CHECK(subscribers.add(octets_of("efgh"), &peers[0]) == refused); // 8 octets in all.
-        CHECK(subscribers.add(octets_of("efg"), &peers[0]) == first);    // 7.
-        CHECK(subscribers.add(octets_of(""), &peers[0]) == first);
-        CHECK(subscribers.add(octets_of(""), &peers[0]) == not_first); // Has it already.
+        CHECK(subscribers.add(bytes_of("abcde"), &peers[0]) == refused);
+        CHECK(subscribers.add(bytes_of("abcd"), &peers[0]) == first);
+        CHECK(subscribers.add(bytes_of("efgh"), &peers[0]) == refused); // 8 bytes in all.
+        CHECK(subscribers.add(bytes_of("efg"), &peers[0]) == first);    // 7.
+        CHECK(subscribers.add(bytes_of(""), &peers[0]) == first);
+        CHECK(subscribers.add(bytes_of(""), &peers[0]) == not_first); // Has it already.
 
-        CHECK(subscribers.remove(octets_of("efg"), &peers[0]) == topic_subscribers::removal::last);
-        CHECK(subscribers.add(octets_of("i"), &peers[0]) == first);
-        CHECK(subscribers.add(octets_of("j"), &peers[0]) == refused); // A fourth topic.
-        CHECK(subscribers.add(octets_of("abcd"), &peers[1]) == not_first);
+        CHECK(subscribers.remove(bytes_of("efg"), &peers[0]) == topic_subscribers::removal::last);
+        CHECK(subscribers.add(bytes_of("i"), &peers[0]) == first);
+        CHECK(subscribers.add(bytes_of("j"), &peers[0]) == refused); // A fourth topic.
+        CHECK(subscribers.add(bytes_of("abcd"), &peers[1]) == not_first);
         CHECK(matching(subscribers, "j") == std::multiset<void*>{&peers[0]});
     }
 
@@ -237,7 +236,7 @@ TEST_SUITE("socket") {
             subscribers.add({}, &peer);
         }
         std::size_t visits = 0;
-        subscribers.match(octets_of("data"), [&](void*) { ++visits; });
+        subscribers.match(bytes_of("data"), [&](void*) { ++visits; });
         CHECK(visits == 2000);
         for (int& peer : peers) {
             subscribers.remove_all(&peer, [](topic_view, bool) {});
@@ -251,26 +250,26 @@ TEST_SUITE("socket") {
             CAPTURE(bytes);
             const std::string topic(bytes, 'a');
             topic_subscribers subscribers;
-            CHECK(subscribers.add(octets_of(topic), &peer) == topic_subscribers::addition::first);
+            CHECK(subscribers.add(bytes_of(topic), &peer) == topic_subscribers::addition::first);
             CHECK(matching(subscribers, topic).size() == 1);
             CHECK(matching(subscribers, topic + "b").size() == 1);
             CHECK(matching(subscribers, topic.substr(1)).empty());
-            subscribers.add(octets_of(topic.substr(0, 4000)), &peer);
+            subscribers.add(bytes_of(topic.substr(0, 4000)), &peer);
             CHECK(matching(subscribers, topic).size() == 2);
-            subscribers.remove(octets_of(topic.substr(0, 4000)), &peer);
+            subscribers.remove(bytes_of(topic.substr(0, 4000)), &peer);
             CHECK(matching(subscribers, topic).size() == 1);
-            CHECK(subscribers.remove(octets_of(topic), &peer) == topic_subscribers::removal::last);
+            CHECK(subscribers.remove(bytes_of(topic), &peer) == topic_subscribers::removal::last);
         }
     }
 
     TEST_CASE("topics: of 1 MiB are stored, found and removed") {
         const std::string topic(std::size_t{1} << 20, 'a');
         topic_counts counts;
-        CHECK(counts.add(octets_of(topic)));
-        CHECK(counts.matches(octets_of(topic + "b")));
-        CHECK(!counts.matches(octets_of(std::string_view{topic}.substr(1))));
+        CHECK(counts.add(bytes_of(topic)));
+        CHECK(counts.matches(bytes_of(topic + "b")));
+        CHECK(!counts.matches(bytes_of(std::string_view{topic}.substr(1))));
         CHECK(topics_of(counts) == std::set<std::string>{topic});
-        CHECK(counts.remove(octets_of(topic)) == topic_counts::removal::last);
+        CHECK(counts.remove(bytes_of(topic)) == topic_counts::removal::last);
         CHECK(topics_of(counts).empty());
     }
 
@@ -280,12 +279,12 @@ TEST_SUITE("socket") {
         topic_subscribers subscribers;
         topic_counts counts;
         for (std::size_t bytes = 1; bytes <= deepest.size(); ++bytes) {
-            const auto topic = octets_of(std::string_view{deepest}.substr(0, bytes));
+            const auto topic = bytes_of(std::string_view{deepest}.substr(0, bytes));
             subscribers.add(topic, &peer);
             counts.add(topic);
         }
         std::size_t visits = 0;
-        subscribers.match(octets_of(deepest), [&](void*) { ++visits; });
+        subscribers.match(bytes_of(deepest), [&](void*) { ++visits; });
         CHECK(visits == 3000);
         std::size_t topics = 0;
         counts.for_each([&](topic_view) { ++topics; });
@@ -299,7 +298,7 @@ TEST_SUITE("socket") {
             const unsigned seed = first_seed + round;
             CAPTURE(seed); // To repeat a failure: unit_tests --rand-seed=<seed>.
             std::mt19937 random{seed};
-            // Few different octets make topics that share prefixes.
+            // Few different bytes make topics that share prefixes.
             const unsigned letters = 1 + random() % 4;
             std::vector<std::byte> script;
             for (int operation = 0; operation < 400; ++operation) {
@@ -307,7 +306,7 @@ TEST_SUITE("socket") {
                 script.push_back(static_cast<std::byte>(random() % 8));
                 script.push_back(static_cast<std::byte>(random() % 256));
                 script.push_back(static_cast<std::byte>(bytes));
-                for (unsigned octet = 0; octet < bytes; ++octet) {
+                for (unsigned byte = 0; byte < bytes; ++byte) {
                     script.push_back(static_cast<std::byte>(random() % letters));
                 }
             }

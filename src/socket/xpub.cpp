@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xpub.hpp"
 
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "wire/zmtp/command.hpp"
 
@@ -23,8 +23,8 @@ void xpub::begin_turn() noexcept {
 void xpub::on_attached(peer& added) {
     peers_.push_back(&added);
     if (!options_.xpub_welcome.empty()) {
-        added.push_octets(reinterpret_cast<const std::byte*>(options_.xpub_welcome.data()),
-                          options_.xpub_welcome.size(), 0);
+        added.push_bytes(reinterpret_cast<const std::byte*>(options_.xpub_welcome.data()),
+                         options_.xpub_welcome.size(), 0);
         added.finish_message();
     }
     try {
@@ -43,7 +43,7 @@ void xpub::on_detached(peer& removed) {
     forget_sender(removed);
     // Nothing is left to do but for a peer that could not be attached.
     const std::size_t work_left = std::exchange(work_left_, SIZE_MAX);
-    patiently([&] { take_topics_from(removed); });
+    retry_allocation([&] { take_topics_from(removed); });
     work_left_ = work_left;
 }
 
@@ -70,7 +70,7 @@ bool xpub::lets_go(peer& leaving) noexcept {
 void xpub::take_topics_from(peer& leaving) {
     // Each topic is removed before it is told.
     const auto tell = [this](topic_view topic) {
-        patiently([&] { notify(false, topic, nullptr); });
+        retry_allocation([&] { notify(false, topic, nullptr); });
     };
     asked_.remove_some(&leaving, work_left_, [&](topic_view topic, bool) { tell(topic); });
     subscribers_.remove_some(&leaving, work_left_, [&](topic_view topic, bool is_last) {
@@ -221,16 +221,16 @@ void xpub::notify(bool subscribe, topic_view topic, peer* from) {
 result<void> xpub::choose(const outgoing& first) {
     matched_.clear();
     ++match_serial_;
-    const std::span<const std::byte> octets{first.data(), first.bytes()};
+    const std::span<const std::byte> data{first.data(), first.bytes()};
     if (options_.invert_matching) {
         subscribers_.match(
-            octets, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
+            data, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
         std::copy_if(peers_.begin(), peers_.end(), std::back_inserter(matched_),
                      [&](const peer* each) {
                          return each->match_serial != match_serial_ && !each->departing;
                      });
     } else {
-        subscribers_.match(octets, [&](void* each) {
+        subscribers_.match(data, [&](void* each) {
             peer& subscriber = *static_cast<peer*>(each);
             if (subscriber.match_serial != match_serial_ && !subscriber.departing) {
                 subscriber.match_serial = match_serial_;

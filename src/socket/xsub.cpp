@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/xsub.hpp"
 
-#include "base/give_way.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
+#include "base/yield.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ pipe::block* make_restart_mark() {
 
 void write_command(std::vector<std::byte>& out, topic_view topic, bool subscribe) {
     const std::string_view prefix = subscribe ? zmtp::subscribe_prefix : zmtp::cancel_prefix;
-    const auto octets = std::as_bytes(std::span{prefix});
-    out.assign(octets.begin(), octets.end());
+    const auto data = std::as_bytes(std::span{prefix});
+    out.assign(data.begin(), data.end());
     out.insert(out.end(), topic.begin(), topic.end());
 }
 
@@ -53,9 +53,9 @@ void xsub::send_all_subscriptions(peer& to) {
     // Subscriptions are not subject to the high-water mark: they may not get lost.
     topics_.for_each([&](topic_view topic) {
         // Some have gone out already: none is to be sent twice.
-        patiently([&] {
+        retry_allocation([&] {
             write_command(command_, topic, true);
-            to.push_octets(command_.data(), command_.size(), zmtp::flag_command);
+            to.push_bytes(command_.data(), command_.size(), zmtp::flag_command);
         });
         to.finish_message();
     });
@@ -71,7 +71,8 @@ void xsub::change(topic_view topic, bool subscribe) {
         return;
     }
     for (peer* const each : queue_.all()) {
-        patiently([&] { each->push_octets(command_.data(), command_.size(), zmtp::flag_command); });
+        retry_allocation(
+            [&] { each->push_bytes(command_.data(), command_.size(), zmtp::flag_command); });
         each->finish_message();
     }
 }
@@ -84,7 +85,7 @@ result<void> xsub::change_subscription(std::span<const std::byte> topic, bool su
     if (!queue_.all().empty()) {
         // An I/O thread that shares our processor would wait for the end of our time slice, some
         // milliseconds; what is published meanwhile would not arrive.
-        give_way_or_sleep();
+        yield_or_sleep();
     }
     return {};
 }

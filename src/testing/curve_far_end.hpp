@@ -4,7 +4,7 @@
 #include "crypto/curve_box.hpp"
 #include "crypto/curve_cipher.hpp"
 #include "security/handshake.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
 #include "testing/session_harness.hpp"
 
@@ -39,7 +39,7 @@ inline socket_options client_of(const key_ring& keys) {
     return made;
 }
 
-/// A peer of CURVE at the other end of a session's stream, whose octets are the test's to carry
+/// A peer of CURVE at the other end of a session's stream, whose bytes are the test's to carry
 /// over and to change.
 class far_end {
 public:
@@ -58,9 +58,9 @@ public:
             return {};
         }
         const std::string_view written = stream_.written();
-        auto octets = octets_of(written).subspan(taken_);
-        const result<void> taken = shake_.on_received(octets, unsent_);
-        taken_ = written.size() - octets.size();
+        auto data = bytes_of(written).subspan(taken_);
+        const result<void> taken = shake_.on_received(data, unsent_);
+        taken_ = written.size() - data.size();
         is_well_ = is_well_ && taken;
         if (shake_.take_question()) {
             is_well_ = is_well_ && shake_.on_no_zap_handler(unsent_);
@@ -92,14 +92,14 @@ public:
 
     std::string sealed(std::string_view body, unsigned flags = 0) {
         std::string frame(crypto::curve_sealer::frame_bytes(body.size()), '\0');
-        ciphers_->sealer->seal(flags, octets_of(body), reinterpret_cast<std::byte*>(frame.data()));
+        ciphers_->sealer->seal(flags, bytes_of(body), reinterpret_cast<std::byte*>(frame.data()));
         return frame;
     }
 
     /// The messages that came.
     std::vector<std::string> received() {
         std::vector<std::string> bodies;
-        auto rest = octets_of(stream_.written()).subspan(taken_);
+        auto rest = bytes_of(stream_.written()).subspan(taken_);
         wire::zmtp::frame_head head;
         while (wire::zmtp::read_head(rest.data(), rest.size(), UINT32_MAX, head) ==
                    wire::zmtp::head_status::complete &&

@@ -40,7 +40,7 @@ public:
         return {.thread = thread_,
                 .stream = *stream_,
                 .user = *told_,
-                .tenant = *told_,
+                .handler = *told_,
                 .end = &*end_,
                 .rope = rope_.get()};
     }
@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    struct listener final : transport::stream_user, runtime::tenant {
+    struct listener final : transport::stream_user, runtime::event_handler {
         void on_readable() noexcept override { ++ready_count; }
         void on_writable() noexcept override { ++ready_count; }
         bool has_news() noexcept override { return false; }

@@ -34,17 +34,17 @@ public:
         return parts_;
     }
 
-    /// The octets of the next part.
+    /// The bytes of the next part.
     const std::vector<std::byte>& fill(std::size_t bytes) {
-        octets_.resize(bytes);
+        data_.resize(bytes);
         std::uint64_t word = (random_() + 1ull) * 0x9e3779b97f4a7c15;
         for (std::size_t at = 0; at < bytes; at += sizeof word) {
             word ^= word << 13;
             word ^= word >> 7;
             word ^= word << 17;
-            std::memcpy(octets_.data() + at, &word, std::min(sizeof word, bytes - at));
+            std::memcpy(data_.data() + at, &word, std::min(sizeof word, bytes - at));
         }
-        return octets_;
+        return data_;
     }
 
 private:
@@ -63,7 +63,7 @@ private:
 
     std::minstd_rand random_;
     std::vector<part> parts_;
-    std::vector<std::byte> octets_;
+    std::vector<std::byte> data_;
 };
 
 /// Sends planned messages into a queue, and now and then begins one that it rolls back.
@@ -81,14 +81,14 @@ public:
             queue_.rollback();
         }
         for (const auto& [bytes, more] : plan_.next()) {
-            const std::vector<std::byte>& octets = plan_.fill(bytes);
+            const std::vector<std::byte>& data = plan_.fill(bytes);
             const std::uint8_t flags = more ? wire::zmtp::flag_more : std::uint8_t{0};
             if (bytes >= limits::external_bytes_min && random_() % 4 != 0) {
                 pipe::block* const body = pipe::make_block(bytes);
-                std::copy(octets.begin(), octets.end(), body->data);
+                std::copy(data.begin(), data.end(), body->data);
                 queue_.push_reference(body, bytes, flags);
             } else {
-                queue_.push_copy(octets.data(), bytes, flags);
+                queue_.push_copy(data.data(), bytes, flags);
             }
         }
         return queue_.finish_message();

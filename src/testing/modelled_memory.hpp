@@ -74,7 +74,7 @@ public:
 
     // Objects. Their users are a thread or, before and after the threads, no_thread.
 
-    /// @param address  Of the atomic object: who points at it, or up to 64 octets before it, is
+    /// @param address  Of the atomic object: who points at it, or up to 64 bytes before it, is
     ///                 recognised in another execution.
     std::size_t add_location(std::size_t who, const void* address, word initial) {
         ZLINK_ASSERT(location_count_ < locations_max);

@@ -13,7 +13,7 @@
 
 namespace zlink::testing {
 
-/// `bytes` octets that differ from one `seed` to another, and from place to place.
+/// `bytes` bytes that differ from one `seed` to another, and from place to place.
 inline std::string pattern(std::size_t bytes, unsigned seed = 0) {
     std::string made(bytes, '\0');
     for (std::size_t index = 0; index < bytes; ++index) {
@@ -77,14 +77,14 @@ struct counted_block : pipe::block {
         ++alive;
     }
     counted_block(int& count, std::string body) : counted_block(count) {
-        octets = std::move(body);
-        data = reinterpret_cast<std::byte*>(octets.data());
-        bytes = octets.size();
+        content = std::move(body);
+        data = reinterpret_cast<std::byte*>(content.data());
+        bytes = content.size();
     }
     ~counted_block() { --alive; }
 
     int& alive;
-    std::string octets;
+    std::string content;
 };
 
 } // namespace zlink::testing

@@ -142,21 +142,21 @@ protected:
         explicit counted_block(std::uint64_t& count) : alive(count) {
             kind = origin::object;
             destroy = [](block* self) { delete static_cast<counted_block*>(self); };
-            data = octets;
-            bytes = sizeof octets;
+            data = content;
+            bytes = sizeof content;
             ++alive;
         }
         ~counted_block() { --alive; }
 
         std::uint64_t& alive;
         std::uint64_t number = 0; ///< Of frames and control objects, from 0.
-        std::byte octets[block_bytes]{};
+        std::byte content[block_bytes]{};
     };
 
     virtual void read() = 0;
 
     /// Does for the reader, which sleeps, what it would do with `parts`.
-    /// @return The octets written.
+    /// @return The bytes written.
     virtual std::size_t write_for_reader(std::span<const iovec>) { return 0; }
 
     static void wake(exploration::signal& sleeper) {
@@ -174,13 +174,12 @@ protected:
                     std::uint64_t bytes) {
         memory_of(index, body).note_read();
         const expected_frame& expected = expected_[index];
-        const bool intact = expected.made_by != act::control &&
-                            expected.made_by != act::referenced &&
-                            expected.made_by != act::newest && bytes == body_bytes &&
-                            flags == (expected.flags | wire::zmtp::flag_long) &&
-                            std::all_of(body, body + body_bytes, [&](std::byte octet) {
-                                return octet == static_cast<std::byte>(index + 1);
-                            });
+        const bool intact =
+            expected.made_by != act::control && expected.made_by != act::referenced &&
+            expected.made_by != act::newest && bytes == body_bytes &&
+            flags == (expected.flags | wire::zmtp::flag_long) &&
+            std::all_of(body, body + body_bytes,
+                        [&](std::byte byte) { return byte == static_cast<std::byte>(index + 1); });
         exploration::require(intact, "a frame is not what was pushed");
     }
 

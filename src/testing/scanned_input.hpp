@@ -5,7 +5,7 @@
 #include "codec/inbound.hpp"
 #include "codec/length_scanner.hpp"
 #include "codec/websocket_scanner.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,14 +32,14 @@ public:
         : frames_(frames), queue_(allowed), in_(queue_, make(message_bytes_max, compressed)),
           scratch_(limits::scratch_bytes) {}
 
-    /// Reads `octets`, at most `read_bytes_max` at a time, and receives what they bring.
-    result<void> read(std::string_view octets, std::size_t read_bytes_max = SIZE_MAX) {
-        while (!octets.empty()) {
+    /// Reads `data`, at most `read_bytes_max` at a time, and receives what they bring.
+    result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
+        while (!data.empty()) {
             std::array<iovec, codec::read_ahead::parts_max> parts;
             const std::size_t count = in_.prepare(scratch_, parts);
             const std::size_t bytes =
-                fill_parts(std::span{parts}.first(count), octets, read_bytes_max);
-            octets.remove_prefix(bytes);
+                fill_parts(std::span{parts}.first(count), data, read_bytes_max);
+            data.remove_prefix(bytes);
             ++read_count_;
             result<void> outcome = in_.received(bytes);
             receive();

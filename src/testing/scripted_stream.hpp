@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/io_thread.hpp"
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 #include "transport/stream.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace zlink::testing {
 
-/// What a scripted stream does other than moving all octets at once.
+/// What a scripted stream does other than moving all bytes at once.
 struct stream_script {
     static constexpr std::size_t never = SIZE_MAX;
 
@@ -25,7 +25,7 @@ struct stream_script {
 
     // Operations, which are readings and writings, counted from 0.
     std::size_t blocks_at = never; ///< This one would block; the stream is ready right afterwards.
-    std::size_t trickles_at = never; ///< This one moves one octet.
+    std::size_t trickles_at = never; ///< This one moves one byte.
     std::size_t fails_at = never;    ///< This one and all after it fail.
     int failure = ECONNRESET;        ///< With this error; 0: reading, as where the peer has closed.
 };
@@ -40,8 +40,8 @@ public:
 
     // The peer.
 
-    void peer_sends(std::string_view octets) {
-        arriving_.append(octets);
+    void peer_sends(std::string_view data) {
+        arriving_.append(data);
         tell_reader();
     }
 
@@ -56,7 +56,7 @@ public:
         tell_writer();
     }
 
-    /// The peer takes `bytes` more octets.
+    /// The peer takes `bytes` more bytes.
     void make_room(std::size_t bytes) {
         script_.room_bytes = bytes;
         tell_writer();
@@ -71,7 +71,7 @@ public:
     /// All that was written.
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
-    /// Octets that the peer sent and nobody has read.
+    /// Bytes that the peer sent and nobody has read.
     std::size_t unread_bytes() const noexcept { return arriving_.size(); }
     /// How the session waited to read, one letter each: s to stay, w behind others.
     const std::string& read_waits() const noexcept { return read_waits_; }
@@ -96,7 +96,7 @@ public:
         return {status::moved, bytes};
     }
 
-    transport::io_outcome try_write(std::span<const iovec> octets) noexcept override {
+    transport::io_outcome try_write(std::span<const iovec> data) noexcept override {
         if (const auto refused = begin_operation(); refused.what != status::moved) {
             return refused;
         }
@@ -108,7 +108,7 @@ public:
             left = 1;
         }
         std::size_t bytes = 0;
-        for (const iovec& part : octets) {
+        for (const iovec& part : data) {
             const std::size_t taken = std::min(part.iov_len, left);
             written_.append(static_cast<const char*>(part.iov_base), taken);
             left -= taken;
@@ -120,12 +120,12 @@ public:
 
     void wait_readable(transport::stream_user& user) override {
         read_waits_ += 'w';
-        await_octets(user);
+        await_bytes(user);
     }
 
     bool stay_readable(transport::stream_user& user) noexcept override {
         read_waits_ += 's';
-        await_octets(user);
+        await_bytes(user);
         return true;
     }
 
@@ -155,7 +155,7 @@ private:
         bool is_told = false;
     };
 
-    void await_octets(transport::stream_user& user) {
+    void await_bytes(transport::stream_user& user) {
         reader_.user.reset(&user);
         if (!arriving_.empty() || has_ended_ || is_reset()) {
             tell_reader();

@@ -33,11 +33,11 @@ inline socket_options session_options(socket_type type) {
     return made;
 }
 
-/// The same octets so many times.
-inline std::string times(int count, std::string_view octets) {
+/// The same bytes so many times.
+inline std::string times(int count, std::string_view data) {
     std::string all;
     for (; count > 0; --count) {
-        all += octets;
+        all += data;
     }
     return all;
 }
@@ -191,14 +191,14 @@ public:
     }
 
     /// Over the newest connection.
-    void peer_sends(std::string_view octets) {
-        streams_.back()->peer_sends(octets);
+    void peer_sends(std::string_view data) {
+        streams_.back()->peer_sends(data);
         run();
     }
 
     /// Likewise, while another connection is ready and waits for its turn.
-    void peer_sends_beside_others(std::string_view octets) {
-        const bystander first{thread_, [&] { streams_.back()->peer_sends(octets); }};
+    void peer_sends_beside_others(std::string_view data) {
+        const bystander first{thread_, [&] { streams_.back()->peer_sends(data); }};
         const bystander second{thread_};
         run(); // The turns of the first one and of the session.
         run(); // The turn of the second one.

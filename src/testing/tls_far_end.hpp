@@ -50,9 +50,9 @@ public:
 
     /// What it has to say.
     std::string take_said() {
-        char* octets = nullptr;
-        const long bytes = BIO_get_mem_data(out_, &octets);
-        const std::string said{octets, static_cast<std::size_t>(bytes)};
+        char* data = nullptr;
+        const long bytes = BIO_get_mem_data(out_, &data);
+        const std::string said{data, static_cast<std::size_t>(bytes)};
         static_cast<void>(BIO_reset(out_));
         return said;
     }
@@ -64,8 +64,8 @@ public:
         hear(rest);
     }
 
-    void hear(std::string_view octets) {
-        BIO_write(in_, octets.data(), static_cast<int>(octets.size()));
+    void hear(std::string_view data) {
+        BIO_write(in_, data.data(), static_cast<int>(data.size()));
         std::array<char, 20'000> content;
         while (true) {
             const int bytes = SSL_read(ssl_.get(), content.data(), content.size());
@@ -77,8 +77,8 @@ public:
         }
     }
 
-    void say(std::string_view octets) {
-        SSL_write(ssl_.get(), octets.data(), static_cast<int>(octets.size()));
+    void say(std::string_view data) {
+        SSL_write(ssl_.get(), data.data(), static_cast<int>(data.size()));
     }
     void say_goodbye() { SSL_shutdown(ssl_.get()); }
 

@@ -13,8 +13,8 @@
 
 namespace zlink::testing {
 
-/// Drives both containers of topics and naive models of them with operations that octets spell,
-/// and compares them after each. The unit test feeds it random octets, the fuzzer chosen ones.
+/// Drives both containers of topics and naive models of them with operations that bytes spell,
+/// and compares them after each. The unit test feeds it random bytes, the fuzzer chosen ones.
 ///
 /// An operation is: kind, subscriber (low 2 bits; the rest: how often the topic is repeated, to
 /// make it longer than an edge), length (low 4 bits), topic.
@@ -39,9 +39,9 @@ private:
         if (script_.empty()) {
             return 0;
         }
-        const auto octet = std::to_integer<unsigned>(script_.front());
+        const auto byte = std::to_integer<unsigned>(script_.front());
         script_ = script_.subspan(1);
-        return octet;
+        return byte;
     }
 
     std::string next_topic(std::size_t repeat_count) {
@@ -60,35 +60,35 @@ private:
         const unsigned who = next();
         void* const subscriber = &peers_[who % 4];
         const std::string topic = next_topic(who < 0xf8 ? 1 + who / 128 : 700);
-        const auto octets = std::as_bytes(std::span{topic});
+        const auto content = std::as_bytes(std::span{topic});
         switch (kind) {
         case 0:
         case 1:
-            return add(topic, octets, subscriber);
+            return add(topic, content, subscriber);
         case 2:
-            return remove(topic, octets, subscriber);
+            return remove(topic, content, subscriber);
         case 3:
             return remove_all(subscriber, who % 8 < 4 ? SIZE_MAX : 1);
         case 4:
-            return counts_.add(octets) == (++count_model_[topic] == 1);
+            return counts_.add(content) == (++count_model_[topic] == 1);
         case 5:
-            return remove_count(topic, octets);
+            return remove_count(topic, content);
         case 6:
             return same_topics();
         default:
-            return matches(topic, octets);
+            return matches(topic, content);
         }
     }
 
-    bool add(const std::string& topic, socket::topic_view octets, void* subscriber) {
+    bool add(const std::string& topic, socket::topic_view content, void* subscriber) {
         using enum socket::topic_subscribers::addition;
         subscribers& model = model_[topic];
         const auto expected = model.empty() ? first : not_first;
         model.insert(subscriber);
-        return tree_.add(octets, subscriber) == expected;
+        return tree_.add(content, subscriber) == expected;
     }
 
-    bool remove(const std::string& topic, socket::topic_view octets, void* subscriber) {
+    bool remove(const std::string& topic, socket::topic_view content, void* subscriber) {
         using enum socket::topic_subscribers::removal;
         const auto model = model_.find(topic);
         auto expected = unknown;
@@ -98,7 +98,7 @@ private:
         if (model != model_.end() && model->second.empty()) {
             model_.erase(model);
         }
-        return tree_.remove(octets, subscriber) == expected;
+        return tree_.remove(content, subscriber) == expected;
     }
 
     /// @param part  How much work is done at a time.
@@ -124,7 +124,7 @@ private:
         return removed == expected && tree_.topic_count(subscriber) == 0;
     }
 
-    bool remove_count(const std::string& topic, socket::topic_view octets) {
+    bool remove_count(const std::string& topic, socket::topic_view content) {
         using enum socket::topic_counts::removal;
         const auto model = count_model_.find(topic);
         auto expected = unknown;
@@ -134,7 +134,7 @@ private:
                 count_model_.erase(model);
             }
         }
-        return counts_.remove(octets) == expected;
+        return counts_.remove(content) == expected;
     }
 
     bool same_topics() const {
@@ -150,7 +150,7 @@ private:
                    [](const auto& topic, const auto& model) { return topic == model.first; });
     }
 
-    bool matches(const std::string& data, std::span<const std::byte> octets) const {
+    bool matches(const std::string& data, std::span<const std::byte> content) const {
         std::multiset<void*> expected;
         for (const auto& [topic, subscribed] : model_) {
             if (data.starts_with(topic)) {
@@ -158,11 +158,11 @@ private:
             }
         }
         std::multiset<void*> visited;
-        tree_.match(octets, [&](void* subscriber) { visited.insert(subscriber); });
+        tree_.match(content, [&](void* subscriber) { visited.insert(subscriber); });
         const bool counted =
             std::any_of(count_model_.begin(), count_model_.end(),
                         [&](const auto& model) { return data.starts_with(model.first); });
-        return visited == expected && counts_.matches(octets) == counted;
+        return visited == expected && counts_.matches(content) == counted;
     }
 
     static std::string text_of(socket::topic_view topic) {

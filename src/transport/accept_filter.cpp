@@ -71,10 +71,10 @@ bool may_stay_over_ipc(int descriptor, const socket_options& options) noexcept {
 bool may_stay_over_tcp(const sockaddr_storage& peer, const socket_options& options) noexcept {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer).sin_addr;
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
-    const auto octets = peer.ss_family == AF_INET ? std::as_bytes(std::span{&v4, 1})
-                                                  : std::as_bytes(std::span{&v6, 1});
+    const auto data = peer.ss_family == AF_INET ? std::as_bytes(std::span{&v4, 1})
+                                                : std::as_bytes(std::span{&v6, 1});
     return std::any_of(options.tcp_accept_filters.begin(), options.tcp_accept_filters.end(),
-                       [&](const network& each) { return each.contains(octets); });
+                       [&](const network& each) { return each.contains(data); });
 }
 
 } // namespace

@@ -59,7 +59,7 @@ std::string peer_endpoint_text(const socket_address& peer, const endpoint& as);
 socket_address peer_address(int descriptor) noexcept;
 
 /// An address of the internet.
-/// @param host  In the order of the wire: 4 octets, or 16.
+/// @param host  In the order of the wire: 4 bytes, or 16.
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept;
 
 /// The host of a peer; empty for ipc.

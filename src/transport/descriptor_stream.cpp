@@ -26,7 +26,7 @@ io_outcome failure() noexcept {
     return {io_outcome::status::failed, 0, errno};
 }
 
-/// Whether there may be more to move where `moved` octets just were.
+/// Whether there may be more to move where `moved` bytes just were.
 bool is_unexhausted(ssize_t moved, std::span<const iovec> parts) noexcept {
     if (moved < 0) {
         return errno != EAGAIN && errno != EWOULDBLOCK;
@@ -40,7 +40,7 @@ bool is_unexhausted(ssize_t moved, std::span<const iovec> parts) noexcept {
 /// What the system puts into a packet at most, without its headers.
 constexpr std::uint32_t packet_bytes_max = 65215;
 
-/// The octets of a packet of TCP grow with the window that the peer opens.
+/// The bytes of a packet of TCP grow with the window that the peer opens.
 constexpr std::uint16_t unit_asked_after = 64;
 
 /// What a packet of TCP takes on its way through the system: many segments of the network, or one
@@ -82,9 +82,9 @@ public:
         return got == 0 ? io_outcome{io_outcome::status::ended} : failure();
     }
 
-    io_outcome try_write(std::span<const iovec> octets) noexcept override {
-        const ssize_t put = write_parts(descriptor_, octets);
-        may_write_ = is_unexhausted(put, octets);
+    io_outcome try_write(std::span<const iovec> data) noexcept override {
+        const ssize_t put = write_parts(descriptor_, data);
+        may_write_ = is_unexhausted(put, data);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
     }
@@ -197,7 +197,7 @@ private:
     bool is_watched_ = false;
     bool may_read_ = false;  ///< Was ready, and has not been found to be no longer.
     bool may_write_ = false; ///< Likewise.
-    bool has_end_ = false;   ///< The end comes right behind the last octets, and is not told again.
+    bool has_end_ = false;   ///< The end comes right behind the last bytes, and is not told again.
 };
 
 } // namespace

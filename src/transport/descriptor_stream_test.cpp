@@ -60,26 +60,25 @@ struct connection {
         reactor.poll();
     }
 
-    void peer_sends(std::string_view octets) const {
-        REQUIRE(::send(peer, octets.data(), octets.size(), 0) ==
-                static_cast<ssize_t>(octets.size()));
+    void peer_sends(std::string_view data) const {
+        REQUIRE(::send(peer, data.data(), data.size(), 0) == static_cast<ssize_t>(data.size()));
     }
 
     std::string peer_receives() const {
-        std::string octets(1000, '\0');
-        const ssize_t bytes = ::recv(peer, octets.data(), octets.size(), 0);
-        octets.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
-        return octets;
+        std::string data(1000, '\0');
+        const ssize_t bytes = ::recv(peer, data.data(), data.size(), 0);
+        data.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+        return data;
     }
 
-    io_outcome write(std::string octets) const {
-        const iovec part{octets.data(), octets.size()};
+    io_outcome write(std::string data) const {
+        const iovec part{data.data(), data.size()};
         return stream->try_write({&part, 1});
     }
 
     io_outcome read() const {
-        char octets[1000];
-        const iovec part{octets, sizeof octets};
+        char data[1000];
+        const iovec part{data, sizeof data};
         return stream->try_read({&part, 1});
     }
 
@@ -110,9 +109,9 @@ TEST_SUITE("transport") {
     TEST_CASE("descriptor stream: writes one part after the other") {
         connection joined;
         std::string parts[] = {"abc", "defg"};
-        const iovec octets[] = {{parts[0].data(), 3}, {parts[1].data(), 4}};
+        const iovec data[] = {{parts[0].data(), 3}, {parts[1].data(), 4}};
 
-        const io_outcome outcome = joined.stream->try_write(octets);
+        const io_outcome outcome = joined.stream->try_write(data);
 
         CHECK(outcome.what == status::moved);
         CHECK(outcome.bytes == 7);
@@ -168,7 +167,7 @@ TEST_SUITE("transport") {
     TEST_CASE("descriptor stream: says why reading failed") {
         connection joined;
         REQUIRE(joined.write("never read").what == status::moved);
-        joined.close_peer(); // With octets unread, which resets the connection.
+        joined.close_peer(); // With bytes unread, which resets the connection.
         const io_outcome outcome = joined.read();
         CHECK(outcome.what == status::failed);
         CHECK(outcome.error == ECONNRESET);
@@ -235,7 +234,7 @@ TEST_SUITE("transport") {
         CHECK(user->readable_count == 1);
     }
 
-    TEST_CASE("descriptor stream: tells of an end that came together with the last octets") {
+    TEST_CASE("descriptor stream: tells of an end that came together with the last bytes") {
         connection joined;
         int alive = 0;
         const intrusive_ptr<counting_user> user{new counting_user(alive)};
@@ -278,7 +277,7 @@ TEST_SUITE("transport") {
         }
     }
 
-    TEST_CASE("descriptor stream: tells of room before octets, but not where the peer is gone") {
+    TEST_CASE("descriptor stream: tells of room before bytes, but not where the peer is gone") {
         struct ordered_user final : stream_user {
             void on_readable() noexcept override { told += 'r'; }
             void on_writable() noexcept override { told += 'w'; }

@@ -4,7 +4,7 @@
 #include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/own_descriptors.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "transport/accept_filter.hpp"
 #include "transport/address.hpp"
 
@@ -186,8 +186,8 @@ listener::listener(boost::asio::io_context& reactor, listening opened,
                    std::shared_ptr<const socket_options> options,
                    std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone)
     : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)),
-      observer_(std::move(observer)), gone_(std::move(gone)), guests_(make_guest_book(*options_)),
-      socket_(reactor), pause_timer_(reactor) {}
+      observer_(std::move(observer)), gone_(std::move(gone)),
+      limiter_(make_connection_limiter(*options_)), socket_(reactor), pause_timer_(reactor) {}
 
 listener::~listener() {
     stop();
@@ -203,7 +203,7 @@ void listener::watch() noexcept {
         return;
     }
     boost::system::error_code refused;
-    patiently([&] { socket_.assign(opened_.descriptor, refused); });
+    retry_allocation([&] { socket_.assign(opened_.descriptor, refused); });
     if (refused) {
         tell_failed(refused.value());
         return pause();
@@ -258,7 +258,7 @@ void listener::remove_file() const noexcept {
 }
 
 void listener::wait() noexcept {
-    patiently([this] {
+    retry_allocation([this] {
         const boost::intrusive_ptr<listener> self{this};
         socket_.async_wait(stream_descriptor::wait_read, [self](const boost::system::error_code&) {
             if (self->handler_) {
@@ -286,7 +286,7 @@ void listener::accept_some() noexcept {
             }
             tune_connection(accepted, *options_);
             try {
-                result<guest_ptr> who = admit(accepted);
+                result<counted_connection_ptr> who = admit(accepted);
                 if (!who) {
                     close_descriptor(accepted);
                     tell_failed(static_cast<int>(who.error()));
@@ -318,14 +318,14 @@ void listener::accept_some() noexcept {
     }
 }
 
-/// @error  As guest_book::admit() and guest::come_from().
-result<guest_ptr> listener::admit(int descriptor) const {
-    if (!guests_) {
-        return guest_ptr{};
+/// @error  As connection_limiter::admit() and counted_connection::count_address().
+result<counted_connection_ptr> listener::admit(int descriptor) const {
+    if (!limiter_) {
+        return counted_connection_ptr{};
     }
-    result<guest_ptr> who = guest_book::admit(guests_);
+    result<counted_connection_ptr> who = connection_limiter::admit(limiter_);
     if (who && !options_->proxy_protocol) {
-        if (const result<void> placed = (*who)->come_from(peer_address(descriptor)); !placed) {
+        if (const result<void> placed = (*who)->count_address(peer_address(descriptor)); !placed) {
             return placed.error();
         }
     }
@@ -349,7 +349,7 @@ void listener::pause() noexcept {
                 self->watch();
             }
         };
-    patiently([&] { pause_timer_.async_wait(go_on); });
+    retry_allocation([&] { pause_timer_.async_wait(go_on); });
 }
 
 } // namespace zlink::transport

@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "pipe/peer_info.hpp"
-#include "transport/guests.hpp"
+#include "transport/connection_limiter.hpp"
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
@@ -48,7 +48,7 @@ class listener final : public ref_counted<listener> {
 public:
     /// Gets each connection's descriptor, which it owns from then on, unless it throws
     /// std::bad_alloc, and what counts it; null where nobody counts.
-    using accept_handler = std::function<void(int descriptor, guest_ptr who)>;
+    using accept_handler = std::function<void(int descriptor, counted_connection_ptr who)>;
 
     /// @param observer  Is told of connections that could not be taken.
     /// @param gone      While there are too many of them, nobody is let in. Null: nobody counts.
@@ -79,14 +79,14 @@ private:
     void pause() noexcept;
     void tell_failed(int error) const noexcept;
     void remove_file() const noexcept;
-    result<guest_ptr> admit(int descriptor) const;
+    result<counted_connection_ptr> admit(int descriptor) const;
 
     boost::asio::io_context& reactor_;
     listening opened_;
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
     pipe::departures_ptr gone_;
-    guest_book_ptr guests_; ///< Null where nobody counts.
+    connection_limiter_ptr limiter_; ///< Null where nobody counts.
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;
     boost::asio::steady_timer pause_timer_;

@@ -4,7 +4,7 @@
 #include "base/blocked_signals.hpp"
 #include "base/fork_gate.hpp"
 #include "base/limits.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -147,14 +147,14 @@ private:
     void answer(std::shared_ptr<question> asked, std::unique_lock<std::mutex>& lock) noexcept {
         asked->is_being_asked = true;
         lock.unlock();
-        const auto found = patiently([&] {
+        const auto found = retry_allocation([&] {
             return std::make_shared<const result<std::vector<socket_address>>>(
                 ask(asked->host, asked->ipv6));
         });
         lock.lock();
         forget(asked);
         for (const std::shared_ptr<waiter>& each : std::exchange(asked->waiters, {})) {
-            patiently([&] {
+            retry_allocation([&] {
                 boost::asio::post(*each->reactor, [each, found] {
                     if (const handler told = std::exchange(each->told, nullptr)) {
                         told(*found);

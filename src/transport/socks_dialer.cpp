@@ -133,18 +133,18 @@ void socks_dialer::go_on() noexcept {
 
 /// @return Whether the proxy's answer is next.
 bool socks_dialer::write() {
-    const auto octets = exchange_->outgoing().subspan(sent_bytes_);
-    if (octets.empty()) {
+    const auto data = exchange_->outgoing().subspan(sent_bytes_);
+    if (data.empty()) {
         return true;
     }
-    const iovec part{const_cast<std::byte*>(octets.data()), octets.size()};
+    const iovec part{const_cast<std::byte*>(data.data()), data.size()};
     const io_outcome outcome = stream_->try_write({&part, 1});
     if (outcome.what == io_outcome::status::failed) {
         finish(static_cast<errc>(outcome.error));
         return false;
     }
     sent_bytes_ += outcome.bytes;
-    if (outcome.bytes < octets.size()) {
+    if (outcome.bytes < data.size()) {
         stream_->wait_writable(*boost::intrusive_ptr<waiter>(new waiter(*this)));
         return false;
     }

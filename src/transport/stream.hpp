@@ -11,10 +11,10 @@
 
 namespace zlink::transport {
 
-/// What an attempt to move octets came to.
+/// What an attempt to move bytes came to.
 struct io_outcome {
     enum class status : unsigned char {
-        moved,       ///< `bytes` octets, more than none.
+        moved,       ///< `bytes` bytes, more than none.
         would_block, ///< None now; wait for readiness.
         ended,       ///< Reading: the peer sends no more.
         failed,      ///< The connection is gone; `error` says why.
@@ -34,12 +34,12 @@ public:
     virtual void on_writable() noexcept = 0;
 
     /// Fetches into the caches what on_readable() will touch beyond the first `fetched_bytes`
-    /// octets of this: runtime::watched::fetch_ahead().
+    /// bytes of this: runtime::watched::fetch_ahead().
     virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
     static constexpr std::size_t fetched_bytes = 512;
 };
 
-/// Ordered octets to and from one peer; the contract of every transport but inproc.
+/// Ordered bytes to and from one peer; the contract of every transport but inproc.
 ///
 /// Reading and writing never wait. Readiness is told once for each wait that was asked for, on the
 /// I/O thread, and not after close().
@@ -49,7 +49,7 @@ class stream : public ref_counted<stream> {
 public:
     virtual ~stream() = default;
 
-    /// Agrees with the peer on what octets need to pass: nothing, but with TLS, or behind a proxy
+    /// Agrees with the peer on what bytes need to pass: nothing, but with TLS, or behind a proxy
     /// that has to say first whom it speaks for.
     /// @return `moved` once that is done; `would_block` while it waits for the peer: try again when
     ///         reading would not block.
@@ -59,13 +59,13 @@ public:
     virtual io_outcome try_read(std::span<const iovec> room) noexcept = 0;
 
     /// Writes what fits, in order.
-    virtual io_outcome try_write(std::span<const iovec> octets) noexcept = 0;
+    virtual io_outcome try_write(std::span<const iovec> data) noexcept = 0;
 
-    /// Octets that the system sends at once, and so takes with the least effort in multiples of
+    /// Bytes that the system sends at once, and so takes with the least effort in multiples of
     /// them: what is left over costs nearly as much as a whole unit. 0: it does not matter.
     virtual std::size_t unit_bytes() noexcept { return 0; }
 
-    /// Whether octets that try_write() took would be lost by close(). Then user.on_writable() is
+    /// Whether bytes that try_write() took would be lost by close(). Then user.on_writable() is
     /// called when they would not be any more.
     virtual bool holds_unsent() const noexcept { return false; }
 
@@ -84,11 +84,11 @@ public:
     /// Calls user.on_writable() when writing would not block. Does nothing while it waits already.
     virtual void wait_writable(stream_user& user) = 0;
 
-    /// Tells the peer that no more octets will come, where the transport can tell that; what it
+    /// Tells the peer that no more bytes will come, where the transport can tell that; what it
     /// sends can still be read.
     virtual void end_writing() noexcept {}
 
-    /// Ends the connection. Octets that the kernel has taken are still sent.
+    /// Ends the connection. Bytes that the kernel has taken are still sent.
     virtual void close() noexcept = 0;
 
     /// Whether try_write() does nothing but write to descriptor().

@@ -47,7 +47,7 @@ errc refuse_for_memory() {
     return errc::no_memory;
 }
 
-/// Names, separated by commas, as the wire has them: each behind an octet with its length.
+/// Names, separated by commas, as the wire has them: each behind a byte with its length.
 /// @error invalid_argument  A name is empty or too long.
 result<std::string> encode_alpn(std::string_view names) {
     std::string encoded;
@@ -55,7 +55,7 @@ result<std::string> encode_alpn(std::string_view names) {
         const std::size_t end = std::min(names.find(','), names.size());
         const bool is_followed = end < names.size();
         if (end == 0 || end > alpn_name_bytes_max || (is_followed && end + 1 == names.size())) {
-            return refuse("ZLINK_TLS_ALPN: a name is empty or above 255 octets");
+            return refuse("ZLINK_TLS_ALPN: a name is empty or above 255 bytes");
         }
         encoded.push_back(static_cast<char>(end));
         encoded.append(names.substr(0, end));

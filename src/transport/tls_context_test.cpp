@@ -46,8 +46,8 @@ struct joined_ends {
             is_open = at_client == 1 && at_server == 1;
             REQUIRE((is_open || SSL_get_error(client.get(), at_client) != SSL_ERROR_SSL));
         }
-        char octet;
-        SSL_read(client.get(), &octet, 1);
+        char byte;
+        SSL_read(client.get(), &byte, 1);
     }
 
     bool is_resumed() const { return SSL_session_reused(server.get()) == 1; }

@@ -2,7 +2,7 @@
 #include "transport/tls_stream.hpp"
 
 #include "base/limits.hpp"
-#include "base/patience.hpp"
+#include "base/retry.hpp"
 #include "runtime/timer_clock.hpp"
 #include "wire/tls_records.hpp"
 
@@ -34,7 +34,7 @@ class unwritten {
 public:
     explicit unwritten(std::span<const iovec> parts) noexcept : parts_(parts) {}
 
-    /// The octets of the next record. What lies in pieces is put together in `together`: a record
+    /// The bytes of the next record. What lies in pieces is put together in `together`: a record
     /// for each small message would cost more than its content.
     std::span<const std::byte> next(std::span<std::byte, tls_record_bytes_max> together) noexcept {
         skip_empty();
@@ -99,7 +99,7 @@ public:
         return count_ == 0 ? 0 : ends_[count_ - 1].content;
     }
 
-    /// What the records contain that lie whole within the first `wire_bytes` octets.
+    /// What the records contain that lie whole within the first `wire_bytes` bytes.
     std::size_t content_within(std::size_t wire_bytes) const noexcept {
         std::size_t found = 0;
         for (std::size_t index = 0; index < count_ && ends_[index].wire <= wire_bytes; ++index) {
@@ -118,7 +118,7 @@ private:
 };
 
 /// Counts what a peer sends besides what it has to say: alerts, and messages of TLS itself. Each
-/// new key that it announces costs us as much as thousands of octets. So others have their turn
+/// new key that it announces costs us as much as thousands of bytes. So others have their turn
 /// after some of them, and a peer that sends nothing else is ended.
 class control_records {
 public:
@@ -152,25 +152,25 @@ private:
     runtime::timer_clock::time_point period_begin_;
 };
 
-/// Octets that were received and that OpenSSL gets later.
+/// Bytes that were received and that OpenSSL gets later.
 class held_back {
 public:
     /// @throws std::bad_alloc
-    void hold(std::span<const std::byte> octets) { octets_.assign(octets.begin(), octets.end()); }
+    void hold(std::span<const std::byte> data) { data_.assign(data.begin(), data.end()); }
     std::span<const std::byte> rest() const noexcept {
-        return std::span{octets_}.subspan(taken_bytes_);
+        return std::span{data_}.subspan(taken_bytes_);
     }
-    bool is_empty() const noexcept { return octets_.empty(); }
+    bool is_empty() const noexcept { return data_.empty(); }
     void take(std::size_t bytes) noexcept {
         taken_bytes_ += bytes;
-        if (taken_bytes_ == octets_.size()) {
-            std::vector<std::byte>{}.swap(octets_);
+        if (taken_bytes_ == data_.size()) {
+            std::vector<std::byte>{}.swap(data_);
             taken_bytes_ = 0;
         }
     }
 
 private:
-    std::vector<std::byte> octets_;
+    std::vector<std::byte> data_;
     std::size_t taken_bytes_ = 0;
 };
 
@@ -185,7 +185,7 @@ public:
 
     io_outcome try_open() noexcept override;
     io_outcome try_read(std::span<const iovec> room) noexcept override;
-    io_outcome try_write(std::span<const iovec> octets) noexcept override;
+    io_outcome try_write(std::span<const iovec> data) noexcept override;
     bool holds_unsent() const noexcept override { return sent_bytes_ < unsent_.size(); }
     void describe(pipe::property_list& properties) const override;
     void wait_readable(stream_user& user) override;
@@ -217,7 +217,7 @@ private:
         tls_stream* owner; ///< Null once it is closed.
     };
 
-    // What OpenSSL calls to move octets. Under a openssl_use.
+    // What OpenSSL calls to move bytes. Under a openssl_use.
     /// @return Null: there is no memory for it now.
     static const BIO_METHOD* bio_method() noexcept;
     static tls_stream& of(BIO* bio) noexcept {
@@ -227,8 +227,8 @@ private:
     static int bio_write(BIO* bio, const char* from, int bytes) noexcept;
     static long bio_control(BIO* bio, int what, long, void*) noexcept;
 
-    static void on_octets(int is_written, int version, int kind, const void* octets,
-                          std::size_t bytes, SSL* ssl, void* stream) noexcept;
+    static void on_bytes(int is_written, int version, int kind, const void* data, std::size_t bytes,
+                         SSL* ssl, void* stream) noexcept;
 
     int fetch(BIO* bio, char* to, std::size_t bytes) noexcept;
     int fetch_held(std::span<std::byte> to) noexcept;
@@ -288,7 +288,7 @@ bool tls_stream::open() noexcept {
     BIO_set_data(bio, this);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_.get(), bio, bio);
-    SSL_set_msg_callback(ssl_.get(), &on_octets);
+    SSL_set_msg_callback(ssl_.get(), &on_bytes);
     SSL_set_msg_callback_arg(ssl_.get(), this);
     return true;
 }
@@ -330,14 +330,14 @@ long tls_stream::bio_control(BIO* bio, int what, long, void*) noexcept {
 }
 
 /// OpenSSL tells what it reads and writes.
-void tls_stream::on_octets(int is_written, int, int kind, const void* octets, std::size_t bytes,
-                           SSL*, void* stream) noexcept {
+void tls_stream::on_bytes(int is_written, int, int kind, const void* data, std::size_t bytes, SSL*,
+                          void* stream) noexcept {
     if (is_written != 0 || bytes == 0) {
         return;
     }
     // Of a record that is encrypted the type of its content is told apart.
     const bool is_type = kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE;
-    const unsigned type = *static_cast<const unsigned char*>(octets);
+    const unsigned type = *static_cast<const unsigned char*>(data);
     if (kind == SSL3_RT_HANDSHAKE || (is_type && type != SSL3_RT_APPLICATION_DATA)) {
         auto& self = *static_cast<tls_stream*>(stream);
         self.controls_.count(self.is_established_);
@@ -415,8 +415,8 @@ int tls_stream::put(BIO* bio, const char* from, std::size_t bytes) noexcept {
         return -1;
     }
     try {
-        const auto* const octets = reinterpret_cast<const std::byte*>(from);
-        unsent_.insert(unsent_.end(), octets, octets + bytes);
+        const auto* const data = reinterpret_cast<const std::byte*>(from);
+        unsent_.insert(unsent_.end(), data, data + bytes);
     } catch (const std::bad_alloc&) {
         error_ = ENOMEM;
         return -1;
@@ -491,7 +491,7 @@ io_outcome tls_stream::fail(int error) noexcept {
 /// Nothing can be written any more. Who waits to read is told: the stream below may be as before.
 io_outcome tls_stream::fail_writing(int error) noexcept {
     error_ = error;
-    patiently([this] {
+    retry_allocation([this] {
         boost::asio::post(reactor_,
                           [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
     });
@@ -560,7 +560,7 @@ io_outcome tls_stream::try_read(std::span<const iovec> room) noexcept {
     return {status::moved, bytes};
 }
 
-io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
+io_outcome tls_stream::try_write(std::span<const iovec> data) noexcept {
     const crypto::openssl_use library;
     flush();
     if (!library) {
@@ -572,7 +572,7 @@ io_outcome tls_stream::try_write(std::span<const iovec> octets) noexcept {
     if (holds_unsent()) {
         return {status::would_block};
     }
-    unwritten rest{octets};
+    unwritten rest{data};
     try {
         const std::size_t bytes_max = std::min(rest.bytes(), write_bytes_max);
         unsent_.reserve(bytes_max + (bytes_max / tls_record_bytes_max + 1) * record_overhead_bytes);

@@ -8,7 +8,7 @@
 
 namespace zlink::transport {
 
-/// TLS over another stream: octets pass once try_open() has succeeded. What was encrypted but not
+/// TLS over another stream: bytes pass once try_open() has succeeded. What was encrypted but not
 /// taken by the stream below is sent as soon as that is possible, without being asked for again.
 /// @return Null if there is no memory for it.
 stream_ptr make_tls_stream(boost::asio::io_context& reactor, stream_ptr below,

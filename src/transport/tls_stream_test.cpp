@@ -49,8 +49,8 @@ TEST_SUITE("transport") {
 
     TEST_CASE("tls stream: who waits to read is told when OpenSSL can write no more") {
         accepted end;
-        std::array<char, 100> octets{};
-        const iovec part{octets.data(), octets.size()};
+        std::array<char, 100> data{};
+        const iovec part{data.data(), data.size()};
         REQUIRE(end.stream->try_read({&part, 1}).what == status::would_block);
         end.stream->wait_readable(*end.user);
         end.thread.drive_ready(100);
@@ -70,8 +70,8 @@ TEST_SUITE("transport") {
         end.peer.announce_new_keys(60);
         end.peer.say("behind them");
         end.below->peer_sends(end.peer.take_said());
-        std::array<char, 100> octets{};
-        const iovec part{octets.data(), octets.size()};
+        std::array<char, 100> data{};
+        const iovec part{data.data(), data.size()};
         int turns = 0;
         auto outcome = end.stream->try_read({&part, 1});
         for (; outcome.what == status::would_block && turns < 100; ++turns) {
@@ -85,7 +85,7 @@ TEST_SUITE("transport") {
         CHECK(turns >= 60 * 2 / (32 + 2 * 15));
         CHECK(turns <= 60 * 2 / 32);
         REQUIRE(outcome.what == status::moved);
-        CHECK(std::string_view{octets.data(), outcome.bytes} == "behind them");
+        CHECK(std::string_view{data.data(), outcome.bytes} == "behind them");
     }
 
     TEST_CASE("tls stream: small records reach the reader in order, however many come at once") {
@@ -98,8 +98,8 @@ TEST_SUITE("transport") {
         }
         end.below->peer_sends(end.peer.take_said());
         std::string received;
-        std::array<char, 3000> octets{};
-        const iovec part{octets.data(), octets.size()};
+        std::array<char, 3000> data{};
+        const iovec part{data.data(), data.size()};
         while (received.size() < expected.size()) {
             const auto outcome = end.stream->try_read({&part, 1});
             if (outcome.what == status::would_block) {
@@ -110,7 +110,7 @@ TEST_SUITE("transport") {
                 continue;
             }
             REQUIRE(outcome.what == status::moved);
-            received.append(octets.data(), outcome.bytes);
+            received.append(data.data(), outcome.bytes);
         }
         CHECK(received == expected);
     }

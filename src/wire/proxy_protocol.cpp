@@ -51,7 +51,7 @@ constexpr std::size_t address_bytes(unsigned family) noexcept {
     }
 }
 
-unsigned octet_at(const std::string& text, std::size_t index) noexcept {
+unsigned byte_at(const std::string& text, std::size_t index) noexcept {
     return static_cast<unsigned char>(text[index]);
 }
 
@@ -85,14 +85,14 @@ bool may_send(std::uint32_t v4) noexcept {
 bool may_send(const proxied_peer& peer) noexcept {
     constexpr std::array<std::byte, 12> mapped_v4{
         {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
-    const std::byte* const octets = peer.host.data();
+    const std::byte* const data = peer.host.data();
     if (peer.what == proxied_peer::kind::ipv4) {
-        return may_send(load_big_endian<std::uint32_t>(octets));
+        return may_send(load_big_endian<std::uint32_t>(data));
     }
-    if (std::equal(mapped_v4.begin(), mapped_v4.end(), octets)) {
-        return may_send(load_big_endian<std::uint32_t>(octets + mapped_v4.size()));
+    if (std::equal(mapped_v4.begin(), mapped_v4.end(), data)) {
+        return may_send(load_big_endian<std::uint32_t>(data + mapped_v4.size()));
     }
-    const bool is_multicast = octets[0] == std::byte{0xff};
+    const bool is_multicast = data[0] == std::byte{0xff};
     return peer.host != std::array<std::byte, 16>{} && !is_multicast;
 }
 
@@ -102,9 +102,8 @@ bool is_tellable(std::string_view path) noexcept {
     const bool is_abstract = path.starts_with('\0');
     const std::string_view name = path.substr(is_abstract ? 1 : 0);
     const bool is_ambiguous = !is_abstract && name.starts_with('@');
-    const bool has_controls = std::any_of(name.begin(), name.end(), [](unsigned char octet) {
-        return octet < 0x20 || octet == 0x7f;
-    });
+    const bool has_controls = std::any_of(
+        name.begin(), name.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; });
     return !is_ambiguous && !has_controls && websocket::is_utf8(name);
 }
 
@@ -114,13 +113,13 @@ bool is_host(int family, const std::string& text, void* to) noexcept {
 
 } // namespace
 
-result<void> proxy_header::on_received(std::span<const std::byte> octets) {
+result<void> proxy_header::on_received(std::span<const std::byte> data) {
     if (version_ == version::two_rest) {
-        skipped_bytes_ -= octets.size();
+        skipped_bytes_ -= data.size();
         wanted_bytes_ = skipped_bytes_;
         return {};
     }
-    received_.append(reinterpret_cast<const char*>(octets.data()), octets.size());
+    received_.append(reinterpret_cast<const char*>(data.data()), data.size());
     switch (version_) {
     case version::undecided:
         return decide();
@@ -216,10 +215,10 @@ result<void> proxy_header::take_head() {
         wanted_bytes_ = head_bytes - received_.size();
         return {};
     }
-    const unsigned command = octet_at(received_, 12);
-    const unsigned family = octet_at(received_, 13) >> 4;
-    const unsigned protocol = octet_at(received_, 13) & 0xf;
-    const std::size_t length = octet_at(received_, 14) << 8 | octet_at(received_, 15);
+    const unsigned command = byte_at(received_, 12);
+    const unsigned family = byte_at(received_, 13) >> 4;
+    const unsigned protocol = byte_at(received_, 13) & 0xf;
+    const std::size_t length = byte_at(received_, 14) << 8 | byte_at(received_, 15);
     if (command != local_command && command != proxy_command) {
         return errc::protocol_violation;
     }
@@ -245,7 +244,7 @@ result<void> proxy_header::take_head() {
 }
 
 result<void> proxy_header::take_addresses() {
-    const unsigned family = octet_at(received_, 13) >> 4;
+    const unsigned family = byte_at(received_, 13) >> 4;
     const std::size_t wanted = head_bytes + address_bytes(family);
     if (received_.size() < wanted) {
         wanted_bytes_ = wanted - received_.size();

@@ -47,10 +47,10 @@ public:
     std::size_t wanted_bytes() const noexcept { return wanted_bytes_; }
 
     /// Takes octets.
-    /// @param octets  At most as many as wanted_bytes() said.
+    /// @param data  At most as many as wanted_bytes() said.
     /// @error protocol_violation  This is no such header, or there can be no such peer.
     /// @error message_too_large   It is longer than is accepted.
-    result<void> on_received(std::span<const std::byte> octets);
+    result<void> on_received(std::span<const std::byte> data);
 
     /// Whom the proxy speaks for, once the header is whole.
     const proxied_peer& peer() const noexcept { return peer_; }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/proxy_protocol.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
 
 using namespace zlink;
-using testing::octets;
+using testing::hex;
 using wire::proxied_peer;
 using wire::proxy_header;
 
@@ -44,13 +44,13 @@ outcome read(std::span<const std::byte> input, std::size_t piece_bytes = SIZE_MA
 }
 
 outcome read_text(std::string_view text, std::size_t piece_bytes = SIZE_MAX) {
-    return read(testing::octets_of(text), piece_bytes);
+    return read(testing::bytes_of(text), piece_bytes);
 }
 
 constexpr const char* signature = "0d0a0d0a000d0a515549540a";
 
 std::vector<std::byte> version_two(std::string_view rest) {
-    return octets(std::string(signature) + " " + std::string(rest));
+    return hex(std::string(signature) + " " + std::string(rest));
 }
 
 } // namespace
@@ -85,7 +85,7 @@ TEST_SUITE("proxy protocol") {
                 CHECK(found.is_whole);
                 CHECK(found.bytes == each.line.size());
                 CHECK(found.peer.what == each.what);
-                CHECK(std::ranges::equal(found.peer.host, octets(each.host)));
+                CHECK(std::ranges::equal(found.peer.host, hex(each.host)));
                 CHECK(found.peer.port == each.port);
             }
         }
@@ -125,7 +125,7 @@ TEST_SUITE("proxy protocol") {
               errc::protocol_violation);
     }
 
-    TEST_CASE("proxy protocol: version 1 ends after 107 octets") {
+    TEST_CASE("proxy protocol: version 1 ends after 107 bytes") {
         const std::string begin = "PROXY UNKNOWN ";
         const std::string longest = begin + std::string(107 - 2 - begin.size(), 'x') + "\r\n";
         CHECK(read_text(longest).is_whole);
@@ -139,7 +139,7 @@ TEST_SUITE("proxy protocol") {
 
     TEST_CASE("proxy protocol: version 2 names the peer") {
         const auto is_host = [](const outcome& found, const char* host) {
-            return std::ranges::equal(found.peer.host, octets(host));
+            return std::ranges::equal(found.peer.host, hex(host));
         };
         for (const std::size_t piece_bytes : {std::size_t{1}, std::size_t{5}, SIZE_MAX}) {
             const auto read_two = [&](std::string_view rest) {
@@ -211,8 +211,7 @@ TEST_SUITE("proxy protocol") {
             CHECK(found.error == errc::protocol_violation);
             CHECK(found.bytes <= 16);
         }
-        CHECK(read(octets("0d0a0d0a000d0a515549540b 20 00 0000")).error ==
-              errc::protocol_violation);
+        CHECK(read(hex("0d0a0d0a000d0a515549540b 20 00 0000")).error == errc::protocol_violation);
     }
 
     TEST_CASE("proxy protocol: a path that would tell more than a path is refused") {
@@ -220,17 +219,17 @@ TEST_SUITE("proxy protocol") {
             std::string name = path;
             name.resize(108, '\0');
             std::vector<std::byte> input = version_two("21 31 00d8");
-            for (const char octet : name + std::string(108, '\0')) {
-                input.push_back(static_cast<std::byte>(octet));
+            for (const char byte : name + std::string(108, '\0')) {
+                input.push_back(static_cast<std::byte>(byte));
             }
             const outcome found = read(input);
             CHECK((found.error != errc{} || found.peer.path.size() <= path.size() + 1));
             return found.error;
         };
-        for (int octet = 1; octet < 0x80; ++octet) {
-            CAPTURE(octet);
-            const bool is_control = octet < 0x20 || octet == 0x7f;
-            const std::string inside = "/run/" + std::string(1, static_cast<char>(octet)) + "x";
+        for (int byte = 1; byte < 0x80; ++byte) {
+            CAPTURE(byte);
+            const bool is_control = byte < 0x20 || byte == 0x7f;
+            const std::string inside = "/run/" + std::string(1, static_cast<char>(byte)) + "x";
             const errc expected = is_control ? errc::protocol_violation : errc{};
             CHECK(error_of(inside) == expected);
             CHECK(error_of(std::string(1, '\0') + inside) == expected);
@@ -282,7 +281,7 @@ TEST_SUITE("proxy protocol") {
         CHECK(read(version_two("21 11 ffff 00*16")).error == errc::message_too_large);
     }
 
-    TEST_CASE("proxy protocol: waits for the last octet") {
+    TEST_CASE("proxy protocol: waits for the last byte") {
         const std::string line = "PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n";
         for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
             const outcome found = read_text(line.substr(0, bytes));

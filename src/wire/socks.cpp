@@ -24,20 +24,20 @@ enum address_kind : unsigned { ipv4 = 1, name = 3, ipv6 = 4 };
 
 constexpr std::size_t port_bytes = 2;
 
-void append(secret_octets& out, std::initializer_list<unsigned> octets) {
-    for (const unsigned each : octets) {
+void append(secret_bytes& out, std::initializer_list<unsigned> data) {
+    for (const unsigned each : data) {
         out.push_back(static_cast<std::byte>(each));
     }
 }
 
-void append_text(secret_octets& out, std::string_view text) {
-    const auto octets = std::as_bytes(std::span{text});
+void append_text(secret_bytes& out, std::string_view text) {
+    const auto data = std::as_bytes(std::span{text});
     append(out, {static_cast<unsigned>(text.size())});
-    out.insert(out.end(), octets.begin(), octets.end());
+    out.insert(out.end(), data.begin(), data.end());
 }
 
-unsigned number(std::byte octet) noexcept {
-    return std::to_integer<unsigned>(octet);
+unsigned number(std::byte byte) noexcept {
+    return std::to_integer<unsigned>(byte);
 }
 
 } // namespace
@@ -63,25 +63,25 @@ void socks_exchange::expect(step next, std::size_t bytes) noexcept {
     wanted_bytes_ = bytes;
 }
 
-result<void> socks_exchange::on_received(std::span<const std::byte> octets) {
-    secret_octets{}.swap(outgoing_);
+result<void> socks_exchange::on_received(std::span<const std::byte> data) {
+    secret_bytes{}.swap(outgoing_);
     switch (step_) {
     case step::greeting:
-        if (number(octets[0]) != version) {
+        if (number(data[0]) != version) {
             return errc::protocol_violation;
         }
-        return on_method(std::to_integer<std::uint8_t>(octets[1]));
+        return on_method(std::to_integer<std::uint8_t>(data[1]));
     case step::credentials:
-        if (number(octets[0]) != credentials_version) {
+        if (number(data[0]) != credentials_version) {
             return errc::protocol_violation;
         }
-        if (number(octets[1]) != 0) {
+        if (number(data[1]) != 0) {
             return errc::not_supported;
         }
         send_request();
         return {};
     case step::reply:
-        return on_reply(octets);
+        return on_reply(data);
     case step::address:
         expect(step::connected, 0);
         return {};
@@ -132,14 +132,14 @@ void socks_exchange::send_request() {
     expect(step::reply, 5);
 }
 
-result<void> socks_exchange::on_reply(std::span<const std::byte> octets) {
-    if (number(octets[0]) != version) {
+result<void> socks_exchange::on_reply(std::span<const std::byte> data) {
+    if (number(data[0]) != version) {
         return errc::protocol_violation;
     }
-    if (const unsigned reply = number(octets[1]); reply != reply_succeeded) {
+    if (const unsigned reply = number(data[1]); reply != reply_succeeded) {
         return reply == reply_refused ? errc::connection_refused : errc::host_unreachable;
     }
-    switch (number(octets[3])) {
+    switch (number(data[3])) {
     case ipv4:
         expect(step::address, 4 - 1 + port_bytes);
         return {};
@@ -147,7 +147,7 @@ result<void> socks_exchange::on_reply(std::span<const std::byte> octets) {
         expect(step::address, 16 - 1 + port_bytes);
         return {};
     case name:
-        expect(step::address, number(octets[4]) + port_bytes);
+        expect(step::address, number(data[4]) + port_bytes);
         return {};
     default:
         return errc::protocol_violation;

@@ -41,20 +41,20 @@ public:
     /// @error host_unreachable    The proxy did not connect us for another reason.
     /// @error not_supported       It wants an authentication that we do not offer, or refused ours.
     /// @error protocol_violation  It speaks no SOCKS5.
-    result<void> on_received(std::span<const std::byte> octets);
+    result<void> on_received(std::span<const std::byte> data);
 
 private:
     enum class step : std::uint8_t { greeting, credentials, reply, address, connected };
 
     explicit socks_exchange(socks_request wanted);
     result<void> on_method(std::uint8_t method);
-    result<void> on_reply(std::span<const std::byte> octets);
+    result<void> on_reply(std::span<const std::byte> data);
     void send_credentials();
     void send_request();
     void expect(step next, std::size_t bytes) noexcept;
 
     socks_request wanted_;
-    secret_octets outgoing_;
+    secret_bytes outgoing_;
     step step_ = step::greeting;
     std::size_t wanted_bytes_ = 2;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/socks.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
 
 using namespace zlink;
-using testing::octets;
+using testing::hex;
 using wire::socks_exchange;
 using wire::socks_request;
 
@@ -17,18 +17,18 @@ std::string sent(const socks_exchange& by) {
     return std::string(testing::text(by.outgoing()));
 }
 
-std::string spelled(std::string_view octets_of) {
-    return std::string(testing::text(octets(octets_of)));
+std::string spelled(std::string_view bytes_of) {
+    return std::string(testing::text(hex(bytes_of)));
 }
 
 void answer(socks_exchange& to, std::string_view spelling) {
-    const auto reply = octets(spelling);
+    const auto reply = hex(spelling);
     REQUIRE(reply.size() == to.wanted_bytes());
     REQUIRE(static_cast<bool>(to.on_received(reply)));
 }
 
 errc refusal(socks_exchange& to, std::string_view spelling) {
-    const auto reply = octets(spelling);
+    const auto reply = hex(spelling);
     REQUIRE(reply.size() == to.wanted_bytes());
     const result<void> taken = to.on_received(reply);
     REQUIRE(!taken);
@@ -45,7 +45,7 @@ socks_exchange begin(const socks_request& wanted) {
 
 TEST_SUITE("socks") {
 
-    TEST_CASE("socks: asks for a name, and reads no octet of the peer's") {
+    TEST_CASE("socks: asks for a name, and reads no byte of the peer's") {
         socks_exchange one =
             begin({.host = "server", .port = 5555, .username = {}, .password = {}});
         CHECK(sent(one) == spelled("05 01 00"));

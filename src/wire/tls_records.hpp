@@ -19,16 +19,16 @@ public:
     static constexpr std::size_t header_bytes = 5;
 
     /// Steps over records.
-    /// @param octets     What follows those that were stepped over.
+    /// @param data     What follows those that were stepped over.
     /// @param count_max  At least 1.
     /// @return The octets up to the end of as many records, or all if fewer end there.
-    std::size_t step_over(std::span<const std::byte> octets, unsigned count_max) noexcept {
+    std::size_t step_over(std::span<const std::byte> data, unsigned count_max) noexcept {
         std::size_t done = 0;
-        while (done < octets.size()) {
+        while (done < data.size()) {
             if (header_seen_ < header_bytes) {
-                take_header(std::to_integer<std::size_t>(octets[done++]));
+                take_header(std::to_integer<std::size_t>(data[done++]));
             } else {
-                const std::size_t taken = std::min(content_rest_, octets.size() - done);
+                const std::size_t taken = std::min(content_rest_, data.size() - done);
                 done += taken;
                 content_rest_ -= taken;
             }
@@ -43,9 +43,9 @@ public:
     }
 
 private:
-    void take_header(std::size_t octet) noexcept {
+    void take_header(std::size_t byte) noexcept {
         constexpr std::size_t length_begin = 3;
-        content_rest_ = header_seen_ < length_begin ? 0 : content_rest_ << 8 | octet;
+        content_rest_ = header_seen_ < length_begin ? 0 : content_rest_ << 8 | byte;
         ++header_seen_;
     }
 

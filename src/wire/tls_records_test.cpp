@@ -18,7 +18,7 @@ std::string record(std::size_t content_bytes) {
     return made + std::string(content_bytes, '\x03');
 }
 
-std::span<const std::byte> octets(const std::string& text) {
+std::span<const std::byte> data(const std::string& text) {
     return std::as_bytes(std::span{text});
 }
 
@@ -31,9 +31,9 @@ TEST_SUITE("wire") {
         const std::vector<std::size_t> ends{5, 32, 32 + 16'645, 32 + 16'645 + 6};
         for (unsigned count = 1; count <= ends.size(); ++count) {
             CAPTURE(count);
-            CHECK(tls_records{}.step_over(octets(all), count) == ends[count - 1]);
+            CHECK(tls_records{}.step_over(data(all), count) == ends[count - 1]);
         }
-        CHECK(tls_records{}.step_over(octets(all), 5) == all.size());
+        CHECK(tls_records{}.step_over(data(all), 5) == all.size());
     }
 
     TEST_CASE("tls records: goes on where a piece ended, wherever that is") {
@@ -43,7 +43,7 @@ TEST_SUITE("wire") {
             std::vector<std::size_t> ends;
             for (std::size_t begin = 0; begin < all.size();) {
                 const std::string piece = all.substr(begin, piece_bytes);
-                const std::size_t taken = records.step_over(octets(piece), 1);
+                const std::size_t taken = records.step_over(data(piece), 1);
                 begin += taken;
                 if (taken < piece.size()) {
                     ends.push_back(begin); // A record ends within the piece.

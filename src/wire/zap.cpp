@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view version = "1.0";
 constexpr std::size_t reply_frame_count = 7;
 
-std::string_view as_text(std::span<const std::byte> octets) noexcept {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string_view as_text(std::span<const std::byte> data) noexcept {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
 std::optional<zap_status> status_of(std::string_view code) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/zap.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 using namespace zlink::wire;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
@@ -19,7 +19,7 @@ using texts = std::vector<std::string>;
 std::variant<zap_reply, zap_fault> decode(const texts& frames) {
     std::vector<std::span<const std::byte>> views;
     for (const std::string& each : frames) {
-        views.push_back(zlink::testing::octets_of(each));
+        views.push_back(zlink::testing::bytes_of(each));
     }
     return decode_zap_reply(views);
 }
@@ -51,7 +51,7 @@ TEST_SUITE("wire") {
 
     TEST_CASE("zap reply: tells status, user and metadata") {
         const std::string metadata(
-            zlink::testing::text(octets("05 'Hello' 00000005 'World' 01 'x' 00000000")));
+            zlink::testing::text(hex("05 'Hello' 00000005 'World' 01 'x' 00000000")));
         const auto decoded = decode(with(6, metadata));
         const auto* const reply = std::get_if<zap_reply>(&decoded);
         REQUIRE(reply != nullptr);

@@ -75,9 +75,9 @@ decoder::piece decoder::take_body(std::span<std::byte>& input) noexcept {
 
 /// Looks at what begins with a header.
 /// @param taken  Set to the octets of what was found, unless that is nothing or refused.
-decoder::piece decoder::look(std::span<const std::byte> octets, std::size_t& taken) noexcept {
+decoder::piece decoder::look(std::span<const std::byte> data, std::size_t& taken) noexcept {
     websocket::frame_head head;
-    switch (websocket::read_head(octets.data(), octets.size(), rules_, head)) {
+    switch (websocket::read_head(data.data(), data.size(), rules_, head)) {
     case head_status::complete:
         break;
     case head_status::incomplete:
@@ -89,18 +89,18 @@ decoder::piece decoder::look(std::span<const std::byte> octets, std::size_t& tak
     }
     head_ = head;
     if (!head.is_control()) {
-        return look_at_message(octets, taken);
+        return look_at_message(data, taken);
     }
-    if (octets.size() < head.frame_bytes()) {
+    if (data.size() < head.frame_bytes()) {
         return piece::nothing;
     }
     taken = static_cast<std::size_t>(head.frame_bytes());
-    const auto payload = octets.first(taken).subspan(head.header_bytes);
+    const auto payload = data.first(taken).subspan(head.header_bytes);
     websocket::copy_masked(control_.data(), payload, head.key);
     return piece::control;
 }
 
-decoder::piece decoder::look_at_message(std::span<const std::byte> octets,
+decoder::piece decoder::look_at_message(std::span<const std::byte> data,
                                         std::size_t& taken) noexcept {
     if (head_.kind == opcode::text) {
         return refuse(close_code::unsupported_data);
@@ -115,10 +115,10 @@ decoder::piece decoder::look_at_message(std::span<const std::byte> octets,
     if (head_.payload_bytes == 0) {
         return refuse(close_code::protocol_error);
     }
-    if (octets.size() < head_.header_bytes + flags_bytes) {
+    if (data.size() < head_.header_bytes + flags_bytes) {
         return piece::nothing;
     }
-    if (!take_flags(octets[head_.header_bytes] ^ head_.key[0])) {
+    if (!take_flags(data[head_.header_bytes] ^ head_.key[0])) {
         return refuse(close_code::protocol_error);
     }
     taken = head_.header_bytes + flags_bytes;
@@ -150,8 +150,8 @@ decoder::piece decoder::end_fragments() noexcept {
 }
 
 /// @return Whether there are such flags: a command with more is none, as in ZMTP.
-bool decoder::take_flags(std::byte octet) noexcept {
-    const auto flags = std::to_integer<unsigned>(octet);
+bool decoder::take_flags(std::byte byte) noexcept {
+    const auto flags = std::to_integer<unsigned>(byte);
     flags_ = flags == flag_command ? zmtp::flag_command : flags;
     return flags <= flag_command;
 }

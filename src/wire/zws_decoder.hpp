@@ -60,11 +60,11 @@ public:
 
 private:
     piece take_body(std::span<std::byte>& input) noexcept;
-    piece look(std::span<const std::byte> octets, std::size_t& taken) noexcept;
-    piece look_at_message(std::span<const std::byte> octets, std::size_t& taken) noexcept;
+    piece look(std::span<const std::byte> data, std::size_t& taken) noexcept;
+    piece look_at_message(std::span<const std::byte> data, std::size_t& taken) noexcept;
     piece begin_fragment(std::size_t& taken) noexcept;
     piece end_fragments() noexcept;
-    bool take_flags(std::byte octet) noexcept;
+    bool take_flags(std::byte byte) noexcept;
     piece refuse(websocket::close_code code) noexcept;
 
     websocket::frame_rules rules_;

@@ -18,23 +18,23 @@ using websocket::sender;
 
 namespace {
 
-std::string text_of(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string text_of(std::span<const std::byte> data) {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-std::span<std::byte> bytes_of(std::string& octets) {
-    return std::as_writable_bytes(std::span{octets});
+std::span<std::byte> bytes_of(std::string& data) {
+    return std::as_writable_bytes(std::span{data});
 }
 
 /// What octets are, cut into pieces of so many: frames as "flags:body", control frames as
 /// "kind!payload", what is refused as its code.
-std::vector<std::string> decoded(std::string_view octets, sender from, std::size_t step_bytes,
+std::vector<std::string> decoded(std::string_view data, sender from, std::size_t step_bytes,
                                  std::uint64_t body_bytes_max = 1000) {
     zws::decoder by{from, body_bytes_max};
     std::vector<std::string> found;
     std::string fragments;
-    for (std::size_t at = 0; at < octets.size(); at += step_bytes) {
-        std::string step{octets.substr(at, step_bytes)};
+    for (std::size_t at = 0; at < data.size(); at += step_bytes) {
+        std::string step{data.substr(at, step_bytes)};
         std::span<std::byte> input = bytes_of(step);
         for (piece next = by.next(input); next != piece::nothing; next = by.next(input)) {
             if (next == piece::refused) {
@@ -98,7 +98,7 @@ TEST_SUITE("zws") {
 
     TEST_CASE("zws decoder: refuses what is no frame of ZWS, with the code that says why") {
         struct refused {
-            std::string octets;
+            std::string data;
             sender from;
             int code;
         };
@@ -119,10 +119,10 @@ TEST_SUITE("zws") {
             {"\x82\x7f\xff\0\0\0\0\0\0\0"s, sender::server, 1002}, // A length with its top bit set.
         };
         for (const refused& each : cases) {
-            for (std::size_t bytes = 1; bytes <= each.octets.size(); ++bytes) {
-                CAPTURE(each.octets);
+            for (std::size_t bytes = 1; bytes <= each.data.size(); ++bytes) {
+                CAPTURE(each.data);
                 CAPTURE(bytes);
-                CHECK(decoded(each.octets, each.from, bytes) == list{std::to_string(each.code)});
+                CHECK(decoded(each.data, each.from, bytes) == list{std::to_string(each.code)});
             }
         }
     }
@@ -147,8 +147,8 @@ TEST_SUITE("zws") {
 
     TEST_CASE("zws decoder: takes nothing behind what it refused") {
         zws::decoder by{sender::server, 10};
-        std::string octets = "\x81\1a\x82\1\0"s;
-        std::span<std::byte> input = bytes_of(octets);
+        std::string data = "\x81\1a\x82\1\0"s;
+        std::span<std::byte> input = bytes_of(data);
         CHECK(by.next(input) == piece::refused);
         CHECK(by.next(input) == piece::refused);
         CHECK(by.refusal() == close_code::unsupported_data);

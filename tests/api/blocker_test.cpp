@@ -69,7 +69,7 @@ TEST_CASE("blockers: what a closed socket has not sent yet, to whom, and how lon
         CHECK(found[0].type == ZLINK_PUSH);
         CHECK(found[0].endpoint == endpoint);
         CHECK(found[0].messages == 2);
-        CHECK(found[0].octets == 2 + 100 + 2 + 10 + 2 + 20);
+        CHECK(found[0].bytes == 2 + 100 + 2 + 10 + 2 + 20);
         CHECK(found[0].linger > 0);
         CHECK(found[0].linger <= 60000);
 

@@ -47,10 +47,9 @@ struct receivers {
         if (poll(patience) != 0) {
             return "nothing";
         }
-        char octets[16];
-        const int bytes = zlink_recv(first, octets, sizeof octets, ZLINK_DONTWAIT);
-        return bytes < 0 ? "nothing after all"
-                         : std::string(octets, static_cast<std::size_t>(bytes));
+        char data[16];
+        const int bytes = zlink_recv(first, data, sizeof data, ZLINK_DONTWAIT);
+        return bytes < 0 ? "nothing after all" : std::string(data, static_cast<std::size_t>(bytes));
     }
 
     socket first;
@@ -117,10 +116,10 @@ TEST_CASE(
         CHECK(first.get() == "first");
 
         auto descriptor = in_thread([&] { return other.poll(patience, told.ends[0]); });
-        char octet = 'x';
-        REQUIRE(::write(told.ends[1], &octet, 1) == 1);
+        char byte = 'x';
+        REQUIRE(::write(told.ends[1], &byte, 1) == 1);
         CHECK(descriptor.get() == 2);
-        REQUIRE(::read(told.ends[0], &octet, 1) == 1);
+        REQUIRE(::read(told.ends[0], &byte, 1) == 1);
 
         auto second = in_thread([&] { return other.next(); });
         REQUIRE(one.sender.send("go") == ok);
@@ -150,24 +149,24 @@ TEST_CASE("stream: what more peers have sent than are looked at at once is recei
             int count = 0;
             bool is_waited_for = true;
             unsigned char id[4];
-            char octets[8192];
+            char data[8192];
             const auto end = std::chrono::steady_clock::now() + patience;
             while (count < peer_count * message_count && std::chrono::steady_clock::now() < end) {
-                const int bytes = zlink_stream_recv(server, id, octets, sizeof octets, flags);
+                const int bytes = zlink_stream_recv(server, id, data, sizeof data, flags);
                 if (bytes < 0) {
                     continue;
                 }
-                count += zlink_stream_send(server, id, octets, static_cast<std::size_t>(bytes),
-                                           0) == bytes
-                             ? 1
-                             : 0;
+                count +=
+                    zlink_stream_send(server, id, data, static_cast<std::size_t>(bytes), 0) == bytes
+                        ? 1
+                        : 0;
                 if (std::exchange(is_waited_for, false)) {
                     sent.wait();
                 }
             }
             server.set(ZLINK_RCVTIMEO, 10);
             while (!all_read && std::chrono::steady_clock::now() < end) { // Sends the rest.
-                zlink_stream_recv(server, id, octets, sizeof octets, 0);
+                zlink_stream_recv(server, id, data, sizeof data, 0);
             }
             return count;
         });
@@ -208,9 +207,9 @@ TEST_CASE("poll: callers that drive in turn hand over to each other and to one t
         const bool polls = &each != &all.back();
         received.push_back(in_thread([&each, polls] {
             int count = 0;
-            char octets[16];
+            char data[16];
             while (count < message_count &&
-                   (polls ? each.next() == "x" : zlink_recv(each.first, octets, 16, 0) == 1)) {
+                   (polls ? each.next() == "x" : zlink_recv(each.first, data, 16, 0) == 1)) {
                 ++count;
             }
             return count;

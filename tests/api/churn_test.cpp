@@ -12,7 +12,7 @@ using namespace api_test;
 
 namespace {
 
-/// Octets that the process has from the allocator. Always 0 under the address sanitizer.
+/// Bytes that the process has from the allocator. Always 0 under the address sanitizer.
 std::size_t allocated() {
     const struct mallinfo2 now = ::mallinfo2();
     return now.uordblks + now.hblkhd;

@@ -21,7 +21,7 @@ constexpr std::array conflatable{pattern_pair{ZLINK_PUSH, ZLINK_PULL},
 constexpr int large_count = 300;
 constexpr std::size_t large_bytes = 100'000;
 
-/// The message numbered `number`, of at least `bytes` octets.
+/// The message numbered `number`, of at least `bytes` bytes.
 std::string numbered(int number, std::size_t bytes = 0) {
     std::string made = std::to_string(number);
     if (made.size() < bytes) {
@@ -294,18 +294,18 @@ TEST_CASE("conflate: messages of every size arrive unchanged") {
     }
 }
 
-TEST_CASE("conflate: the octets of the application are released once nobody needs them") {
+TEST_CASE("conflate: the bytes of the application are released once nobody needs them") {
     const context owner;
     socket push{owner, ZLINK_PUSH};
     socket pull{owner, ZLINK_PULL};
     set_conflate(push);
     push.connect(pull.bind(transport::inproc));
-    std::array<char, 100> octets{};
+    std::array<char, 100> data{};
     std::atomic<int> released{0};
 
     for (int count = 0; count < 3; ++count) {
-        frame sent{octets.data(), octets.size(), count_release, &released};
-        CHECK(zlink_msg_send(sent.get(), push, 0) == static_cast<int>(octets.size()));
+        frame sent{data.data(), data.size(), count_release, &released};
+        CHECK(zlink_msg_send(sent.get(), push, 0) == static_cast<int>(data.size()));
         CHECK(released == count);
     }
     push.close();

@@ -124,7 +124,7 @@ TEST_CASE("context options: a socket's AFFINITY chooses among the I/O threads") 
     REQUIRE(zlink_ctx_set(owner, ZLINK_THREAD_NAME_PREFIX, 4715) == 0);
     socket pull{owner, ZLINK_PULL};
     const std::string endpoint = pull.bind(transport::tcp);
-    const std::string octets(20'000, 'x');
+    const std::string data(20'000, 'x');
 
     for (const int chosen : {0, 1, 2, 2, 2, 0}) {
         CAPTURE(chosen);
@@ -136,12 +136,12 @@ TEST_CASE("context options: a socket's AFFINITY chooses among the I/O threads") 
         // The I/O thread lets go of what it has written, unless it sleeps so long that the socket
         // gives its memory back.
         std::atomic<int> freed_by{0};
-        frame sent{const_cast<char*>(octets.data()), octets.size(),
+        frame sent{const_cast<char*>(data.data()), data.size(),
                    [](void*, void* hint) { *static_cast<std::atomic<int>*>(hint) = ::gettid(); },
                    &freed_by};
-        REQUIRE(zlink_msg_send(sent.get(), push, 0) == static_cast<int>(octets.size()));
+        REQUIRE(zlink_msg_send(sent.get(), push, 0) == static_cast<int>(data.size()));
 
-        CHECK(pull.recv() == message{octets});
+        CHECK(pull.recv() == message{data});
         wait_until(owner, [&] { return freed_by != 0; });
         const bool is_by_it = freed_by == thread || freed_by == ::gettid();
         CHECK(is_by_it);

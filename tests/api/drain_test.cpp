@@ -146,8 +146,8 @@ TEST_SUITE("drain") {
             std::binary_semaphore entered{0};
             std::binary_semaphore open{0};
         } held;
-        std::string octets(10'000, 'x');
-        frame lent{octets.data(), octets.size(),
+        std::string data(10'000, 'x');
+        frame lent{data.data(), data.size(),
                    [](void*, void* hint) {
                        auto& at = *static_cast<gate*>(hint);
                        at.entered.release();

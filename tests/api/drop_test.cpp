@@ -64,7 +64,7 @@ TEST_CASE("drops: a subscriber that does not read costs what its high-water mark
     REQUIRE(found.size() == 1);
     CHECK(found[0].messages <= mark + batch_max);
     CHECK(found[0].messages > 0);
-    CHECK(found[0].octets <= (mark + batch_max) * (message_bytes + 9));
+    CHECK(found[0].bytes <= (mark + batch_max) * (message_bytes + 9));
     CHECK(found[0].dropped > sent_count / 2);
     CHECK(found[0].dropped + found[0].messages <= sent_count);
     CHECK(dropped(publisher) == found[0].dropped);

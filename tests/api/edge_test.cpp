@@ -77,14 +77,14 @@ private:
         pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
         while (::poll(both, 2, static_cast<int>(patience.count())) > 0) {
             for (int side = 0; side < 2; ++side) {
-                char octets[1000];
+                char data[1000];
                 const ssize_t got =
-                    both[side].revents != 0 ? ::recv(both[side].fd, octets, sizeof octets, 0) : -1;
+                    both[side].revents != 0 ? ::recv(both[side].fd, data, sizeof data, 0) : -1;
                 if (got == 0 || (got < 0 && both[side].revents != 0)) {
                     return;
                 }
                 if (got > 0) {
-                    ::send(both[1 - side].fd, octets, static_cast<std::size_t>(got), MSG_NOSIGNAL);
+                    ::send(both[1 - side].fd, data, static_cast<std::size_t>(got), MSG_NOSIGNAL);
                 }
             }
         }

@@ -13,7 +13,7 @@ constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
 
 /// A frame of one mebibyte.
 std::string large_frame(bool more) {
-    return octets({more ? 3 : 2, 0, 0, 0, 0, 0, 0x10, 0, 0}) + std::string(mebibyte, 'x');
+    return data({more ? 3 : 2, 0, 0, 0, 0, 0, 0x10, 0, 0}) + std::string(mebibyte, 'x');
 }
 
 } // namespace

@@ -59,12 +59,12 @@ TEST_SUITE("error text") {
         CHECK(refusal(push, ZLINK_SNDHWM, -1) == "ZLINK_SNDHWM: -1 is not one of 0 or more");
         CHECK(refusal(push, ZLINK_IPV6, 2) == "ZLINK_IPV6: 2 is not one of 0 to 1");
         CHECK(refusal(push, ZLINK_CURVE_SERVER, 2) == "ZLINK_CURVE_SERVER: 2 is not one of 0 to 1");
-        CHECK(refusal(push, ZLINK_SNDHWM, "x") == "ZLINK_SNDHWM: takes 4 octets, not 1");
-        CHECK(refusal(push, ZLINK_MAXMSGSIZE, 1) == "ZLINK_MAXMSGSIZE: takes 8 octets, not 4");
+        CHECK(refusal(push, ZLINK_SNDHWM, "x") == "ZLINK_SNDHWM: takes 4 bytes, not 1");
+        CHECK(refusal(push, ZLINK_MAXMSGSIZE, 1) == "ZLINK_MAXMSGSIZE: takes 8 bytes, not 4");
         CHECK(refusal(push, ZLINK_ROUTING_ID, "") ==
-              "ZLINK_ROUTING_ID: takes 1 to 255 octets, not 0");
+              "ZLINK_ROUTING_ID: takes 1 to 255 bytes, not 0");
         CHECK(refusal(push, ZLINK_PLAIN_USERNAME, std::string(256, 'x')) ==
-              "ZLINK_PLAIN_USERNAME: takes 1 to 255 octets, not 256");
+              "ZLINK_PLAIN_USERNAME: takes 1 to 255 bytes, not 256");
         CHECK(refusal(push, ZLINK_LINGER, nullptr, sizeof(int)) ==
               "ZLINK_LINGER: a null pointer stands for the value or its size");
         CHECK(refusal(push, ZLINK_ROUTER_MANDATORY, 1) ==
@@ -77,10 +77,9 @@ TEST_SUITE("error text") {
         CHECK(refusal(push, ZLINK_TCP_ACCEPT_FILTER, "10.0.0.0/33") ==
               "ZLINK_TCP_ACCEPT_FILTER: \"10.0.0.0/33\" is no address, nor one with /BITS (of IPv6 "
               "only with ZLINK_IPV6)");
-        CHECK(
-            refusal(push, ZLINK_CURVE_PUBLICKEY, "short") ==
-            "ZLINK_CURVE_PUBLICKEY: a key is 32 octets, or 40 characters of Z85 with or without a "
-            "zero octet behind, not 5 octets");
+        CHECK(refusal(push, ZLINK_CURVE_PUBLICKEY, "short") ==
+              "ZLINK_CURVE_PUBLICKEY: a key is 32 bytes, or 40 characters of Z85 with or without a "
+              "zero byte behind, not 5 bytes");
         CHECK(refusal(push, ZLINK_CURVE_PUBLICKEY, std::string(40, '~')) ==
               "ZLINK_CURVE_PUBLICKEY: its 40 characters are not Z85");
         CHECK(push.set(ZLINK_LINGER, 0).get(ZLINK_LINGER) == 0);
@@ -117,15 +116,15 @@ TEST_SUITE("error text") {
     TEST_CASE("error text: says which option could not be read, and why") {
         const context owner;
         const socket router{owner, ZLINK_ROUTER};
-        CHECK(reading_refusal(router, ZLINK_SNDHWM, 8) == "ZLINK_SNDHWM: takes 4 octets, not 8");
+        CHECK(reading_refusal(router, ZLINK_SNDHWM, 8) == "ZLINK_SNDHWM: takes 4 bytes, not 8");
         CHECK(reading_refusal(router, ZLINK_ROUTER_MANDATORY, 4) ==
               "ZLINK_ROUTER_MANDATORY: cannot be read");
         CHECK(reading_refusal(router, 12345, 4) == "option 12345: there is no such option");
         CHECK(reading_refusal(router, ZLINK_CURVE_SECRETKEY, 40) ==
-              "ZLINK_CURVE_SECRETKEY: a key takes room of 32 octets, or of 41 for its Z85, not of "
+              "ZLINK_CURVE_SECRETKEY: a key takes room of 32 bytes, or of 41 for its Z85, not of "
               "40");
         CHECK(reading_refusal(router, ZLINK_LAST_ENDPOINT, 0) ==
-              "ZLINK_LAST_ENDPOINT: takes 1 octet, not 0");
+              "ZLINK_LAST_ENDPOINT: takes 1 byte, not 0");
     }
 
     TEST_CASE("error text: says what is no socket, and whose context was shut down") {
@@ -197,7 +196,7 @@ TEST_SUITE("error text") {
         CHECK(bind_refusal(raw, "inproc://x", EPROTONOSUPPORT) ==
               "inproc://x: peers over inproc speak ZMTP, and those of this socket do not");
         CHECK(bind_refusal(raw, "ws://127.0.0.1:*", EPROTONOSUPPORT) ==
-              "ws://127.0.0.1:*: raw octets do not travel over ws and wss");
+              "ws://127.0.0.1:*: raw bytes do not travel over ws and wss");
         second.set(ZLINK_SOCKS_PROXY, "nowhere");
         CHECK(connect_refusal(second, "tcp://127.0.0.1:1", EINVAL) ==
               "ZLINK_SOCKS_PROXY \"nowhere\": the port is missing");

@@ -276,8 +276,8 @@ frame::frame(std::size_t bytes) {
     REQUIRE(zlink_msg_init_size(&raw_, bytes) == 0);
 }
 
-frame::frame(std::string_view octets) : frame(octets.size()) {
-    octets.copy(static_cast<char*>(zlink_msg_data(&raw_)), octets.size());
+frame::frame(std::string_view content) : frame(content.size()) {
+    content.copy(static_cast<char*>(zlink_msg_data(&raw_)), content.size());
 }
 
 frame::frame(void* data, std::size_t bytes, zlink_free_fn* release, void* hint) {
@@ -309,7 +309,7 @@ filled fill(socket& from, const message& sent, int flags, int count_max) {
 std::uint64_t unsent_to_peer(const socket& by) {
     zlink_peer_t peer;
     REQUIRE(zlink_socket_peers(by, &peer, 1) == 1);
-    return peer.octets;
+    return peer.bytes;
 }
 
 void await_subscription(socket& publisher, socket& subscriber, const std::string& topic) {

@@ -40,7 +40,7 @@ constexpr int ok = 0;
 
 enum class transport : unsigned char { inproc, tcp, ipc, ws };
 
-/// Between what and by whom octets are moved.
+/// Between what and by whom bytes are moved.
 struct setting {
     transport via;
     int io_threads; ///< 0: the caller drives.
@@ -157,7 +157,7 @@ class frame {
 public:
     frame() { zlink_msg_init(&raw_); }
     explicit frame(std::size_t bytes);
-    explicit frame(std::string_view octets);
+    explicit frame(std::string_view content);
     frame(void* data, std::size_t bytes, zlink_free_fn* release, void* hint);
     frame(const frame&) = delete;
     frame& operator=(const frame&) = delete;

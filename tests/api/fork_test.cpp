@@ -62,24 +62,24 @@ int errno_of(int outcome) {
 /// What both ends have to be told before they talk.
 using preparation = std::function<bool(void* pull, void* push)>;
 
-/// Sends `octets` octets from one new socket to another.
-bool exchanges(const std::string& endpoint, std::size_t octets, const preparation& prepare = {}) {
+/// Sends `data` bytes from one new socket to another.
+bool exchanges(const std::string& endpoint, std::size_t data, const preparation& prepare = {}) {
     void* const made = zlink_ctx_new();
     void* const pull = zlink_socket(made, ZLINK_PULL);
     void* const push = zlink_socket(made, ZLINK_PUSH);
     if (prepare && !prepare(pull, push)) {
         return false;
     }
-    const std::string sent(octets, 'x');
-    std::string received(octets, ' ');
+    const std::string sent(data, 'x');
+    std::string received(data, ' ');
     char bound[256];
     std::size_t bound_bytes = sizeof bound;
     const bool arrived =
         zlink_bind(pull, endpoint.c_str()) == 0 &&
         zlink_getsockopt(pull, ZLINK_LAST_ENDPOINT, bound, &bound_bytes) == 0 &&
         zlink_connect(push, bound) == 0 &&
-        zlink_send(push, sent.data(), sent.size(), 0) == static_cast<int>(octets) &&
-        zlink_recv(pull, received.data(), received.size(), 0) == static_cast<int>(octets) &&
+        zlink_send(push, sent.data(), sent.size(), 0) == static_cast<int>(data) &&
+        zlink_recv(pull, received.data(), received.size(), 0) == static_cast<int>(data) &&
         received == sent;
     return zlink_close(pull) == 0 && zlink_close(push) == 0 && zlink_ctx_term(made) == 0 && arrived;
 }
@@ -98,7 +98,7 @@ TEST_CASE("fork: every call on what the parent made fails with ETERM, and the pa
 
         CHECK(
             in_child([&](checks& check) {
-                char octets[8];
+                char data[8];
                 int number = 0;
                 std::size_t bytes = sizeof number;
                 zlink_pollitem_t item{receiver, -1, ZLINK_POLLIN, 0};
@@ -106,7 +106,7 @@ TEST_CASE("fork: every call on what the parent made fails with ETERM, and the pa
                 check(errno_of(zlink_send(sender, "x", 1, 0)) == ETERM);
                 check(errno_of(zlink_send(sender, "x", 1, ZLINK_SNDMORE)) == ETERM);
                 check(errno_of(zlink_msg_send(message.get(), sender, 0)) == ETERM);
-                check(errno_of(zlink_recv(receiver, octets, sizeof octets, 0)) == ETERM);
+                check(errno_of(zlink_recv(receiver, data, sizeof data, 0)) == ETERM);
                 check(errno_of(zlink_msg_recv(message.get(), receiver, 0)) == ETERM);
                 check(errno_of(zlink_poll(&item, 1, -1)) == ETERM);
                 check(errno_of(zlink_bind(receiver, "inproc://child")) == ETERM);

@@ -11,11 +11,11 @@ namespace {
 constexpr int command = 4;
 
 std::string ping_of(int ttl_deciseconds, const std::string& context) {
-    return octets({4}) + "PING" + octets({ttl_deciseconds >> 8, ttl_deciseconds & 0xff}) + context;
+    return data({4}) + "PING" + data({ttl_deciseconds >> 8, ttl_deciseconds & 0xff}) + context;
 }
 
 std::string pong_of(const std::string& context) {
-    return octets({4}) + "PONG" + context;
+    return data({4}) + "PONG" + context;
 }
 
 } // namespace

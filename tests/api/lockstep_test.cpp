@@ -71,7 +71,7 @@ TEST_CASE("lockstep: what was sent leaves before the socket is gone") {
     }
 }
 
-TEST_CASE("lockstep: heartbeats do not come between the octets of a message") {
+TEST_CASE("lockstep: heartbeats do not come between the bytes of a message") {
     for (const int buffer_bytes : {-1, 4096}) {
         CAPTURE(buffer_bytes);
         const context owner;
@@ -104,12 +104,12 @@ TEST_CASE("lockstep: a peer that goes inside a reply does no harm to the next on
         for (int round = 0; round < 20; ++round) {
             {
                 zmtp_peer reckless{endpoint};
-                REQUIRE(reckless.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0})));
+                REQUIRE(reckless.send(data({0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0})));
                 wait_until(owner, [&] { return is_read(reckless.descriptor()); });
                 REQUIRE(reckless.send("NULL" + std::string(48, '\0')));
-                REQUIRE(reckless.send(octets({4, 25, 5}) + "READY" + octets({11}) + "Socket-Type" +
-                                      octets({0, 0, 0, 3}) + "REQ"));
-                REQUIRE(reckless.send(octets({1, 0, 0, 1}) + "?"));
+                REQUIRE(reckless.send(data({4, 25, 5}) + "READY" + data({11}) + "Socket-Type" +
+                                      data({0, 0, 0, 3}) + "REQ"));
+                REQUIRE(reckless.send(data({1, 0, 0, 1}) + "?"));
                 REQUIRE(rep.recv() == message{"?"});
                 reckless.reset();
                 REQUIRE(rep.send(std::string(100000, 'z')) == ok);

@@ -101,7 +101,7 @@ TEST_CASE("pub: a connection with many topics ends when it is unbound, before th
         // Once the last one counts, all do.
         wait_until(owner, [&] {
             publisher.send(topic(topic_count - 1));
-            return peer.has_octets();
+            return peer.has_bytes();
         });
         REQUIRE(publisher.unbind(endpoint) == ok);
         peer.await_end();

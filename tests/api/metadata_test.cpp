@@ -23,8 +23,8 @@ std::string property(frame& of, const char* name) {
 }
 
 std::string on_wire(const std::string& name, const std::string& value) {
-    return octets({static_cast<int>(name.size())}) + name +
-           octets({0, 0, 0, static_cast<int>(value.size())}) + value;
+    return data({static_cast<int>(name.size())}) + name +
+           data({0, 0, 0, static_cast<int>(value.size())}) + value;
 }
 
 } // namespace
@@ -104,9 +104,9 @@ TEST_CASE("metadata: a message tells where its peer was, also if that reset the 
     socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_TCP_ACCEPT_FILTER, "127.0.0.1");
     zmtp_peer peer{pull.bind(transport::tcp)};
-    REQUIRE(peer.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}) + "NULL" +
+    REQUIRE(peer.send(data({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}) + "NULL" +
                       std::string(48, '\0')));
-    REQUIRE(peer.send_frame(4, octets({5}) + "READY" + on_wire("Socket-Type", "PUSH")));
+    REQUIRE(peer.send_frame(4, data({5}) + "READY" + on_wire("Socket-Type", "PUSH")));
     REQUIRE(peer.send_frame(0, "x"));
     peer.reset();
     frame got;

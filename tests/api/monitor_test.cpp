@@ -232,7 +232,7 @@ std::string greeting(const std::string& mechanism) {
     return made;
 }
 
-/// A command, at most 255 octets long.
+/// A command, at most 255 bytes long.
 std::string command(const std::string& name, const std::string& data) {
     const std::string body = std::string(1, static_cast<char>(name.size())) + name + data;
     return std::string("\4") + static_cast<char>(body.size()) + body;
@@ -256,7 +256,7 @@ TEST_CASE("monitor: tells of each handshake that fails, whatever the peer speaks
     const std::string older_pub("\xff\0\0\0\0\0\0\0\1\x7f\1\1\0\0", 14);
     const struct {
         const char* mechanism; ///< The server's.
-        std::string octets;
+        std::string content;
         int what;
         int value;
     } cases[] = {
@@ -294,7 +294,7 @@ TEST_CASE("monitor: tells of each handshake that fails, whatever the peer speaks
         for (const auto& each : cases) {
             CAPTURE(io_threads);
             CAPTURE(each.mechanism);
-            CAPTURE(each.octets);
+            CAPTURE(each.content);
             const context owner{io_threads};
             socket server{owner, ZLINK_DEALER};
             server.set(ZLINK_PLAIN_SERVER, each.mechanism == std::string("PLAIN"));
@@ -302,7 +302,7 @@ TEST_CASE("monitor: tells of each handshake that fails, whatever the peer speaks
             watcher watched{owner, server,
                             no_detail | protocol | auth | ZLINK_EVENT_HANDSHAKE_SUCCEEDED};
             raw_peer peer{owner, server.bind(transport::tcp)};
-            peer.send(each.octets);
+            peer.send(each.content);
             const event told = watched.next();
             CHECK(told.what == each.what);
             CHECK(told.value == each.value);

@@ -14,9 +14,9 @@ namespace {
 message numbered(int number, int frame_count) {
     message made;
     for (int index = 0; index < frame_count; ++index) {
-        std::string octets = std::to_string(number) + "/" + std::to_string(index) + " ";
-        octets.resize(octets.size() + static_cast<std::size_t>(index * 37 % 300), '.');
-        made.frames.push_back(std::move(octets));
+        std::string data = std::to_string(number) + "/" + std::to_string(index) + " ";
+        data.resize(data.size() + static_cast<std::size_t>(index * 37 % 300), '.');
+        made.frames.push_back(std::move(data));
     }
     return made;
 }

@@ -114,8 +114,8 @@ TEST_CASE("older names: term and ctx_destroy end a context once its sockets are 
         }};
 
         // ETERM tells that the ending has begun; the socket holds it up still.
-        char octet;
-        CHECK(error_of(zlink_recv(open, &octet, 1, 0)) == ETERM);
+        char byte;
+        CHECK(error_of(zlink_recv(open, &byte, 1, 0)) == ETERM);
         CHECK_FALSE(has_ended);
         CHECK(zlink_close(open) == 0);
         ending.join();

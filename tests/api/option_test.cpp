@@ -52,7 +52,7 @@ TEST_SUITE("options") {
         }
     }
 
-    TEST_CASE("options: a number is read into as many octets as it has") {
+    TEST_CASE("options: a number is read into as many bytes as it has") {
         const context owner;
         const socket pair{owner, ZLINK_PAIR};
         std::array<char, 16> room;

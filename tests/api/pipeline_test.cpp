@@ -112,7 +112,7 @@ TEST_CASE("pull: receives from its peers strictly in turn, a message each") {
             unfair_count += most - least > 1;
         }
         CHECK(counts == std::array{rounds, rounds, rounds});
-        // Elsewhere octets may take their time, and whoever is there has its turn.
+        // Elsewhere bytes may take their time, and whoever is there has its turn.
         if (over.via == transport::inproc) {
             CHECK(unfair_count == 0);
         }

@@ -14,7 +14,7 @@ using namespace api_test;
 
 namespace {
 
-/// What STATISTICS is answered with: of each side the frames and octets received, then sent.
+/// What STATISTICS is answered with: of each side the frames and bytes received, then sent.
 using statistics = std::vector<std::uint64_t>;
 
 statistics numbers_in(const message& answer) {
@@ -98,7 +98,7 @@ const setting over_inproc{transport::inproc, 1};
 
 } // namespace
 
-TEST_CASE("proxy: statistics count the frames and octets of each direction") {
+TEST_CASE("proxy: statistics count the frames and bytes of each direction") {
     for (const setting& over : threaded_settings()) {
         CAPTURE(over);
         steered_proxy proxy{over};

@@ -51,13 +51,13 @@ bool would_wait(std::ptrdiff_t outcome) {
 
 using address_of = int(int, sockaddr*, socklen_t*);
 
-/// @return The octets of an address, as the system writes them; empty if there is none.
+/// @return The bytes of an address, as the system writes them; empty if there is none.
 std::string address(address_of* whose, int descriptor) {
-    std::string octets(sizeof(sockaddr_storage), '\0');
-    auto bytes = static_cast<socklen_t>(octets.size());
-    const int outcome = whose(descriptor, reinterpret_cast<sockaddr*>(octets.data()), &bytes);
-    octets.resize(outcome == 0 ? bytes : 0);
-    return octets;
+    std::string data(sizeof(sockaddr_storage), '\0');
+    auto bytes = static_cast<socklen_t>(data.size());
+    const int outcome = whose(descriptor, reinterpret_cast<sockaddr*>(data.data()), &bytes);
+    data.resize(outcome == 0 ? bytes : 0);
+    return data;
 }
 
 /// The socket of this process that a connection over tcp leads to; -1 if it is not accepted yet.
@@ -103,12 +103,12 @@ raw_peer::raw_peer(const context& owner, const std::string& endpoint)
     make_non_blocking(descriptor_);
 }
 
-void raw_peer::send(std::string_view octets) {
+void raw_peer::send(std::string_view data) {
     wait_until(owner_, [&] {
-        const ssize_t sent = ::send(descriptor_, octets.data(), octets.size(), MSG_NOSIGNAL);
+        const ssize_t sent = ::send(descriptor_, data.data(), data.size(), MSG_NOSIGNAL);
         REQUIRE((sent >= 0 || would_wait(sent)));
-        octets.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
-        return octets.empty();
+        data.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
+        return data.empty();
     });
 }
 
@@ -127,30 +127,30 @@ std::ptrdiff_t raw_peer::read(char* to, std::size_t bytes) {
 }
 
 std::string raw_peer::recv(std::size_t bytes) {
-    std::string octets(bytes, '\0');
+    std::string data(bytes, '\0');
     std::size_t filled = 0;
     while (filled < bytes) {
-        const std::ptrdiff_t got = read(octets.data() + filled, bytes - filled);
+        const std::ptrdiff_t got = read(data.data() + filled, bytes - filled);
         REQUIRE(got > 0);
         filled += static_cast<std::size_t>(got);
     }
-    return octets;
+    return data;
 }
 
 bool raw_peer::is_parted_from() {
-    char octet;
-    return read(&octet, 1) <= 0;
+    char byte;
+    return read(&byte, 1) <= 0;
 }
 
 void raw_peer::await_end() {
-    char octets[4096];
-    while (read(octets, sizeof octets) > 0) {
+    char data[4096];
+    while (read(data, sizeof data) > 0) {
     }
 }
 
 bool raw_peer::is_connected() const {
-    char octet;
-    const ssize_t bytes = ::recv(descriptor_, &octet, 1, MSG_PEEK);
+    char byte;
+    const ssize_t bytes = ::recv(descriptor_, &byte, 1, MSG_PEEK);
     return bytes > 0 || would_wait(bytes);
 }
 
@@ -193,17 +193,17 @@ int raw_listener::accept(const context& owner) {
     return accepted;
 }
 
-std::jthread send_messages(const raw_peer& from, const std::string& octets, std::size_t count) {
+std::jthread send_messages(const raw_peer& from, const std::string& data, std::size_t count) {
     return std::jthread{
-        [octets, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
+        [data, count, descriptor = from.descriptor()](const std::stop_token& is_over) {
             std::size_t sent_count = 0;
             for (std::size_t sent = 0; sent_count < count && !is_over.stop_requested();) {
                 pollfd room{descriptor, POLLOUT, 0};
                 poll(&room, 1, 100);
                 const auto put =
-                    ::send(descriptor, octets.data() + sent, octets.size() - sent, MSG_NOSIGNAL);
+                    ::send(descriptor, data.data() + sent, data.size() - sent, MSG_NOSIGNAL);
                 sent += put > 0 ? static_cast<std::size_t>(put) : 0;
-                if (sent == octets.size()) {
+                if (sent == data.size()) {
                     sent = 0;
                     ++sent_count;
                 }

@@ -28,10 +28,10 @@ public:
     raw_peer& operator=(const raw_peer&) = delete;
     ~raw_peer() { close(); }
 
-    void send(std::string_view octets);
+    void send(std::string_view data);
     /// Waits until the library has read all that was sent: what is sent next is another read.
     void await_read() const;
-    /// The next `bytes` octets; the test ends if they do not come.
+    /// The next `bytes` bytes; the test ends if they do not come.
     std::string recv(std::size_t bytes);
     /// Whether what comes next is the end of the connection; the test ends if nothing comes.
     bool is_parted_from();
@@ -71,7 +71,7 @@ private:
 };
 
 /// Sends a message `count` times, or until the thread is told to stop, and never reads.
-std::jthread send_messages(const raw_peer& from, const std::string& octets,
+std::jthread send_messages(const raw_peer& from, const std::string& data,
                            std::size_t count = SIZE_MAX);
 
 } // namespace api_test

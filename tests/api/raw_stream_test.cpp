@@ -18,7 +18,7 @@ std::string recv_news(socket& by) {
     return news.frames[0];
 }
 
-/// What `id` sent, in messages of any size, up to `bytes` octets.
+/// What `id` sent, in messages of any size, up to `bytes` bytes.
 std::string recv_all(socket& by, const std::string& id, std::size_t bytes) {
     std::string all;
     while (all.size() < bytes) {
@@ -45,7 +45,7 @@ std::string long_text(std::size_t bytes) {
     return made;
 }
 
-std::string octets_option(socket& of, int option) {
+std::string bytes_option(socket& of, int option) {
     std::string value(255, '\0');
     std::size_t bytes = value.size();
     REQUIRE(zlink_getsockopt(of, option, value.data(), &bytes) == 0);
@@ -65,7 +65,7 @@ TEST_SUITE("raw stream") {
             raw_peer peer{owner, stream.bind(chosen.via)};
             const std::string id = recv_news(stream);
             CHECK(id[0] == '\0');
-            CHECK(octets_option(stream, ZLINK_ROUTING_ID) == id);
+            CHECK(bytes_option(stream, ZLINK_ROUTING_ID) == id);
 
             peer.send("GET /");
             CHECK(stream.recv() == message{id, "GET /"});
@@ -80,7 +80,7 @@ TEST_SUITE("raw stream") {
         }
     }
 
-    TEST_CASE("raw stream: passes on many octets as they are, in both directions") {
+    TEST_CASE("raw stream: passes on many bytes as they are, in both directions") {
         for (const setting& chosen : raw_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
@@ -152,7 +152,7 @@ TEST_SUITE("raw stream") {
     }
 
     TEST_CASE(
-        "raw stream: a peer that was sent away between its name and its octets is still heard") {
+        "raw stream: a peer that was sent away between its name and its bytes is still heard") {
         context owner;
         socket stream{owner, ZLINK_RAW_STREAM};
         raw_peer peer{owner, stream.bind(transport::tcp)};
@@ -272,14 +272,14 @@ TEST_SUITE("raw stream") {
             raw_listener server;
             stream.set(ZLINK_CONNECT_ROUTING_ID, "server");
             stream.connect(server.endpoint());
-            CHECK(octets_option(stream, ZLINK_ROUTING_ID).empty());
+            CHECK(bytes_option(stream, ZLINK_ROUTING_ID).empty());
             CHECK(stream.send(message{"server", "early"}) == ok);
             raw_peer first{owner, server.accept(owner)};
             CHECK(first.recv(5) == "early");
             CHECK(stream.recv() == message{"server", ""});
 
             stream.connect(server.endpoint());
-            const std::string id = octets_option(stream, ZLINK_ROUTING_ID);
+            const std::string id = bytes_option(stream, ZLINK_ROUTING_ID);
             CHECK(id.size() == id_bytes);
             CHECK(stream.send(message{id, "hello"}) == ok);
             raw_peer second{owner, server.accept(owner)};
@@ -344,7 +344,7 @@ TEST_SUITE("raw stream") {
         stream.set(ZLINK_RCVHWM, 3).set(ZLINK_RECONNECT_IVL, 1);
         raw_listener server;
         stream.connect(server.endpoint());
-        const std::string id = octets_option(stream, ZLINK_ROUTING_ID);
+        const std::string id = bytes_option(stream, ZLINK_ROUTING_ID);
         for (int count = 0; count < 2; ++count) {
             raw_peer accepted{owner, server.accept(owner)};
         }

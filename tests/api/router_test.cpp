@@ -7,7 +7,7 @@
 
 using namespace api_test;
 
-TEST_CASE("router: puts five octets that begin with 0 before the messages of a nameless peer") {
+TEST_CASE("router: puts five bytes that begin with 0 before the messages of a nameless peer") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};

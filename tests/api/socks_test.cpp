@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The proxy at the other end is a thread of the test, which passes octets on.
+// The proxy at the other end is a thread of the test, which passes bytes on.
 #include "edge_fixture.hpp"
 #include "stream_fixture.hpp"
 #include "watcher.hpp"
@@ -58,15 +58,15 @@ private:
     }
 
     static std::string read(int from, std::size_t bytes) {
-        std::string octets(bytes, '\0');
-        const ssize_t got = ::recv(from, octets.data(), bytes, MSG_WAITALL);
-        octets.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-        return octets;
+        std::string data(bytes, '\0');
+        const ssize_t got = ::recv(from, data.data(), bytes, MSG_WAITALL);
+        data.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+        return data;
     }
 
-    /// One octet at a time: the client may not rely on more.
-    static void write(int to, std::string_view octets) {
-        for (const char& each : octets) {
+    /// One byte at a time: the client may not rely on more.
+    static void write(int to, std::string_view data) {
+        for (const char& each : data) {
             ::send(to, &each, 1, MSG_NOSIGNAL);
         }
     }
@@ -108,15 +108,15 @@ private:
         pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
         while (script_.reply == 0 && ::poll(both, 2, -1) > 0) {
             for (int side = 0; side < 2; ++side) {
-                char octets[1000];
+                char data[1000];
                 if (both[side].revents == 0) {
                     continue;
                 }
-                const ssize_t got = ::recv(both[side].fd, octets, sizeof octets, 0);
+                const ssize_t got = ::recv(both[side].fd, data, sizeof data, 0);
                 if (got <= 0) {
                     return;
                 }
-                ::send(both[1 - side].fd, octets, static_cast<std::size_t>(got), MSG_NOSIGNAL);
+                ::send(both[1 - side].fd, data, static_cast<std::size_t>(got), MSG_NOSIGNAL);
             }
         }
     }

@@ -61,11 +61,11 @@ public:
     raw_peer& raw() noexcept { return raw_; }
     void send(std::string_view payload) { raw_.send(wire(payload)); }
     void send_all(const std::vector<std::string>& payloads) {
-        std::string octets;
+        std::string data;
         for (const std::string& each : payloads) {
-            octets += wire(each);
+            data += wire(each);
         }
-        raw_.send(octets);
+        raw_.send(data);
     }
     void close() noexcept { raw_.close(); }
 
@@ -102,7 +102,7 @@ public:
         }
         return bytes == 0 ? "" : raw_.recv(bytes);
     }
-    /// The first octet of the frame that recv() gave last.
+    /// The first byte of the frame that recv() gave last.
     unsigned first() const noexcept { return first_; }
 
 private:
@@ -252,11 +252,11 @@ TEST_SUITE("stream batch") {
         raw_peer other{owner, endpoint};
         const std::string second_id = recv_arrival(stream);
         for (raw_peer* const each : {&one, &other}) {
-            std::string octets;
+            std::string data;
             for (const std::string& payload : numbered("", 10)) {
-                octets += framed(payload);
+                data += framed(payload);
             }
-            each->send(octets);
+            each->send(data);
             each->await_read();
         }
         CHECK(recv_batch(stream, 5).size() == 5);
@@ -279,11 +279,11 @@ TEST_SUITE("stream batch") {
         }
         constexpr std::size_t count_each = 40;
         for (raw_peer& each : peers) {
-            std::string octets;
+            std::string data;
             for (std::size_t number = 0; number < count_each; ++number) {
-                octets += framed(std::to_string(number));
+                data += framed(std::to_string(number));
             }
-            each.send(octets);
+            each.send(data);
         }
         for (const raw_peer& each : peers) {
             each.await_read();
@@ -322,8 +322,8 @@ TEST_SUITE("stream batch") {
             std::atomic<int> waiting = ::gettid();
             std::thread later([&] {
                 await_asleep(waiting);
-                const std::string octets = framed("late");
-                CHECK(::write(peer.descriptor(), octets.data(), octets.size()) == 8);
+                const std::string data = framed("late");
+                CHECK(::write(peer.descriptor(), data.data(), data.size()) == 8);
             });
             const message received = recv_one(stream);
             later.join();
@@ -820,15 +820,15 @@ TEST_SUITE("stream batch") {
 
             stream.set(ZLINK_SNDTIMEO, patience);
             const std::size_t total = count + 500;
-            std::string octets;
+            std::string data;
             std::atomic<bool> is_read{false};
             std::thread reader([&, descriptor = lazy.descriptor()] {
                 std::vector<char> part(65'536);
                 pollfd at{descriptor, POLLIN, 0};
-                while (octets.size() < total * (payload.size() + 4) &&
+                while (data.size() < total * (payload.size() + 4) &&
                        ::poll(&at, 1, static_cast<int>(patience.count())) > 0) {
                     const ssize_t got = ::read(descriptor, part.data(), part.size());
-                    octets.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+                    data.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
                 }
                 is_read = true;
             });
@@ -844,10 +844,10 @@ TEST_SUITE("stream batch") {
                 owner.let_io_happen();
             }
             reader.join();
-            REQUIRE(octets.size() == total * (payload.size() + 4));
+            REQUIRE(data.size() == total * (payload.size() + 4));
             const std::string wire = framed(payload);
-            for (std::size_t at = 0; at < octets.size(); at += wire.size()) {
-                REQUIRE((octets.compare(at, wire.size(), wire) == 0));
+            for (std::size_t at = 0; at < data.size(); at += wire.size()) {
+                REQUIRE((data.compare(at, wire.size(), wire) == 0));
             }
         }
     }
@@ -941,11 +941,11 @@ TEST_SUITE("stream batch") {
             const std::vector<std::pair<std::string, unsigned>> sent{
                 {"grün", text}, {"\xff", binary}, {"", text},
                 {"", binary},   {large, text},    {large, binary}};
-            std::string octets;
+            std::string data;
             for (const auto& [payload, kind] : sent) {
-                octets += peer.wire(payload, fin | kind);
+                data += peer.wire(payload, fin | kind);
             }
-            peer.raw().send(octets);
+            peer.raw().send(data);
             for (std::size_t next = 0; next < sent.size();) {
                 const batch received = recv_batch(stream);
                 for (const zlink_stream_message_t& each : received) {

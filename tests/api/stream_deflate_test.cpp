@@ -127,7 +127,7 @@ struct server_side {
 const std::string alone_answer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
 
-/// What a message of so many octets that compresses well is.
+/// What a message of so many bytes that compresses well is.
 std::string compressible(std::size_t bytes) {
     std::string made;
     while (made.size() < bytes) {
@@ -434,7 +434,7 @@ TEST_SUITE("deflate") {
         constexpr std::size_t message_count = 150;
         constexpr std::size_t greedy_count = 4;
         const std::string answer = incompressible(64'000);
-        const std::string octets =
+        const std::string data =
             from_client(fin | compressed | binary, web_compressed(compressible(64'000)));
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
@@ -453,7 +453,7 @@ TEST_SUITE("deflate") {
                 senders.push_back(send_messages(*each, from_client(fin | binary, answer)));
             }
             for (std::size_t count = 0; count < message_count; ++count) {
-                uploader->send(octets);
+                uploader->send(data);
             }
             for (std::size_t answered = 0; answered < message_count;) {
                 if (server.at.recv().frames[0] == id) {

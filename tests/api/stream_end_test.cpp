@@ -25,7 +25,7 @@ std::string close_frame(int code, std::string_view reason = "") {
            static_cast<char>(code & 0xff) + std::string(reason);
 }
 
-/// A STREAM that is bound to ws, and a client of raw octets that has upgraded.
+/// A STREAM that is bound to ws, and a client of raw bytes that has upgraded.
 struct web_pair {
     explicit web_pair(const context& owner)
         : server(owner, ZLINK_STREAM), client(owner, tcp_of(server.bind("ws://127.0.0.1:*/"))) {
@@ -104,9 +104,9 @@ TEST_SUITE("stream ends") {
                     CHECK(client.recv(4) == close_frame(1001));
                 }
                 // Not a reset: then the rest would be lost to a peer of another system.
-                char octet;
-                wait_until(owner, [&] { return ::recv(client.descriptor(), &octet, 1, 0) != -1; });
-                CHECK(::recv(client.descriptor(), &octet, 1, 0) == 0);
+                char byte;
+                wait_until(owner, [&] { return ::recv(client.descriptor(), &byte, 1, 0) != -1; });
+                CHECK(::recv(client.descriptor(), &byte, 1, 0) == 0);
             }
         }
     }

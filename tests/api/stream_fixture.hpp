@@ -19,7 +19,7 @@ inline std::string framed(std::string_view body) {
     return made.append(body);
 }
 
-/// `bytes` octets that differ from place to place.
+/// `bytes` bytes that differ from place to place.
 inline std::string long_text(std::size_t bytes) {
     std::string made(bytes, '\0');
     for (std::size_t index = 0; index < bytes; ++index) {

@@ -41,11 +41,11 @@ std::vector<std::string> payloads(std::size_t count, std::size_t bytes) {
 }
 
 std::string all_framed(const std::vector<std::string>& bodies) {
-    std::string octets;
+    std::string data;
     for (const std::string& each : bodies) {
-        octets += framed(each);
+        data += framed(each);
     }
-    return octets;
+    return data;
 }
 
 struct relay {
@@ -64,7 +64,7 @@ TEST_SUITE("stream forward") {
 
     TEST_CASE("stream forward: what is sent on arrives unchanged, though its sender has gone and "
               "others send") {
-        constexpr std::size_t octets_min = 300'000;
+        constexpr std::size_t bytes_min = 300'000;
         for (const int io_threads : every_io_threads) {
             for (const std::size_t bytes : {1U, 60U, 1000U, 4000U, 20'000U}) {
                 CAPTURE(io_threads);
@@ -77,7 +77,7 @@ TEST_SUITE("stream forward") {
                 raw_peer other{one.owner, one.bound};
                 recv_arrival(one.server);
                 const std::vector<std::string> bodies =
-                    payloads(std::min<std::size_t>(octets_min / bytes, 900), bytes);
+                    payloads(std::min<std::size_t>(bytes_min / bytes, 900), bytes);
                 from.send(all_framed(bodies));
                 from.close();
                 std::size_t sent_count = 0;
@@ -116,7 +116,7 @@ TEST_SUITE("stream forward") {
             constexpr std::size_t bytes = 2000;
             constexpr std::size_t part_bytes = 1800;
             std::vector<std::string> bodies = payloads(7, bytes);
-            // Octets before a part that say how much it is, as if it were a frame.
+            // Bytes before a part that say how much it is, as if it were a frame.
             bodies[3].replace(96, 4, framed(std::string(part_bytes, '.')), 0, 4);
             from.send(all_framed(bodies));
             // Nothing is received until all of it is there: views last until the next call.

@@ -72,7 +72,7 @@ struct served {
 
 TEST_SUITE("stream and hostile peers") {
 
-    TEST_CASE("stream: a handshake that comes octet by octet ends when its time is over") {
+    TEST_CASE("stream: a handshake that comes byte by byte ends when its time is over") {
         struct slow {
             const char* endpoint;
             std::string begin; ///< Then zeros, or letters, without an end.
@@ -103,7 +103,7 @@ TEST_SUITE("stream and hostile peers") {
     }
 
     TEST_CASE("stream: what is neither TLS nor an upgrade ends who sent it") {
-        const std::string octets[] = {
+        const std::string data[] = {
             "GET / HTTP/1.0\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: x\r\n\r\n",
             "\0\0\0\0\0\0\0\0\r\n\r\n"s,
@@ -117,7 +117,7 @@ TEST_SUITE("stream and hostile peers") {
              {"tls://127.0.0.1:*", "ws://127.0.0.1:*/", "wss://127.0.0.1:*/"}) {
             CAPTURE(endpoint);
             served both{0, endpoint};
-            for (const std::string& each : octets) {
+            for (const std::string& each : data) {
                 CAPTURE(each);
                 raw_peer stranger{both.owner, both.tcp};
                 stranger.send(each);
@@ -149,13 +149,13 @@ TEST_SUITE("stream and hostile peers") {
             zlink_peer_t peers[2];
             REQUIRE(zlink_socket_peers(both.server, peers, 2) == 2);
             const auto waits_most = [](const zlink_peer_t& one, const zlink_peer_t& other) {
-                return one.octets < other.octets;
+                return one.bytes < other.bytes;
             };
             const zlink_peer_t& held =
                 *std::max_element(std::begin(peers), std::end(peers), waits_most);
-            CHECK(held.octets > 0);
+            CHECK(held.bytes > 0);
             // What is being written besides, which is at most as much again.
-            CHECK(held.octets <= 2 * served::send_hwm * (bytes + 16));
+            CHECK(held.bytes <= 2 * served::send_hwm * (bytes + 16));
             for (int round = 0; round < 100; ++round) {
                 both.exchange();
             }
@@ -166,7 +166,7 @@ TEST_SUITE("stream and hostile peers") {
         }
     }
 
-    TEST_CASE("stream: a claimed size takes no memory before the octets have come") {
+    TEST_CASE("stream: a claimed size takes no memory before the bytes have come") {
         for (const std::string endpoint : {"tcp://127.0.0.1:*", "ws://127.0.0.1:*/"}) {
             CAPTURE(endpoint);
             served both{0, endpoint};
@@ -181,7 +181,7 @@ TEST_SUITE("stream and hostile peers") {
                 } else {
                     liars.back()->send("\xff\xff\xff\xff"s);
                 }
-                liars.back()->send("a few octets");
+                liars.back()->send("a few bytes");
                 const news told = recv_news(both.server);
                 CHECK(told.has_come);
             }

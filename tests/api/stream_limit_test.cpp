@@ -248,7 +248,7 @@ TEST_SUITE("stream limits") {
         both.fill();
         const zlink_peer_t found = peer_of(both.server, both.id);
         CHECK(found.messages >= 4);
-        CHECK(found.octets >= 4 * both.payload.size());
+        CHECK(found.bytes >= 4 * both.payload.size());
         CHECK(found.endpoint == "tcp://127.0.0.1"s + std::string(found.endpoint).substr(15));
         CHECK(std::string(reinterpret_cast<const char*>(found.routing_id), 4) == both.id);
         REQUIRE(zlink_stream_close(both.server, both.id.data(), 1000, "") == 0);

@@ -396,13 +396,13 @@ TEST_SUITE("stream") {
             const std::string endpoint = server.bind(transport::tcp);
             raw_peer uploader{owner, endpoint};
             const std::string payload(payload_bytes, 'u');
-            const std::string octets = framed(payload);
-            uploader.send(octets);
+            const std::string data = framed(payload);
+            uploader.send(data);
             const std::string uploader_id = server.recv().frames[0];
             const raw_peer greedy{owner, endpoint};
             const std::jthread sender =
                 send_messages(greedy, framed(std::string(payload_bytes, 'g')));
-            const std::jthread upload = send_messages(uploader, octets, message_count - 1);
+            const std::jthread upload = send_messages(uploader, data, message_count - 1);
             CHECK(server.send(message{uploader_id, payload}) == ok);
             for (std::size_t answered = 1; answered < message_count;) {
                 const message next = server.recv();
@@ -412,7 +412,7 @@ TEST_SUITE("stream") {
                 }
             }
             for (std::size_t count = 0; count < message_count; ++count) {
-                CHECK(uploader.recv(octets.size()) == octets);
+                CHECK(uploader.recv(data.size()) == data);
             }
         }
     }
@@ -464,25 +464,25 @@ TEST_SUITE("stream") {
         stream.set(ZLINK_STREAM_EVENTS, 0);
         const std::string endpoint = stream.bind(transport::tcp);
         std::string id = id_of(1);
-        char octet = 'x';
-        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, 0)) == EHOSTUNREACH);
-        CHECK(error_of(zlink_stream_send(stream, nullptr, &octet, 1, 0)) == EINVAL);
-        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, ZLINK_SNDMORE)) == EINVAL);
-        CHECK(error_of(zlink_stream_recv(stream, nullptr, &octet, 1, 0)) == EINVAL);
-        CHECK(error_of(zlink_stream_recv(stream, id.data(), &octet, 1, ZLINK_DONTWAIT)) == EAGAIN);
+        char byte = 'x';
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &byte, 1, 0)) == EHOSTUNREACH);
+        CHECK(error_of(zlink_stream_send(stream, nullptr, &byte, 1, 0)) == EINVAL);
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &byte, 1, ZLINK_SNDMORE)) == EINVAL);
+        CHECK(error_of(zlink_stream_recv(stream, nullptr, &byte, 1, 0)) == EINVAL);
+        CHECK(error_of(zlink_stream_recv(stream, id.data(), &byte, 1, ZLINK_DONTWAIT)) == EAGAIN);
         raw_peer peer{owner, endpoint};
         peer.send(framed("a") + framed("b"));
         CHECK(stream.recv_frame() == id);
-        CHECK(error_of(zlink_stream_recv(stream, id.data(), &octet, 1, 0)) == EFSM);
+        CHECK(error_of(zlink_stream_recv(stream, id.data(), &byte, 1, 0)) == EFSM);
         CHECK(stream.recv_frame() == "a");
         CHECK(stream.send(id, ZLINK_SNDMORE) == ok);
-        CHECK(error_of(zlink_stream_send(stream, id.data(), &octet, 1, 0)) == EFSM);
+        CHECK(error_of(zlink_stream_send(stream, id.data(), &byte, 1, 0)) == EFSM);
         CHECK(stream.send("1") == ok);
         socket other{owner, ZLINK_PAIR};
-        CHECK(error_of(zlink_stream_send(other, id.data(), &octet, 1, 0)) == ENOTSUP);
-        CHECK(error_of(zlink_stream_recv(other, id.data(), &octet, 1, 0)) == ENOTSUP);
-        CHECK(error_of(zlink_stream_send(nullptr, id.data(), &octet, 1, 0)) == ENOTSOCK);
-        CHECK(error_of(zlink_stream_recv(nullptr, id.data(), &octet, 1, 0)) == ENOTSOCK);
+        CHECK(error_of(zlink_stream_send(other, id.data(), &byte, 1, 0)) == ENOTSUP);
+        CHECK(error_of(zlink_stream_recv(other, id.data(), &byte, 1, 0)) == ENOTSUP);
+        CHECK(error_of(zlink_stream_send(nullptr, id.data(), &byte, 1, 0)) == ENOTSOCK);
+        CHECK(error_of(zlink_stream_recv(nullptr, id.data(), &byte, 1, 0)) == ENOTSOCK);
     }
 
     TEST_CASE("stream: each frame says whether another one follows") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The far end is a program of ours that speaks WebSocket octet by octet, or another socket.
+// The far end is a program of ours that speaks WebSocket byte by byte, or another socket.
 #include "stream_fixture.hpp"
 #include "testing/web_upgrade.hpp"
 #include "web_peer.hpp"
@@ -61,7 +61,7 @@ std::string close_payload(unsigned code, std::string_view reason = "") {
     return std::string{static_cast<char>(code >> 8), static_cast<char>(code & 0xff)}.append(reason);
 }
 
-/// A server and a client of raw octets that has upgraded.
+/// A server and a client of raw bytes that has upgraded.
 struct upgraded {
     explicit upgraded(const context& owner, std::int64_t message_bytes_max = -1)
         : server(owner, ZLINK_STREAM) {
@@ -442,7 +442,7 @@ TEST_SUITE("stream over ws") {
         CHECK(error_of(zlink_stream_send_many(other, ids.data(), 2, sent.get(), 0)) == ENOTSUP);
     }
 
-    TEST_CASE("stream over ws: raw octets do not go there") {
+    TEST_CASE("stream over ws: raw bytes do not go there") {
         context owner{0};
         socket raw{owner, ZLINK_RAW_STREAM};
         CHECK(raw.try_bind(std::string(wildcard_path)) == EPROTONOSUPPORT);

@@ -24,7 +24,7 @@ void limit_patience(int descriptor) {
 
 } // namespace
 
-std::string octets(std::initializer_list<int> values) {
+std::string data(std::initializer_list<int> values) {
     std::string made;
     for (const int each : values) {
         made += static_cast<char>(each);
@@ -60,12 +60,11 @@ void zmtp_peer::reset() {
 }
 
 void zmtp_peer::shake_hands(std::string_view type, std::string_view metadata) {
-    const std::string signature = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0});
+    const std::string signature = data({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0});
     REQUIRE(send(signature + "NULL" + std::string(48, '\0')));
-    const std::string property = octets({11}) + "Socket-Type" +
-                                 octets({0, 0, 0, static_cast<int>(type.size())}) +
-                                 std::string{type};
-    REQUIRE(send_frame(4, octets({5}) + "READY" + property + std::string{metadata}));
+    const std::string property = data({11}) + "Socket-Type" +
+                                 data({0, 0, 0, static_cast<int>(type.size())}) + std::string{type};
+    REQUIRE(send_frame(4, data({5}) + "READY" + property + std::string{metadata}));
     recv(greeting_bytes);
     REQUIRE(recv_frame().body.substr(1, 5) == "READY");
 }
@@ -85,8 +84,8 @@ bool zmtp_peer::send(std::string_view all) const {
 bool zmtp_peer::send_frame(int flags, std::string_view body) const {
     const int size = static_cast<int>(body.size());
     const std::string header = size <= 255
-                                   ? octets({flags, size})
-                                   : octets({flags | 2, 0, 0, 0, 0, 0, 0, size >> 8, size & 255});
+                                   ? data({flags, size})
+                                   : data({flags | 2, 0, 0, 0, 0, 0, 0, size >> 8, size & 255});
     return send(header + std::string{body});
 }
 
@@ -102,14 +101,14 @@ zmtp_peer::frame zmtp_peer::recv_frame() const {
     return {head[0], recv(static_cast<unsigned char>(head[1]))};
 }
 
-bool zmtp_peer::has_octets() const {
-    char octet;
-    return ::recv(descriptor_, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+bool zmtp_peer::has_bytes() const {
+    char byte;
+    return ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
 bool zmtp_peer::answers() const {
-    char octet;
-    const ssize_t bytes = ::recv(descriptor_, &octet, 1, 0);
+    char byte;
+    const ssize_t bytes = ::recv(descriptor_, &byte, 1, 0);
     REQUIRE((bytes >= 0 || errno == ECONNRESET));
     return bytes > 0;
 }

@@ -8,9 +8,9 @@
 
 namespace api_test {
 
-std::string octets(std::initializer_list<int> values);
+std::string data(std::initializer_list<int> values);
 
-/// A peer over tcp that speaks ZMTP by hand: a bare connection whose octets the test sends and
+/// A peer over tcp that speaks ZMTP by hand: a bare connection whose bytes the test sends and
 /// looks at.
 class zmtp_peer {
 public:
@@ -30,10 +30,10 @@ public:
 
     /// @return Whether the connection took everything; if not, the other side has ended it.
     bool send(std::string_view all) const;
-    /// Sends a frame of at most 65535 octets.
+    /// Sends a frame of at most 65535 bytes.
     bool send_frame(int flags, std::string_view body) const;
 
-    /// The next `bytes` octets; the test ends if they do not come.
+    /// The next `bytes` bytes; the test ends if they do not come.
     std::string recv(std::size_t bytes) const;
     /// The flags and the body of the next frame, which must have a short header.
     struct frame {
@@ -42,10 +42,10 @@ public:
     };
     frame recv_frame() const;
 
-    /// Whether there are octets to be received, now.
-    bool has_octets() const;
+    /// Whether there are bytes to be received, now.
+    bool has_bytes() const;
 
-    /// Whether an octet comes, not the end of the connection; the test ends if neither does.
+    /// Whether a byte comes, not the end of the connection; the test ends if neither does.
     bool answers() const;
 
     /// Takes what still comes until the other side ends the connection; the test ends if it does

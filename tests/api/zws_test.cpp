@@ -2,7 +2,7 @@
 //
 // Patterns over ws and wss. What they do there as everywhere other tests repeat over ws; these are
 // about the upgrade, the frames of ZWS and the mechanisms, between sockets and with a program that
-// speaks WebSocket octet by octet.
+// speaks WebSocket byte by byte.
 #include "stream_fixture.hpp"
 #include "testing/certificates.hpp"
 #include "testing/web_upgrade.hpp"
@@ -59,17 +59,17 @@ std::string property(frame& of, const char* name) {
 /// A browser that has been let in by a socket, without a mechanism.
 struct browser {
     browser(const context& owner, const std::string& endpoint, std::string_view fields = "")
-        : octets(owner, tcp_of(endpoint)) {
-        octets.send(request("ZWS2.0", fields));
-        header = recv_header(octets);
+        : data(owner, tcp_of(endpoint)) {
+        data.send(request("ZWS2.0", fields));
+        header = recv_header(data);
         if (header.starts_with("HTTP/1.1 101")) {
-            octets.send(from_client("\0"s));
-            CHECK(octets.recv(3) == from_server("\0"s));
+            data.send(from_client("\0"s));
+            CHECK(data.recv(3) == from_server("\0"s));
         }
     }
     std::string status() const { return header.substr(9, 3); }
 
-    raw_peer octets;
+    raw_peer data;
     std::string header;
 };
 
@@ -189,7 +189,7 @@ TEST_SUITE("zws") {
             const std::string endpoint = router.bind(ws_wildcard);
             browser peer{owner, endpoint, "Origin: https://example.org\r\n"};
             CHECK(peer.header.find("Sec-WebSocket-Protocol: ZWS2.0\r\n") != std::string::npos);
-            peer.octets.send(from_client("\1hello"s) + from_client("\0world"s));
+            peer.data.send(from_client("\1hello"s) + from_client("\0world"s));
             const std::string id = router.recv_frame();
             frame got;
             REQUIRE(zlink_msg_recv(got.get(), router, 0) == 5);
@@ -199,7 +199,7 @@ TEST_SUITE("zws") {
             CHECK(property(got, "Subprotocol") == "ZWS2.0");
             CHECK(router.recv_frame() == "world");
             REQUIRE(router.send(message{id, "an", "swer"}) == ok);
-            CHECK(peer.octets.recv(12) == from_server("\1an"s) + from_server("\0swer"s));
+            CHECK(peer.data.recv(12) == from_server("\1an"s) + from_server("\0swer"s));
         }
     }
 
@@ -261,13 +261,13 @@ TEST_SUITE("zws") {
         REQUIRE(zlink_setsockopt(pull, ZLINK_MAXMSGSIZE, &bytes_max, sizeof bytes_max) == 0);
         const std::string endpoint = pull.bind(ws_wildcard);
         browser large{owner, endpoint};
-        large.octets.send(from_client("\0"s + std::string(10, 'x')) +
-                          from_client("\0"s + std::string(11, 'x')));
+        large.data.send(from_client("\0"s + std::string(10, 'x')) +
+                        from_client("\0"s + std::string(11, 'x')));
         CHECK(pull.recv() == message{std::string(10, 'x')});
-        CHECK(large.octets.recv(4).substr(0, 1) == "\x88");
+        CHECK(large.data.recv(4).substr(0, 1) == "\x88");
         browser talkative{owner, endpoint};
-        talkative.octets.send(from_client("\0text"s, 0x81));
-        const std::string said = talkative.octets.recv(4);
+        talkative.data.send(from_client("\0text"s, 0x81));
+        const std::string said = talkative.data.recv(4);
         CHECK(said.substr(2) == "\x03\xeb"); // 1003
     }
 
@@ -278,9 +278,9 @@ TEST_SUITE("zws") {
         browser peer{owner, push.bind(ws_wildcard)};
         REQUIRE(push.send("last") == ok);
         push.close();
-        CHECK(peer.octets.recv(7) == from_server("\0last"s));
-        CHECK(peer.octets.recv(4) == from_server("\x03\xe9", 0x88));
-        CHECK(peer.octets.is_parted_from());
+        CHECK(peer.data.recv(7) == from_server("\0last"s));
+        CHECK(peer.data.recv(4) == from_server("\x03\xe9", 0x88));
+        CHECK(peer.data.is_parted_from());
     }
 
     TEST_CASE("zws: heartbeats are pings of WebSocket in both directions") {
@@ -289,8 +289,8 @@ TEST_SUITE("zws") {
         pull.set(ZLINK_HEARTBEAT_IVL, 5).set(ZLINK_HEARTBEAT_TIMEOUT, patience);
         browser peer{owner, pull.bind(ws_wildcard)};
         for (int count = 0; count < 3; ++count) {
-            CHECK(peer.octets.recv(2) == from_server("", 0x89));
-            peer.octets.send(from_client("", 0x8a));
+            CHECK(peer.data.recv(2) == from_server("", 0x89));
+            peer.data.send(from_client("", 0x8a));
         }
         socket push{owner, ZLINK_PUSH};
         push.set(ZLINK_HEARTBEAT_IVL, 5).set(ZLINK_HEARTBEAT_TIMEOUT, 2000);

@@ -54,7 +54,7 @@ def run(built, certificate, server, load, **changes):
 
 
 @pytest.mark.parametrize("server, transport", CASES)
-def test_one_echo_comes_back_octet_for_octet(built, certificate, server, transport):
+def test_one_echo_comes_back_byte_for_byte(built, certificate, server, transport):
     result = run(built, certificate, server, Load("s0", transport, 1, 1, 1000))
 
     assert result["pass"]
@@ -112,7 +112,7 @@ def test_the_load_comes_again_over_the_same_connections(built, certificate, serv
 
 def test_a_connection_that_was_lost_stays_lost(built):
     broken = threading.Event()
-    impostor = Impostor(lambda octets: b"\xff" * len(octets) if broken.is_set() else octets)
+    impostor = Impostor(lambda data: b"\xff" * len(data) if broken.is_set() else data)
     client = [built.path("load_client"), "--ccu", "1", "--inflight", "2", "--size", "16"]
     client += ["--warmup", "0", "--measure", "0.2", "--drain-timeout", "0.2", "--verify", "1"]
     client += ["--port", str(impostor.port), "--paced", "1"]
@@ -133,7 +133,7 @@ def test_a_connection_that_was_lost_stays_lost(built):
 
 
 class Impostor:
-    """A server that answers with what a function makes of the octets."""
+    """A server that answers with what a function makes of the bytes."""
 
     def __init__(self, answer):
         self._answer = answer
@@ -145,8 +145,8 @@ class Impostor:
         peer, _ = self._listener.accept()
         with peer, self._listener:
             try:
-                while octets := peer.recv(65536):
-                    peer.sendall(self._answer(octets))
+                while data := peer.recv(65536):
+                    peer.sendall(self._answer(data))
             except OSError:
                 pass  # The client has seen enough.
 
@@ -162,20 +162,20 @@ def load_impostor(built, answer):
 
 
 def test_an_echo_too_many_violates_the_gate(built):
-    result = load_impostor(built, lambda octets: octets + octets)
+    result = load_impostor(built, lambda data: data + data)
 
     assert result["gating_violation"] > 0
 
 
 def test_a_server_that_swallows_messages_leaves_a_worker_pending(built):
-    result = load_impostor(built, lambda octets: b"")
+    result = load_impostor(built, lambda data: b"")
 
     assert result["drain_timeout"] == 1
     assert result["outstanding"] == 2
 
 
-def test_an_altered_octet_ends_the_connection(built):
-    result = load_impostor(built, lambda octets: octets[:-1] + bytes([octets[-1] ^ 1]))
+def test_an_altered_byte_ends_the_connection(built):
+    result = load_impostor(built, lambda data: data[:-1] + bytes([data[-1] ^ 1]))
 
     assert result["connection_lost"] == 1
     assert result["drain_timeout"] == 1

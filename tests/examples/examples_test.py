@@ -153,7 +153,7 @@ def chat_server(program):
         bob.send("hello, all")
         equal(ann.receive(), "guest 2: hello, all")
         equal(bob.receive(), "guest 2: hello, all")
-        bob.send_binary(b"octets")
+        bob.send_binary(b"bytes")
         equal(bob.receive(), ("closed", 1003, "text only"))
         equal(ann.receive(), "guest 2 has left: 1003 text only")
         equal(server.end([ann])[-1], "all have gone")

@@ -78,7 +78,7 @@ class WebClient:
         mask = os.urandom(4)
         length = len(payload)
         header = bytes([0x80 | opcode, 0x80 | length]) if length < 126 else struct.pack("!BBH", 0x80 | opcode, 0xFE, length)
-        masked = bytes(octet ^ mask[index % 4] for index, octet in enumerate(payload))
+        masked = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
         self._socket.sendall(header + mask + masked)
 
     def _receive_frame(self):

@@ -114,7 +114,7 @@ def peers(programs):
 
 @pytest.fixture
 def ipc_folder():
-    """A folder with a short name, because a socket's path has 107 octets."""
+    """A folder with a short name, because a socket's path has 107 bytes."""
     folder = tempfile.mkdtemp(prefix="zl-")
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

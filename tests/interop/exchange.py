@@ -6,7 +6,7 @@ KIB = 1024
 
 
 def filled(size):
-    """Octets that show a shift by any number of places."""
+    """Bytes that show a shift by any number of places."""
     block = bytes(range(251))
     return (block * (size // len(block) + 1))[:size]
 

@@ -74,18 +74,18 @@ static void say_result(int result) {
     }
 }
 
-/* Octets in hexadecimal, runs as 'aa*7'. */
-static void say_octets(const unsigned char* octets, size_t count) {
+/* Bytes in hexadecimal, runs as 'aa*7'. */
+static void say_bytes(const unsigned char* content, size_t count) {
     for (size_t index = 0; index < count;) {
         size_t end = index + 1;
-        while (end < count && octets[end] == octets[index]) {
+        while (end < count && content[end] == content[index]) {
             ++end;
         }
         if (end - index > 2) {
-            say("%02x*%zu,", octets[index], end - index);
+            say("%02x*%zu,", content[index], end - index);
         } else {
             end = index + 1;
-            say("%02x", octets[index]);
+            say("%02x", content[index]);
         }
         index = end;
     }
@@ -122,7 +122,7 @@ static void try_out(const char* combination, void (*act)(void*), void* with) {
 
 struct value {
     const char* name;
-    const void* octets;
+    const void* content;
     size_t size;
 };
 
@@ -256,7 +256,7 @@ static void* open_socket(const struct try_of_option* at) {
 struct reading {
     int error;
     size_t size;
-    unsigned char octets[512];
+    unsigned char content[512];
 };
 
 /* What one option reads as, with room for all of it. */
@@ -271,7 +271,7 @@ static void read_whole(void* socket, int option, struct reading* into) {
         into->error = failed ? errno : 0;
         if (!failed) {
             into->size = size;
-            memcpy(into->octets, room, size < sizeof into->octets ? size : sizeof into->octets);
+            memcpy(into->content, room, size < sizeof into->content ? size : sizeof into->content);
             return;
         }
     }
@@ -290,7 +290,7 @@ static void set_one(void* with) {
             read_whole(socket, option, &before[option]);
         }
     }
-    say_result(setsockopt_of(socket, at->option, at->given->octets, at->given->size));
+    say_result(setsockopt_of(socket, at->option, at->given->content, at->given->size));
     for (int option = 0; option < options_end; ++option) {
         if (!is_telling(at, option)) {
             continue;
@@ -301,8 +301,8 @@ static void set_one(void* with) {
             if (after.error) {
                 say("E%d", after.error);
             } else {
-                say_octets(after.octets,
-                           after.size < sizeof after.octets ? after.size : sizeof after.octets);
+                say_bytes(after.content,
+                          after.size < sizeof after.content ? after.size : sizeof after.content);
             }
         }
     }
@@ -313,7 +313,7 @@ static void read_all_rooms(void* with) {
     const struct try_of_option* const at = with;
     void* const socket = open_socket(at);
     if (at->given != NULL) {
-        setsockopt_of(socket, at->option, at->given->octets, at->given->size);
+        setsockopt_of(socket, at->option, at->given->content, at->given->size);
     }
     if (at->is_null) {
         size_t size = sizeof(int);
@@ -329,9 +329,9 @@ static void read_all_rooms(void* with) {
         say_result(result);
         say(" size %zu ", size);
         if (is_telling(at, at->option)) {
-            say_octets(room, rooms[index] + 8);
+            say_bytes(room, rooms[index] + 8);
         } else {
-            say_octets(room + size, rooms[index] + 8 - size);
+            say_bytes(room + size, rooms[index] + 8 - size);
         }
     }
 }
@@ -464,7 +464,7 @@ struct try_of_message {
 };
 
 static const char* const message_kinds[] = {
-    "empty",   "of 10 octets",     "of 100 octets",          "of 100000 octets",
+    "empty",   "of 10 bytes",      "of 100 bytes",           "of 100000 bytes",
     "of data", "of constant data", "of short constant data", "of no data"};
 enum { message_kind_count = sizeof message_kinds / sizeof message_kinds[0] };
 

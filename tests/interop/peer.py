@@ -158,7 +158,7 @@ class Worker(threading.Thread):
             self.socket.send_multipart([*prefix, numbered(stream, index, size)])
 
     def do_recv_numbered(self, count, size, skip=0, timeout=30000):
-        """Receives `count` numbered messages and checks each stream's order and every octet.
+        """Receives `count` numbered messages and checks each stream's order and every byte.
 
         `skip` is how many parts come before the numbered one. Returns how many came of each stream, and
         the order in which the streams took turns.
@@ -177,7 +177,7 @@ class Worker(threading.Thread):
             if index != expected.setdefault(stream, 0):
                 raise ValueError(f"stream {stream}: {index} came where {expected[stream]} was due")
             if parts[skip] != numbered(stream, index, size):
-                raise ValueError(f"stream {stream}: message {index} has other octets")
+                raise ValueError(f"stream {stream}: message {index} has other bytes")
             expected[stream] = index + 1
             turns.append(stream)
         return {"streams": expected, "turns": turns}
@@ -233,18 +233,18 @@ class Worker(threading.Thread):
             self.socket.close(0)
 
     def do_poll_mixed(self, timeout):
-        """Polls this socket and a pipe together, twice: with an octet in the pipe, then without."""
+        """Polls this socket and a pipe together, twice: with a byte in the pipe, then without."""
         readable, writable = os.pipe()
         try:
             poller = zmq.Poller()
             poller.register(self.socket, zmq.POLLIN)
             poller.register(readable, zmq.POLLIN)
             os.write(writable, b"x")
-            with_octet = dict(poller.poll(timeout))
+            with_byte = dict(poller.poll(timeout))
             os.read(readable, 1)
-            without_octet = dict(poller.poll(timeout))
+            without_byte = dict(poller.poll(timeout))
             return [
-                [self.socket in found, readable in found] for found in (with_octet, without_octet)
+                [self.socket in found, readable in found] for found in (with_byte, without_byte)
             ]
         finally:
             os.close(readable)

@@ -14,7 +14,7 @@ STREAM, LAST_ENDPOINT, SNDMORE = 100, 32, 2
 
 
 class Message(ctypes.Structure):
-    _fields_ = [("octets", ctypes.c_uint64 * 8)]
+    _fields_ = [("bytes", ctypes.c_uint64 * 8)]
 
 
 def load(path):
@@ -51,7 +51,7 @@ def main(path, way, endpoint, *options):
         assert library.zmq_msg_recv(ctypes.byref(message), socket, 0) >= 0, ctypes.get_errno()
         return message
 
-    def octets(message):
+    def frame_bytes(message):
         size = library.zmq_msg_size(ctypes.byref(message))
         return ctypes.string_at(library.zmq_msg_data(ctypes.byref(message)), size)
 
@@ -59,9 +59,9 @@ def main(path, way, endpoint, *options):
         frames = [recv()]
         while library.zmq_msg_more(ctypes.byref(frames[-1])):
             frames.append(recv())
-        peer = octets(frames[0])
+        peer = frame_bytes(frames[0])
         if len(frames) == 3:
-            print(json.dumps([octets(frames[1])[0], octets(frames[2]).decode()]), flush=True)
+            print(json.dumps([frame_bytes(frames[1])[0], frame_bytes(frames[2]).decode()]), flush=True)
         elif library.zmq_send(socket, peer, len(peer), SNDMORE) >= 0:
             library.zmq_msg_send(ctypes.byref(frames[1]), socket, 0)
 

@@ -1,4 +1,4 @@
-"""Octets that no honest peer sends: the session they came on ends, and nothing else notices.
+"""Bytes that no honest peer sends: the session they came on ends, and nothing else notices.
 
 Each test talks to a listening socket of a process through a bare connection, while an honest client goes
 on asking and being answered, and holds the process's memory against what it was before.
@@ -17,7 +17,7 @@ GROWTH_KB_MAX = 16 * 1024
 SECONDS_MAX = 10
 
 
-def property_octets(name, value):
+def property_bytes(name, value):
     return bytes([len(name)]) + name + struct.pack("!I", len(value)) + value
 
 
@@ -28,7 +28,7 @@ def command(body):
 
 
 def ready(kind=b"DEALER", extra=b""):
-    body = b"\x05READY" + property_octets(b"Socket-Type", kind) + property_octets(b"Identity", b"")
+    body = b"\x05READY" + property_bytes(b"Socket-Type", kind) + property_bytes(b"Identity", b"")
     return command(body + extra)
 
 
@@ -55,9 +55,9 @@ class Service:
         assert self.client.recv() == [b"answer to " + question]
 
     def ask_past_strangers(self):
-        """Like ask(), where the stranger's octets may have been a message too.
+        """Like ask(), where the stranger's bytes may have been a message too.
 
-        Random octets now and then are one of ZMTP 1.0, and libzmq shows some unknown commands.
+        Random bytes now and then are one of ZMTP 1.0, and libzmq shows some unknown commands.
         """
         self._asked += 1
         question = b"question %d" % self._asked
@@ -87,12 +87,12 @@ def service(request, peers, wildcard):
 
 
 def read_exactly(stranger, count):
-    octets = b""
-    while len(octets) < count:
-        more = stranger.recv(count - len(octets))
-        assert more, f"closed after {len(octets)} of {count} octets"
-        octets += more
-    return octets
+    data = b""
+    while len(data) < count:
+        more = stranger.recv(count - len(data))
+        assert more, f"closed after {len(data)} of {count} bytes"
+        data += more
+    return data
 
 
 def shake_hands(stranger, kind=b"DEALER"):
@@ -118,10 +118,10 @@ def is_closed(stranger):
     return True
 
 
-def send_quietly(stranger, octets):
+def send_quietly(stranger, data):
     """Sends, and does not mind if the server has had enough before the end."""
     try:
-        stranger.sendall(octets)
+        stranger.sendall(data)
     except (ConnectionError, TimeoutError):
         pass
 
@@ -138,7 +138,7 @@ def test_an_honest_stranger_is_served(service):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_octets(seed, service):
+def test_random_bytes(seed, service):
     chance = random.Random(seed)
     with service.dial() as stranger:
         send_quietly(stranger, chance.randbytes(chance.randrange(1, 4000)))
@@ -146,7 +146,7 @@ def test_random_octets(seed, service):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_octets_after_the_greeting(seed, service):
+def test_random_bytes_after_the_greeting(seed, service):
     chance = random.Random(1000 + seed)
     with service.dial() as stranger:
         stranger.sendall(GREETING)
@@ -175,11 +175,11 @@ def test_a_greeting_that_stops(length, service):
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 70])
-def test_a_handshake_one_octet_at_a_time(length, service):
+def test_a_handshake_one_byte_at_a_time(length, service):
     with service.dial() as stranger:
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        for octet in (GREETING + ready())[:length]:
-            stranger.sendall(bytes([octet]))
+        for byte in (GREETING + ready())[:length]:
+            stranger.sendall(bytes([byte]))
         service.ask()
 
 
@@ -197,7 +197,7 @@ def test_another_mechanism_is_refused(mechanism, service):
 @pytest.mark.parametrize("size", [2**63 - 1, 2**63, 2**64 - 1, 2**40, 2**32, 2**31])
 @pytest.mark.parametrize("flags", [2, 3, 6])
 def test_a_claimed_size_takes_no_memory(flags, size, service):
-    """The claim comes with some octets of what it promises, and no more."""
+    """The claim comes with some bytes of what it promises, and no more."""
     with service.dial() as stranger:
         shake_hands(stranger)
         send_quietly(stranger, bytes([flags]) + struct.pack("!Q", size) + bytes(100_000))
@@ -276,14 +276,14 @@ def test_giant_metadata(service):
     """A mebibyte of properties in READY, and then a good many that are never finished."""
     with service.dial() as stranger:
         stranger.sendall(GREETING)
-        extra = b"".join(property_octets(b"X-%d" % number, bytes(1000)) for number in range(1000))
+        extra = b"".join(property_bytes(b"X-%d" % number, bytes(1000)) for number in range(1000))
         send_quietly(stranger, ready(extra=extra))
         service.ask_past_strangers()
     strangers = [service.dial() for _ in range(30)]
     try:
         for stranger in strangers:
             stranger.sendall(GREETING)
-            head = b"\x05READY" + property_octets(b"Socket-Type", b"DEALER")
+            head = b"\x05READY" + property_bytes(b"Socket-Type", b"DEALER")
             send_quietly(stranger, b"\x06" + struct.pack("!Q", 1 << 30) + head + bytes(50_000))
         service.ask()
     finally:

@@ -101,7 +101,7 @@ def test_a_tree_arrives_as_it_was(pairing, chunk, tree, tmp_path, environments):
     assert receiver[0] == 0, receiver
     assert "all checksums match" in sender[1]
     files = 10 - (chunk == "1")
-    assert re.match(rf"{files} files, 2 links, \d+ octets in [\d.]+ s: [\d.]+ MB/s, \d+ messages/s", sender[1])
+    assert re.match(rf"{files} files, 2 links, \d+ bytes in [\d.]+ s: [\d.]+ MB/s, \d+ messages/s", sender[1])
     assert described(tree) == described(tmp_path / "copy")
 
 

@@ -1,4 +1,4 @@
-"""Peers of libzmq 2.x (ZMTP 1.0), 3.x (2.0) and 4.0 (3.0), played by bare connections octet for octet.
+"""Peers of libzmq 2.x (ZMTP 1.0), 3.x (2.0) and 4.0 (3.0), played by bare connections byte for byte.
 
 What is said and heard is the same with stock libzmq in zlink's place.
 """
@@ -28,16 +28,16 @@ class Wire:
     def __init__(self, connection):
         self.connection = connection
 
-    def say(self, octets):
-        self.connection.sendall(octets)
+    def say(self, data):
+        self.connection.sendall(data)
 
-    def expect(self, octets):
+    def expect(self, data):
         heard = b""
-        while len(heard) < len(octets):
-            more = self.connection.recv(len(octets) - len(heard))
-            assert more, f"closed after {heard[:100]} of {octets[:100]}"
+        while len(heard) < len(data):
+            more = self.connection.recv(len(data) - len(heard))
+            assert more, f"closed after {heard[:100]} of {data[:100]}"
             heard += more
-        assert heard == octets
+        assert heard == data
 
     def say_message(self, *frames):
         self.say(self.framed(*frames))
@@ -151,12 +151,12 @@ def test_push_from_pull(library, version, join):
     wire.expect_message(*BODIES)
 
 
-def test_one_octet_at_a_time(library, version, join):
+def test_one_byte_at_a_time(library, version, join):
     pull = library.socket("PULL")
     wire = version(join(pull))
     wire.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     at_once = wire.say
-    wire.say = lambda octets: [at_once(octets[at : at + 1]) for at in range(len(octets))]
+    wire.say = lambda data: [at_once(data[at : at + 1]) for at in range(len(data))]
     wire.greet("PUSH", "PULL")
     wire.say_message(b"hello", b"", bytes(300))
     assert pull.recv() == [b"hello", b"", bytes(300)]

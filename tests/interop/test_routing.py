@@ -42,7 +42,7 @@ def mandatory(kind):
 
 
 @pairings
-def test_a_peer_without_one_gets_five_octets(processes, endpoint):
+def test_a_peer_without_one_gets_five_bytes(processes, endpoint):
     router = processes[0].socket("ROUTER")
     bound = router.bind(endpoint)
     identities = set()

@@ -13,25 +13,25 @@ def raw(request, library):
     return library.socket(request.param, **options)
 
 
-def expect(connection, octets):
+def expect(connection, data):
     heard = b""
-    while len(heard) < len(octets):
-        more = connection.recv(len(octets) - len(heard))
+    while len(heard) < len(data):
+        more = connection.recv(len(data) - len(heard))
         assert more
         heard += more
-    assert heard == octets
+    assert heard == data
 
 
-def recv_octets(stream, name, count):
-    octets = b""
-    while len(octets) < count:
+def recv_bytes(stream, name, count):
+    data = b""
+    while len(data) < count:
         sender, part = stream.recv()
         assert sender == name and 0 < len(part) <= 8192
-        octets += part
-    return octets
+        data += part
+    return data
 
 
-def test_octets_pass_both_ways(raw, join):
+def test_bytes_pass_both_ways(raw, join):
     connection = join(raw)
     name, news = raw.recv()
     assert len(name) == 5 and name[0] == 0 and news == b""
@@ -40,7 +40,7 @@ def test_octets_pass_both_ways(raw, join):
     raw.send(name, b"world")
     expect(connection, b"world")
     connection.sendall(LONG)
-    assert recv_octets(raw, name, len(LONG)) == LONG
+    assert recv_bytes(raw, name, len(LONG)) == LONG
     raw.send(name, LONG)
     raw.send(name, b"x")
     expect(connection, LONG + b"x")

@@ -78,8 +78,8 @@ class Stream:
             number = ctypes.c_int(value)
             self._call("setsockopt", self._socket, option, ctypes.byref(number), ctypes.c_size_t(4))
         else:
-            octets = str(value).encode()
-            self._call("setsockopt", self._socket, option, octets, ctypes.c_size_t(len(octets)))
+            data = str(value).encode()
+            self._call("setsockopt", self._socket, option, data, ctypes.c_size_t(len(data)))
 
     def bind(self, endpoint):
         self._call("bind", self._socket, endpoint.encode())

@@ -48,7 +48,7 @@ void visit(const std::string& endpoint, int index) {
     case 0:
         break;
     case 1:
-        visitor.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3}));
+        visitor.send(data({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3}));
         break;
     case 2:
         visitor.shake_hands("DEALER");
@@ -209,7 +209,7 @@ TEST_SUITE("connections") {
             raw_listener listener;
             to_test.say(listener.endpoint());
             const std::string about_itself =
-                octets({6}) + "X-Junk" + octets({0, 0, 16, 0}) + std::string(4096, 'x');
+                data({6}) + "X-Junk" + data({0, 0, 16, 0}) + std::string(4096, 'x');
             for (std::string word = to_test.hear(); !word.empty(); word = to_test.hear()) {
                 for (int index = std::atoi(word.c_str()); index > 0; --index) {
                     zmtp_peer visitor{listener.accept(none)};

@@ -6,7 +6,7 @@
 
 namespace robustness {
 
-using api_test::octets;
+using api_test::data;
 
 namespace {
 
@@ -45,12 +45,11 @@ std::string curve_attacker::boxed(std::string_view content, std::string_view non
 }
 
 void curve_attacker::begin() {
-    peer_.send(octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}) + "CURVE" +
-               std::string(47, '\0'));
+    peer_.send(data({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}) + "CURVE" + std::string(47, '\0'));
     peer_.recv(greeting_bytes);
     peer_.send_frame(
-        4, "\5HELLO" + octets({1, 0}) + std::string(72, '\0') +
-               std::string(transient_.open_text()) + short_nonce +
+        4, "\5HELLO" + data({1, 0}) + std::string(72, '\0') + std::string(transient_.open_text()) +
+               short_nonce +
                boxed(std::string(64, '\0'), "CurveZMQHELLO---" + short_nonce, server_, transient_));
     const std::string welcome = peer_.recv_frame().body;
     REQUIRE(welcome.size() == welcome_bytes);

@@ -95,7 +95,7 @@ void check_idle_stream_peers(const std::string& endpoint, std::ptrdiff_t bytes_m
         CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
         return bytes() <= bytes_max;
     });
-    figures() << ", " << bytes() << " octets each, of " << (memory_bytes() - before) / peer_count
+    figures() << ", " << bytes() << " bytes each, of " << (memory_bytes() - before) / peer_count
               << " that the process has taken";
 }
 
@@ -145,7 +145,7 @@ TEST_SUITE("idle_peers") {
         const std::ptrdiff_t bytes = (memory_bytes() - before) / peer_count;
         figures() << peer_count << " peers";
         if (!is_sanitized) {
-            figures() << ", " << bytes << " octets each";
+            figures() << ", " << bytes << " bytes each";
             CHECK(bytes <= idle_peer_bytes_max);
         }
         peers.say("ask");

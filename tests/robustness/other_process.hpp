@@ -17,7 +17,7 @@ public:
     line& operator=(const line&) = delete;
     ~line();
 
-    /// Says one text of at most a few thousand octets.
+    /// Says one text of at most a few thousand bytes.
     void say(std::string_view text) const;
     /// The next text; none once the other end has nothing more to say.
     std::string hear() const;

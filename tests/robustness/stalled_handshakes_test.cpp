@@ -11,7 +11,7 @@
 #include <vector>
 
 // Peers that stop in the middle of a handshake. Real sockets shake hands through relays, each of
-// which carries a few octets more than the one before, and then no more.
+// which carries a few bytes more than the one before, and then no more.
 
 using namespace api_test;
 using namespace robustness;
@@ -63,7 +63,7 @@ void exchange(socket& dealer, socket& router) {
     CHECK(dealer.recv() == message{"answer"});
 }
 
-/// How many octets `by` says in a whole handshake.
+/// How many bytes `by` says in a whole handshake.
 std::size_t handshake_bytes(const context& owner, socket& router, const mechanism& used, side by) {
     std::deque<stalling_relay> relay;
     relay.emplace_back(router.last_endpoint());
@@ -81,7 +81,7 @@ std::size_t handshake_bytes(const context& owner, socket& router, const mechanis
 
 TEST_SUITE("stalled_handshakes") {
 
-    TEST_CASE("a peer that stalls at any octet of a handshake is left in time, by either side") {
+    TEST_CASE("a peer that stalls at any byte of a handshake is left in time, by either side") {
         const struct {
             int which;
             const char* name;

@@ -69,15 +69,15 @@ void stalling_relay::begin() {
 bool stalling_relay::carry(side by) {
     way& from = by == side::client ? client_ : server_;
     const way& to = by == side::client ? server_ : client_;
-    std::array<char, 4096> octets;
-    const ssize_t bytes = ::recv(from.descriptor, octets.data(), octets.size(), 0);
+    std::array<char, 4096> data;
+    const ssize_t bytes = ::recv(from.descriptor, data.data(), data.size(), 0);
     if (bytes <= 0) {
         return false;
     }
     const std::size_t passes = std::min(static_cast<std::size_t>(bytes), from.left_bytes);
     from.left_bytes -= passes;
     from.passed_bytes += passes;
-    static_cast<void>(::send(to.descriptor, octets.data(), passes, MSG_NOSIGNAL));
+    static_cast<void>(::send(to.descriptor, data.data(), passes, MSG_NOSIGNAL));
     return true;
 }
 

@@ -11,7 +11,7 @@
 namespace robustness {
 
 /// A connection's way between a socket that connects to endpoint() and one that is bound elsewhere.
-/// It carries octets both ways until so many have passed in one direction, and no more then.
+/// It carries bytes both ways until so many have passed in one direction, and no more then.
 ///
 /// @threads The one that calls carry().
 class stalling_relay {
@@ -25,10 +25,10 @@ public:
 
     const std::string& endpoint() const noexcept { return endpoint_; }
 
-    /// Lets only `bytes` octets pass that `by` says.
+    /// Lets only `bytes` bytes pass that `by` says.
     void stall(side by, std::size_t bytes) noexcept;
 
-    /// How many octets `by` has said that passed.
+    /// How many bytes `by` has said that passed.
     std::size_t passed_bytes(side by) const noexcept { return way_of(by).passed_bytes; }
 
     /// Who ended the connection, and how long after this relay was made.

@@ -22,7 +22,7 @@ inline constexpr bool is_sanitized = false;
 /// Where a test says what it has measured, for the line that reports it.
 std::ostream& figures();
 
-/// Memory of this process that belongs to no file, in octets. A sanitizer's own is in it, so that
+/// Memory of this process that belongs to no file, in bytes. A sanitizer's own is in it, so that
 /// it says nothing where is_sanitized.
 std::ptrdiff_t memory_bytes();
 

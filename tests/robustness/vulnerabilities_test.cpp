@@ -37,7 +37,7 @@ private:
     std::ptrdiff_t before_ = memory_bytes();
 };
 
-const std::string signature = octets({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f});
+const std::string signature = data({0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f});
 
 std::string number(std::uint64_t value) {
     std::string text(8, '\0');
@@ -48,7 +48,7 @@ std::string number(std::uint64_t value) {
 }
 
 std::string property(std::string_view name, std::string_view value) {
-    return octets({static_cast<int>(name.size())}) + std::string(name) +
+    return data({static_cast<int>(name.size())}) + std::string(name) +
            number(value.size()).substr(4) + std::string(value);
 }
 
@@ -106,23 +106,23 @@ TEST_SUITE("vulnerabilities") {
             for (const int flags : {2, 3, 6}) {
                 zmtp_peer attacker{endpoint};
                 attacker.shake_hands("PUSH");
-                attacker.send(octets({flags}) + number(size) + exploit);
+                attacker.send(data({flags}) + number(size) + exploit);
                 attacker.await_end();
             }
             zmtp_peer of_2_0{endpoint};
-            of_2_0.send(signature + octets({1, 8, 0, 0}));
-            of_2_0.send(octets({2}) + number(size) + exploit);
+            of_2_0.send(signature + data({1, 8, 0, 0}));
+            of_2_0.send(data({2}) + number(size) + exploit);
             of_2_0.await_end();
             zmtp_peer of_1_0{endpoint};
-            of_1_0.send(octets({1, 0, 0xff}) + number(size) + octets({0}) + exploit);
-            if (size > top) { // One octet of it is no body.
+            of_1_0.send(data({1, 0, 0xff}) + number(size) + data({0}) + exploit);
+            if (size > top) { // One byte of it is no body.
                 of_1_0.await_end();
             }
             honest.check();
         }
     }
 
-    // Metadata was decrypted to an array on the stack that had room for 256 octets of it, before
+    // Metadata was decrypted to an array on the stack that had room for 256 bytes of it, before
     // anybody had asked who the client is.
     TEST_CASE("CVE-2019-13132: metadata of CURVE that are longer than anybody expects") {
         const context owner;
@@ -145,8 +145,7 @@ TEST_SUITE("vulnerabilities") {
             {type + property("X-long", std::string(50'000, 'A')), true},
             {type + property("X-long", std::string(70'000, 'A')), false},
             {type + property("X-long", std::string(5'000'000, 'A')), false},
-            {type + octets({6}) + "X-long" + octets({0x7f, 0xff, 0xff, 0xff}) +
-                 std::string(1000, 'A'),
+            {type + data({6}) + "X-long" + data({0x7f, 0xff, 0xff, 0xff}) + std::string(1000, 'A'),
              false},
             {std::string(20'000, '\xff'), false},
         };
@@ -197,7 +196,7 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // Subscriptions were removed from a trie by a function that called itself for each octet.
+    // Subscriptions were removed from a trie by a function that called itself for each byte.
     TEST_CASE("GHSA-qq65-x72m-9wr8: a topic deeper than the stack, subscribed to and cancelled") {
         const context owner;
         for (const int type : {ZLINK_PUB, ZLINK_XPUB}) {
@@ -224,7 +223,7 @@ TEST_SUITE("vulnerabilities") {
                     if (cancels) {
                         attacker.send(long_frame(0, std::string(1, '\0') + topic));
                     }
-                    attacker.send_frame(4, octets({4}) + "PING" + octets({0, 0}));
+                    attacker.send_frame(4, data({4}) + "PING" + data({0, 0}));
                     CHECK(attacker.recv_frame().body.substr(0, 5) == "\4PONG");
                     REQUIRE(publisher.send(topic.substr(0, 50'000)) == ok);
                 }
@@ -245,7 +244,7 @@ TEST_SUITE("vulnerabilities") {
         await_subscription(publisher, honest, "honest");
         std::string flood;
         for (int count = 0; count < 1000; ++count) {
-            flood += octets({0, 30}) + std::string(30, 'A');
+            flood += data({0, 30}) + std::string(30, 'A');
         }
         flood += long_frame(0, std::string(100'000, 'A'));
         const memory_guard guard;
@@ -273,7 +272,7 @@ TEST_SUITE("vulnerabilities") {
         const context owner;
         raw_listener malicious;
         const memory_guard guard;
-        const std::string opening = signature + octets({3, 0}) + "NULL" + std::string(48, '\0');
+        const std::string opening = signature + data({3, 0}) + "NULL" + std::string(48, '\0');
         const int round_count = chosen(2000, 300, 100);
         for (const bool disconnects : {false, true}) {
             CAPTURE(disconnects);
@@ -283,7 +282,7 @@ TEST_SUITE("vulnerabilities") {
             for (int round = 0; round < round_count; ++round) {
                 raw_peer server{owner, malicious.accept(owner)};
                 server.send(opening + long_frame(4, "\5READY" + property("Socket-Type", "PUSH")) +
-                            long_frame(1, std::string(100'000, 'A')) + octets({1, 200, 'A'}));
+                            long_frame(1, std::string(100'000, 'A')) + data({1, 200, 'A'}));
                 server.recv(64 + 2);
                 if (disconnects) {
                     CHECK(pull.disconnect(malicious.endpoint()) == ok);
@@ -303,14 +302,14 @@ TEST_SUITE("vulnerabilities") {
         honest_pair honest{owner, endpoint, pull};
         honest.check();
         const auto frame_of_1_0 = [](std::size_t body_bytes) {
-            return (body_bytes + 1 < 255 ? octets({static_cast<int>(body_bytes) + 1})
-                                         : octets({0xff}) + number(body_bytes + 1)) +
-                   octets({0}) + std::string(body_bytes, 'A');
+            return (body_bytes + 1 < 255 ? data({static_cast<int>(body_bytes) + 1})
+                                         : data({0xff}) + number(body_bytes + 1)) +
+                   data({0}) + std::string(body_bytes, 'A');
         };
         for (const std::size_t piece_bytes : {1, 100, 4096, 8191, 8192, 8193, 100'000}) {
             CAPTURE(piece_bytes);
             zmtp_peer of_1_0{endpoint};
-            std::string said = octets({1, 0});
+            std::string said = data({1, 0});
             std::vector<std::size_t> sizes;
             for (const std::size_t body_bytes :
                  {0, 1, 252, 253, 254, 255, 8180, 8181, 8182, 8183, 8191, 8192, 8193, 20'000}) {
@@ -327,11 +326,10 @@ TEST_SUITE("vulnerabilities") {
                 CHECK(pull.recv() == message{std::string(body_bytes, 'A')});
             }
         }
-        for (const std::string& malformed : {octets({0}), octets({0xff, 0, 0, 0, 0, 0, 0, 0, 0}),
-                                             octets({0xff}) + number(~0ull)}) {
+        for (const std::string& malformed :
+             {data({0}), data({0xff, 0, 0, 0, 0, 0, 0, 0, 0}), data({0xff}) + number(~0ull)}) {
             zmtp_peer attacker{endpoint};
-            attacker.send(octets({1, 0}) + frame_of_1_0(8000) + malformed +
-                          std::string(20'000, 'A'));
+            attacker.send(data({1, 0}) + frame_of_1_0(8000) + malformed + std::string(20'000, 'A'));
             attacker.await_end();
             honest.check();
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/length/frame.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,11 +9,11 @@
 #include <vector>
 
 using namespace zlink::wire::length;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 TEST_SUITE("wire/length") {
 
-    TEST_CASE("length header: is four octets, the first one the highest") {
+    TEST_CASE("length header: is four bytes, the first one the highest") {
         struct {
             std::uint64_t body_bytes;
             const char* written;
@@ -27,7 +27,7 @@ TEST_SUITE("wire/length") {
             CAPTURE(example.written);
             std::array<std::byte, header_bytes> out{};
             write_header(out.data(), example.body_bytes);
-            CHECK(std::vector<std::byte>(out.begin(), out.end()) == octets(example.written));
+            CHECK(std::vector<std::byte>(out.begin(), out.end()) == hex(example.written));
 
             const frame_head head = read_head_trusted(out.data());
             CHECK(head.body_bytes == example.body_bytes);
@@ -35,8 +35,8 @@ TEST_SUITE("wire/length") {
         }
     }
 
-    TEST_CASE("length header: waits, without a result, until its last octet") {
-        const auto received = octets("00000007 'payload'");
+    TEST_CASE("length header: waits, without a result, until its last byte") {
+        const auto received = hex("00000007 'payload'");
         frame_head head;
         for (std::size_t available = 0; available < 4; ++available) {
             CHECK(read_head(received.data(), available, 7, head) == head_status::incomplete);
@@ -47,7 +47,7 @@ TEST_SUITE("wire/length") {
     }
 
     TEST_CASE("length header: refuses a size above the limit, and leaves the result untouched") {
-        const auto received = octets("00000401");
+        const auto received = hex("00000401");
         frame_head head{.body_bytes = 42};
         CHECK(read_head(received.data(), 4, 1024, head) == head_status::too_large);
         CHECK(head.body_bytes == 42);
@@ -57,9 +57,9 @@ TEST_SUITE("wire/length") {
 
     TEST_CASE("length header: an empty message is within every limit, the largest within its own") {
         frame_head head;
-        CHECK(read_head(octets("00000000").data(), 4, 0, head) == head_status::complete);
-        CHECK(read_head(octets("00000001").data(), 4, 0, head) == head_status::too_large);
-        CHECK(read_head(octets("ffffffff").data(), 4, body_bytes_limit, head) ==
+        CHECK(read_head(hex("00000000").data(), 4, 0, head) == head_status::complete);
+        CHECK(read_head(hex("00000001").data(), 4, 0, head) == head_status::too_large);
+        CHECK(read_head(hex("ffffffff").data(), 4, body_bytes_limit, head) ==
               head_status::complete);
         CHECK(head.body_bytes == 0xffffffff);
         CHECK(head.frame_bytes() == 0x100000003);

@@ -21,8 +21,8 @@ std::optional<close_code> decode_close(std::span<const std::byte> payload,
     if (!may_be_sent(code)) {
         return close_code::protocol_error;
     }
-    const auto octets = payload.subspan(close_code_bytes);
-    const std::string_view reason{reinterpret_cast<const char*>(octets.data()), octets.size()};
+    const auto data = payload.subspan(close_code_bytes);
+    const std::string_view reason{reinterpret_cast<const char*>(data.data()), data.size()};
     if (!is_utf8(reason)) {
         return close_code::invalid_payload;
     }

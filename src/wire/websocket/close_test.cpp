@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/websocket/close.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 using namespace zlink;
 using namespace zlink::wire::websocket;
-using testing::octets;
+using testing::hex;
 
 namespace {
 
@@ -28,7 +28,7 @@ std::vector<std::byte> encoded(close_code code, std::string_view reason = {}) {
 
 std::optional<close_code> failure_of(std::string_view spelled) {
     close_view out;
-    return decode_close(octets(spelled), out);
+    return decode_close(hex(spelled), out);
 }
 
 } // namespace
@@ -47,7 +47,7 @@ TEST_SUITE("wire/websocket") {
     }
 
     TEST_CASE("close: reads the code and the reason") {
-        const auto payload = octets("03e8 'bye ' e282ac");
+        const auto payload = hex("03e8 'bye ' e282ac");
         close_view out;
         CHECK(!decode_close(payload, out));
         CHECK(out.code == close_code::normal);
@@ -63,17 +63,17 @@ TEST_SUITE("wire/websocket") {
 
     TEST_CASE("close: a code without a reason, and the longest reason, are valid") {
         close_view out;
-        CHECK(!decode_close(octets("0bb8"), out));
+        CHECK(!decode_close(hex("0bb8"), out));
         CHECK(out.code == close_code{3000});
         CHECK(out.reason.empty());
 
-        const auto longest = octets("1387 'r'*123");
+        const auto longest = hex("1387 'r'*123");
         CHECK(!decode_close(longest, out));
         CHECK(out.code == close_code{4999});
         CHECK(out.reason == std::string(123, 'r'));
     }
 
-    TEST_CASE("close: refuses one octet, and codes that are not for the wire, with 1002") {
+    TEST_CASE("close: refuses one byte, and codes that are not for the wire, with 1002") {
         for (const char* spelled : {"03", "03 'e'", "0000", "03e7", "03ec", "03ed", "03ee", "03f7",
                                     "03f8", "0bb7", "1388", "ffff"}) {
             CAPTURE(spelled);
@@ -89,16 +89,16 @@ TEST_SUITE("wire/websocket") {
 
     TEST_CASE("close: leaves the result untouched when it refuses") {
         close_view out{close_code::going_away, "before"};
-        CHECK(decode_close(octets("03ed"), out));
-        CHECK(decode_close(octets("03e8 ff"), out));
+        CHECK(decode_close(hex("03ed"), out));
+        CHECK(decode_close(hex("03e8 ff"), out));
         CHECK(out.code == close_code::going_away);
         CHECK(out.reason == "before");
     }
 
     TEST_CASE("close: is written as code and reason, or as nothing") {
-        CHECK(encoded(close_code::going_away, "restart") == octets("03e9 'restart'"));
-        CHECK(encoded(close_code::too_large) == octets("03f1"));
-        CHECK(encoded(close_code{4000}, std::string(123, 'r')) == octets("0fa0 'r'*123"));
+        CHECK(encoded(close_code::going_away, "restart") == hex("03e9 'restart'"));
+        CHECK(encoded(close_code::too_large) == hex("03f1"));
+        CHECK(encoded(close_code{4000}, std::string(123, 'r')) == hex("0fa0 'r'*123"));
         CHECK(encoded(close_code::none).empty());
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/websocket/frame.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 using namespace zlink::wire::websocket;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr frame_rules compressing{.from = sender::server, .may_compress = true};
 constexpr mask_key some_key{std::byte{0x37}, std::byte{0xfa}, std::byte{0x21}, std::byte{0x3d}};
 
 head_status status_of(std::string_view spelled, const frame_rules& rules = from_server) {
-    const auto received = octets(spelled);
+    const auto received = hex(spelled);
     frame_head head;
     return read_head(received.data(), received.size(), rules, head);
 }
@@ -61,8 +61,7 @@ TEST_SUITE("wire/websocket") {
             const std::size_t written =
                 write_header(out.data(), example.kind, example.payload_bytes, example.flags);
             CHECK(written == header_bytes(example.payload_bytes));
-            CHECK(std::vector<std::byte>(out.data(), out.data() + written) ==
-                  octets(example.written));
+            CHECK(std::vector<std::byte>(out.data(), out.data() + written) == hex(example.written));
             CHECK(out[written] == std::byte{0xee});
 
             out.fill(std::byte{0xee});
@@ -70,12 +69,12 @@ TEST_SUITE("wire/websocket") {
                 out.data(), example.kind, example.payload_bytes, some_key, example.flags);
             CHECK(masked == masked_header_bytes(example.payload_bytes));
             CHECK(std::vector<std::byte>(out.data(), out.data() + masked) ==
-                  octets(example.written_masked));
+                  hex(example.written_masked));
             CHECK(out[masked] == std::byte{0xee});
         }
     }
 
-    TEST_CASE("websocket header: waits, without a result, until its last octet") {
+    TEST_CASE("websocket header: waits, without a result, until its last byte") {
         for (const frame_rules& rules : {from_client, from_server}) {
             for (const std::uint64_t payload_bytes : {0, 125, 126, 65535, 65536, 1 << 30}) {
                 std::array<std::byte, header_bytes_max> received;
@@ -100,7 +99,7 @@ TEST_SUITE("wire/websocket") {
 
     TEST_CASE("websocket header: says what kind of frame it begins, and the masking key") {
         frame_head head;
-        const auto fragment = octets("01 85 37fa213d 7f9f4d5158");
+        const auto fragment = hex("01 85 37fa213d 7f9f4d5158");
         CHECK(read_head(fragment.data(), fragment.size(), from_client, head) ==
               head_status::complete);
         CHECK(head.kind == opcode::text);
@@ -111,14 +110,14 @@ TEST_SUITE("wire/websocket") {
         CHECK(head.header_bytes == 6);
         CHECK(head.key == some_key);
 
-        const auto ping = octets("89 00");
+        const auto ping = hex("89 00");
         CHECK(read_head(ping.data(), ping.size(), from_server, head) == head_status::complete);
         CHECK(head.kind == opcode::ping);
         CHECK(head.is_final());
         CHECK(head.is_control());
         CHECK(head.key == mask_key{});
 
-        const auto compressed = octets("c2 01");
+        const auto compressed = hex("c2 01");
         CHECK(read_head(compressed.data(), compressed.size(), compressing, head) ==
               head_status::complete);
         CHECK(head.kind == opcode::binary);
@@ -126,7 +125,7 @@ TEST_SUITE("wire/websocket") {
         CHECK(head.is_compressed());
     }
 
-    TEST_CASE("websocket header: of all first octets those are accepted that RFC 6455 defines") {
+    TEST_CASE("websocket header: of all first bytes those are accepted that RFC 6455 defines") {
         for (unsigned first = 0; first < 256; ++first) {
             CAPTURE(first);
             const unsigned kind = first & 0x0f;
@@ -147,7 +146,7 @@ TEST_SUITE("wire/websocket") {
         }
     }
 
-    TEST_CASE("websocket header: refuses with the second octet what is not masked as it must be") {
+    TEST_CASE("websocket header: refuses with the second byte what is not masked as it must be") {
         CHECK(status_of("82 05", from_client) == head_status::violation);
         CHECK(status_of("82 85", from_client) == head_status::incomplete);
         CHECK(status_of("82 85", from_server) == head_status::violation);
@@ -155,7 +154,7 @@ TEST_SUITE("wire/websocket") {
         CHECK(status_of("88 80", from_server) == head_status::violation);
     }
 
-    TEST_CASE("websocket header: refuses with the second octet a control frame above 125") {
+    TEST_CASE("websocket header: refuses with the second byte a control frame above 125") {
         for (const char* spelled : {"88 7e", "89 7e", "8a 7e", "88 7f", "89 7f", "8a 7f"}) {
             CAPTURE(spelled);
             CHECK(status_of(spelled) == head_status::violation);
@@ -201,7 +200,7 @@ TEST_SUITE("wire/websocket") {
 
     TEST_CASE("websocket header: leaves the result untouched when it refuses") {
         frame_head head{.payload_bytes = 42, .header_bytes = 2, .flags = flag_fin};
-        const auto received = octets("82 11");
+        const auto received = hex("82 11");
         CHECK(read_head(received.data(), 2, {.from = sender::server, .payload_bytes_max = 16},
                         head) == head_status::too_large);
         CHECK(head.payload_bytes == 42);

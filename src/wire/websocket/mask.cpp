@@ -72,14 +72,14 @@ void mask_steps(std::byte* out, const std::byte* in, std::size_t bytes, const ma
 
 } // namespace
 
-unsigned mask(std::span<std::byte> octets, const mask_key& key, unsigned phase) noexcept {
-    return copy_masked(octets.data(), octets, key, phase);
+unsigned mask(std::span<std::byte> data, const mask_key& key, unsigned phase) noexcept {
+    return copy_masked(data.data(), data, key, phase);
 }
 
-unsigned copy_masked(std::byte* out, std::span<const std::byte> octets, const mask_key& key,
+unsigned copy_masked(std::byte* out, std::span<const std::byte> data, const mask_key& key,
                      unsigned phase) noexcept {
-    const std::byte* const in = octets.data();
-    const std::size_t bytes = octets.size();
+    const std::byte* const in = data.data();
+    const std::size_t bytes = data.size();
     if (out != in) {
         count_copied(bytes);
     }

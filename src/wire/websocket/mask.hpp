@@ -13,15 +13,15 @@ using mask_key = std::array<std::byte, 4>;
 
 /// Masks octets, or unmasks them, which is the same, where they lie.
 ///
-/// @param octets  Of any length and alignment: a payload, or a piece of it.
-/// @param phase   How many octets of the payload come before `octets`, modulo 4.
+/// @param data  Of any length and alignment: a payload, or a piece of it.
+/// @param phase   How many octets of the payload come before `data`, modulo 4.
 /// @return The phase of the octets that follow.
-unsigned mask(std::span<std::byte> octets, const mask_key& key, unsigned phase = 0) noexcept;
+unsigned mask(std::span<std::byte> data, const mask_key& key, unsigned phase = 0) noexcept;
 
 /// Writes octets masked, or unmasked, to another place, as mask() does in their own.
 ///
-/// @param out  Room for as many; `octets` themselves, or no octet of theirs.
-unsigned copy_masked(std::byte* out, std::span<const std::byte> octets, const mask_key& key,
+/// @param out  Room for as many; `data` themselves, or no octet of theirs.
+unsigned copy_masked(std::byte* out, std::span<const std::byte> data, const mask_key& key,
                      unsigned phase = 0) noexcept;
 
 } // namespace zlink::wire::websocket

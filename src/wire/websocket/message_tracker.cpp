@@ -3,19 +3,19 @@
 
 namespace zlink::wire::websocket {
 
-std::optional<close_code> message_tracker::on_inflated(std::span<const std::byte> octets) noexcept {
+std::optional<close_code> message_tracker::on_inflated(std::span<const std::byte> data) noexcept {
     if (state_ != message_state::inside || !is_compressed_) {
         return std::nullopt;
     }
     // What is within the limit is checked first, so that the outcome does not depend on the pieces.
     const std::uint64_t rest_bytes = inflated_bytes_max_ - inflated_bytes_;
-    const bool is_too_large = octets.size() > rest_bytes;
+    const bool is_too_large = data.size() > rest_bytes;
     if (is_too_large) {
-        octets = octets.first(static_cast<std::size_t>(rest_bytes));
+        data = data.first(static_cast<std::size_t>(rest_bytes));
     }
-    inflated_bytes_ += octets.size();
+    inflated_bytes_ += data.size();
     if (is_text()) {
-        if (const auto refusal = check_text(octets)) {
+        if (const auto refusal = check_text(data)) {
             return refusal;
         }
     }
@@ -27,8 +27,8 @@ std::optional<close_code> message_tracker::refuse(close_code code) noexcept {
     return code;
 }
 
-std::optional<close_code> message_tracker::check_text(std::span<const std::byte> octets) noexcept {
-    if (!text_.push(octets)) {
+std::optional<close_code> message_tracker::check_text(std::span<const std::byte> data) noexcept {
+    if (!text_.push(data)) {
         return refuse(close_code::invalid_payload);
     }
     return std::nullopt;

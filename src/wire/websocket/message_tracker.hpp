@@ -87,17 +87,17 @@ public:
 
     /// Takes octets of the frame's payload, unmasked, in pieces of any size.
     /// @return invalid_payload for a text, not compressed, that is no UTF-8.
-    [[nodiscard]] std::optional<close_code> on_payload(std::span<const std::byte> octets) noexcept {
+    [[nodiscard]] std::optional<close_code> on_payload(std::span<const std::byte> data) noexcept {
         const bool is_of_text = message_kind_ == opcode::text && !is_compressed_ &&
                                 state_ == message_state::inside && !is_control(frame_kind_);
-        return is_of_text ? check_text(octets) : std::nullopt;
+        return is_of_text ? check_text(data) : std::nullopt;
     }
 
     /// Takes octets that the payload of a compressed message inflates to, in pieces of any size.
     /// The limit on messages is checked after each.
     /// @return too_large for a message above the limit; invalid_payload for a text that is no
     /// UTF-8.
-    [[nodiscard]] std::optional<close_code> on_inflated(std::span<const std::byte> octets) noexcept;
+    [[nodiscard]] std::optional<close_code> on_inflated(std::span<const std::byte> data) noexcept;
 
     /// Ends the frame.
     ///
@@ -133,7 +133,7 @@ public:
 
 private:
     std::optional<close_code> refuse(close_code code) noexcept;
-    std::optional<close_code> check_text(std::span<const std::byte> octets) noexcept;
+    std::optional<close_code> check_text(std::span<const std::byte> data) noexcept;
 
     std::uint64_t message_bytes_max_;
     std::uint64_t inflated_bytes_max_;

@@ -3,7 +3,7 @@
 // octet by octet, as late and in as small pieces as a session may get them.
 #include "wire/websocket/message_tracker.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <string_view>
 
 using namespace zlink::wire::websocket;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
@@ -26,7 +26,7 @@ struct outcome {
 };
 
 outcome conversation(std::string_view spelled, std::uint64_t message_bytes_max = no_limit) {
-    const auto received = octets(spelled);
+    const auto received = hex(spelled);
     const frame_rules rules{.from = sender::server, .may_compress = true};
     message_tracker tracker{message_bytes_max};
     outcome all;
@@ -130,7 +130,7 @@ TEST_SUITE("wire/websocket") {
             CHECK(closed.state == message_state::over);
             CHECK(!closed.refusal);
             CHECK(closed.messages.empty());
-            CHECK(closed.taken_bytes == octets(spelled).size());
+            CHECK(closed.taken_bytes == hex(spelled).size());
         }
     }
 
@@ -142,14 +142,14 @@ TEST_SUITE("wire/websocket") {
         CHECK(tracker.state() == message_state::over);
         for (const frame_head& head : {stray, large}) {
             CHECK(!tracker.on_head(head));
-            CHECK(!tracker.on_payload(octets("ff")));
-            CHECK(!tracker.on_inflated(octets("ff ff ff ff ff")));
+            CHECK(!tracker.on_payload(hex("ff")));
+            CHECK(!tracker.on_inflated(hex("ff ff ff ff ff")));
             CHECK(!tracker.on_frame_end());
             CHECK(tracker.state() == message_state::over);
         }
     }
 
-    TEST_CASE("message tracker: refuses a text with the octet that makes it invalid") {
+    TEST_CASE("message tracker: refuses a text with the byte that makes it invalid") {
         const outcome whole = conversation("81 06 'ab' f4 90 8080");
         CHECK(whole.refusal == close_code::invalid_payload);
         CHECK(whole.taken_bytes == 6);
@@ -212,40 +212,40 @@ TEST_SUITE("wire/websocket") {
     TEST_CASE("message tracker: a compressed text is checked where it is inflated") {
         message_tracker tracker = inside_compressed(opcode::text, 100, 3);
         CHECK(tracker.is_compressed());
-        CHECK(!tracker.on_payload(octets("ff ff ff")));
-        CHECK(!tracker.on_inflated(octets("'ab' e2")));
-        CHECK(!tracker.on_inflated(octets("82")));
-        CHECK(!tracker.on_inflated(octets("ac")));
+        CHECK(!tracker.on_payload(hex("ff ff ff")));
+        CHECK(!tracker.on_inflated(hex("'ab' e2")));
+        CHECK(!tracker.on_inflated(hex("82")));
+        CHECK(!tracker.on_inflated(hex("ac")));
         CHECK(!tracker.on_frame_end());
         CHECK(tracker.state() == message_state::between);
         CHECK(tracker.is_text());
 
         message_tracker invalid = inside_compressed(opcode::text, 100, 3);
-        CHECK(invalid.on_inflated(octets("'ab' ff")) == close_code::invalid_payload);
+        CHECK(invalid.on_inflated(hex("'ab' ff")) == close_code::invalid_payload);
 
         message_tracker cut = inside_compressed(opcode::text, 100, 3);
-        CHECK(!cut.on_inflated(octets("'ab' e2")));
+        CHECK(!cut.on_inflated(hex("'ab' e2")));
         CHECK(cut.on_frame_end() == close_code::invalid_payload);
 
         message_tracker binary = inside_compressed(opcode::binary, 100, 3);
-        CHECK(!binary.on_inflated(octets("'ab' ff")));
+        CHECK(!binary.on_inflated(hex("'ab' ff")));
         CHECK(!binary.on_frame_end());
     }
 
     TEST_CASE("message tracker: refuses a compressed message that inflates above the limit") {
         message_tracker tracker = inside_compressed(opcode::binary, 10, 5);
-        CHECK(!tracker.on_inflated(octets("'a'*6")));
-        CHECK(!tracker.on_inflated(octets("'a'*4")));
-        CHECK(tracker.on_inflated(octets("'a'")) == close_code::too_large);
+        CHECK(!tracker.on_inflated(hex("'a'*6")));
+        CHECK(!tracker.on_inflated(hex("'a'*4")));
+        CHECK(tracker.on_inflated(hex("'a'")) == close_code::too_large);
         CHECK(tracker.state() == message_state::over);
     }
 
     TEST_CASE("message tracker: what is wrong below the limit is found before the limit is") {
         message_tracker invalid = inside_compressed(opcode::text, 10, 5);
-        CHECK(invalid.on_inflated(octets("'a'*9 ff 'a'")) == close_code::invalid_payload);
+        CHECK(invalid.on_inflated(hex("'a'*9 ff 'a'")) == close_code::invalid_payload);
 
         message_tracker large = inside_compressed(opcode::text, 10, 5);
-        CHECK(large.on_inflated(octets("'a'*10 ff")) == close_code::too_large);
+        CHECK(large.on_inflated(hex("'a'*10 ff")) == close_code::too_large);
     }
 
     TEST_CASE("message tracker: a compressed message may take a little more than the limit") {
@@ -261,13 +261,13 @@ TEST_SUITE("wire/websocket") {
 
     TEST_CASE("message tracker: a message is not taken for a compressed one before") {
         message_tracker tracker = inside_compressed(opcode::text, 10, 5);
-        CHECK(!tracker.on_inflated(octets("'a'*10")));
+        CHECK(!tracker.on_inflated(hex("'a'*10")));
         CHECK(!tracker.on_frame_end());
         CHECK(!tracker.on_head(
             {.payload_bytes = 1, .header_bytes = 2, .flags = flag_fin, .kind = opcode::text}));
         CHECK(!tracker.is_compressed());
-        CHECK(!tracker.on_inflated(octets("'a'*11")));
-        CHECK(tracker.on_payload(octets("ff")) == close_code::invalid_payload);
+        CHECK(!tracker.on_inflated(hex("'a'*11")));
+        CHECK(tracker.on_payload(hex("ff")) == close_code::invalid_payload);
     }
 
 } // TEST_SUITE

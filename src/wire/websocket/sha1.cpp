@@ -36,10 +36,10 @@ round_rule rule_of(std::size_t round, std::uint32_t b, std::uint32_t c, std::uin
     return {b ^ c ^ d, 0xca62c1d6};
 }
 
-void take_in(state& into, const block& octets) noexcept {
+void take_in(state& into, const block& data) noexcept {
     std::array<std::uint32_t, 80> words;
     for (std::size_t index = 0; index < 16; ++index) {
-        words[index] = load_big_endian<std::uint32_t>(octets.data() + index * sizeof words[0]);
+        words[index] = load_big_endian<std::uint32_t>(data.data() + index * sizeof words[0]);
     }
     for (std::size_t index = 16; index < words.size(); ++index) {
         words[index] = std::rotl(

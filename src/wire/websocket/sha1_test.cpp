@@ -13,10 +13,10 @@ using zlink::wire::websocket::sha1_bytes;
 
 namespace {
 
-std::string hexadecimal(const std::array<std::uint8_t, sha1_bytes>& octets) {
+std::string hexadecimal(const std::array<std::uint8_t, sha1_bytes>& data) {
     constexpr const char* digits = "0123456789abcdef";
     std::string text;
-    for (const std::uint8_t each : octets) {
+    for (const std::uint8_t each : data) {
         text.push_back(digits[each >> 4]);
         text.push_back(digits[each & 15]);
     }

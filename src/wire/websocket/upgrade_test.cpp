@@ -158,7 +158,7 @@ TEST_SUITE("wire/websocket") {
         }
     }
 
-    TEST_CASE("path: matches the same octets only") {
+    TEST_CASE("path: matches the same bytes only") {
         CHECK(is_path("/chat?room=1", "/chat"));
         CHECK(is_path("/", "/"));
         CHECK(is_path("/", ""));

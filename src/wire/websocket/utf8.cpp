@@ -10,59 +10,59 @@ namespace {
 constexpr std::uint8_t tail_lowest = 0x80;
 constexpr std::uint8_t tail_highest = 0xbf;
 
-/// How many octets at the front of `octets` are ASCII, to the last whole step of 32 or 8 octets.
-std::size_t ascii_steps_bytes(std::span<const std::byte> octets) noexcept {
+/// How many octets at the front of `data` are ASCII, to the last whole step of 32 or 8 octets.
+std::size_t ascii_steps_bytes(std::span<const std::byte> data) noexcept {
     constexpr std::uint64_t high_bits = 0x8080'8080'8080'8080;
     const auto word_at = [&](std::size_t at) {
         std::uint64_t word;
-        std::memcpy(&word, octets.data() + at, sizeof word);
+        std::memcpy(&word, data.data() + at, sizeof word);
         return word;
     };
     std::size_t at = 0;
-    while (octets.size() - at >= 32 &&
+    while (data.size() - at >= 32 &&
            ((word_at(at) | word_at(at + 8) | word_at(at + 16) | word_at(at + 24)) & high_bits) ==
                0) {
         at += 32;
     }
-    while (octets.size() - at >= 8 && (word_at(at) & high_bits) == 0) {
+    while (data.size() - at >= 8 && (word_at(at) & high_bits) == 0) {
         at += 8;
     }
     return at;
 }
 
-constexpr bool is_tail(std::uint8_t octet) noexcept {
-    return (octet & 0xc0) == 0x80;
+constexpr bool is_tail(std::uint8_t byte) noexcept {
+    return (byte & 0xc0) == 0x80;
 }
 
-/// How many octets the character at `octets` takes, of which four can be looked at: 0 if it is not
+/// How many octets the character at `data` takes, of which four can be looked at: 0 if it is not
 /// valid (RFC 3629, 3).
-std::size_t character_bytes(const std::uint8_t* octets) noexcept {
-    const std::uint8_t lead = octets[0];
+std::size_t character_bytes(const std::uint8_t* data) noexcept {
+    const std::uint8_t lead = data[0];
     if (lead < 0x80) {
         return 1;
     }
     if (lead < 0xe0) {
-        return lead >= 0xc2 && is_tail(octets[1]) ? 2 : 0;
+        return lead >= 0xc2 && is_tail(data[1]) ? 2 : 0;
     }
-    const std::uint32_t two = (lead & 0xfU) << 12 | (octets[1] & 0x3fU) << 6;
+    const std::uint32_t two = (lead & 0xfU) << 12 | (data[1] & 0x3fU) << 6;
     if (lead < 0xf0) {
         // Below 0x800 it would be a longer form than needed, from 0xd800 on a surrogate.
         const bool is_valid = two >= 0x800 && (two & 0xf800U) != 0xd800;
-        return is_valid && is_tail(octets[1]) && is_tail(octets[2]) ? 3 : 0;
+        return is_valid && is_tail(data[1]) && is_tail(data[2]) ? 3 : 0;
     }
-    const std::uint32_t plane = (lead & 0x7U) << 2 | (octets[1] & 0x30U) >> 4;
+    const std::uint32_t plane = (lead & 0x7U) << 2 | (data[1] & 0x30U) >> 4;
     const bool is_valid = lead < 0xf5 && plane >= 1 && plane <= 16;
-    return is_valid && is_tail(octets[1]) && is_tail(octets[2]) && is_tail(octets[3]) ? 4 : 0;
+    return is_valid && is_tail(data[1]) && is_tail(data[2]) && is_tail(data[3]) ? 4 : 0;
 }
 
-/// How many octets at the front of `octets` are whole valid characters, up to the last four octets,
+/// How many octets at the front of `data` are whole valid characters, up to the last four octets,
 /// which cannot be looked at at once, or one that is not valid.
-std::size_t characters_bytes(std::span<const std::byte> octets) noexcept {
-    const auto* const begin = reinterpret_cast<const std::uint8_t*>(octets.data());
+std::size_t characters_bytes(std::span<const std::byte> data) noexcept {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(data.data());
     std::size_t at = 0;
-    while (octets.size() - at >= 4) {
+    while (data.size() - at >= 4) {
         if (begin[at] < 0x80 && begin[at + 1] < 0x80) {
-            const std::size_t ascii = ascii_steps_bytes(octets.subspan(at));
+            const std::size_t ascii = ascii_steps_bytes(data.subspan(at));
             at += ascii != 0 ? ascii : 1;
             continue;
         }
@@ -77,24 +77,24 @@ std::size_t characters_bytes(std::span<const std::byte> octets) noexcept {
 
 } // namespace
 
-bool utf8_validator::push(std::span<const std::byte> octets) noexcept {
+bool utf8_validator::push(std::span<const std::byte> data) noexcept {
     std::size_t at = 0;
-    while (at < octets.size()) {
+    while (at < data.size()) {
         if (missing_count_ == 0) {
-            at += characters_bytes(octets.subspan(at));
+            at += characters_bytes(data.subspan(at));
             // What is left is short, or is not valid.
-            while (at < octets.size() && octets[at] < std::byte{0x80}) {
+            while (at < data.size() && data[at] < std::byte{0x80}) {
                 ++at;
             }
-            if (at == octets.size()) {
+            if (at == data.size()) {
                 return true;
             }
-            if (!begin_character(std::to_integer<std::uint8_t>(octets[at++]))) {
+            if (!begin_character(std::to_integer<std::uint8_t>(data[at++]))) {
                 return false;
             }
             continue;
         }
-        const auto tail = std::to_integer<std::uint8_t>(octets[at++]);
+        const auto tail = std::to_integer<std::uint8_t>(data[at++]);
         if (tail < lowest_ || tail > highest_) {
             lowest_ = 0xff;
             highest_ = 0;

@@ -18,7 +18,7 @@ public:
     /// Takes the octets that come next.
     /// @return Whether all that came so far can be the beginning of a valid text. Once it is not,
     ///         it never is again, until reset().
-    bool push(std::span<const std::byte> octets) noexcept;
+    bool push(std::span<const std::byte> data) noexcept;
 
     /// Whether what came so far is a whole valid text: no character lacks an octet.
     bool is_complete() const noexcept { return missing_count_ == 0; }

@@ -3,7 +3,7 @@
 // are valid that encode() makes of characters.
 #include "wire/websocket/utf8.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,12 +12,12 @@
 #include <vector>
 
 using namespace zlink::wire::websocket;
-using zlink::testing::octets;
+using zlink::testing::hex;
 using zlink::testing::text;
 
 namespace {
 
-using octet_list = std::vector<std::byte>;
+using byte_list = std::vector<std::byte>;
 
 /// RFC 3629, 3. Of any number below 2^21, allowed or not.
 std::string encode(std::uint32_t number) {
@@ -38,41 +38,41 @@ bool is_character(std::uint32_t number) {
     return number <= 0x10ffff && (number < 0xd800 || number > 0xdfff);
 }
 
-/// How many octets at the front of `octets` are what encode() makes of a character; 0 if none are.
-std::size_t character_bytes(std::string_view octets) {
-    for (std::size_t bytes = 1; bytes <= 4 && bytes <= octets.size(); ++bytes) {
-        const auto lead = static_cast<unsigned char>(octets[0]);
+/// How many octets at the front of `data` are what encode() makes of a character; 0 if none are.
+std::size_t character_bytes(std::string_view data) {
+    for (std::size_t bytes = 1; bytes <= 4 && bytes <= data.size(); ++bytes) {
+        const auto lead = static_cast<unsigned char>(data[0]);
         std::uint32_t number = bytes == 1 ? lead : lead & (0x7fu >> bytes);
         for (std::size_t at = 1; at < bytes; ++at) {
-            number = number << 6 | (static_cast<unsigned char>(octets[at]) & 0x3f);
+            number = number << 6 | (static_cast<unsigned char>(data[at]) & 0x3f);
         }
-        if (is_character(number) && encode(number) == octets.substr(0, bytes)) {
+        if (is_character(number) && encode(number) == data.substr(0, bytes)) {
             return bytes;
         }
     }
     return 0;
 }
 
-bool consists_of_characters(std::string_view octets) {
-    while (!octets.empty()) {
-        const std::size_t bytes = character_bytes(octets);
+bool consists_of_characters(std::string_view data) {
+    while (!data.empty()) {
+        const std::size_t bytes = character_bytes(data);
         if (bytes == 0) {
             return false;
         }
-        octets.remove_prefix(bytes);
+        data.remove_prefix(bytes);
     }
     return true;
 }
 
-bool is_valid(const octet_list& octets) {
-    return is_utf8(text(octets));
+bool is_valid(const byte_list& data) {
+    return is_utf8(text(data));
 }
 
 /// How many octets are taken, one by one, until one makes the text invalid.
-std::size_t taken_count(const octet_list& octets) {
+std::size_t taken_count(const byte_list& data) {
     utf8_validator validator;
     std::size_t count = 0;
-    while (count < octets.size() && validator.push({&octets[count], 1})) {
+    while (count < data.size() && validator.push({&data[count], 1})) {
         ++count;
     }
     return count;
@@ -91,32 +91,32 @@ TEST_SUITE("wire/websocket") {
     }
 
     TEST_CASE(
-        "utf8: of all pairs of octets, whatever follows, those are valid that are characters") {
+        "utf8: of all pairs of bytes, whatever follows, those are valid that are characters") {
         std::size_t wrong_count = 0;
-        const auto check = [&](std::string_view octets) {
-            wrong_count += is_utf8(octets) != consists_of_characters(octets);
+        const auto check = [&](std::string_view data) {
+            wrong_count += is_utf8(data) != consists_of_characters(data);
         };
         for (unsigned pair = 0; pair < 0x10000; ++pair) {
-            std::string octets{static_cast<char>(pair >> 8), static_cast<char>(pair)};
-            check(octets);
+            std::string data{static_cast<char>(pair >> 8), static_cast<char>(pair)};
+            check(data);
             for (const unsigned third : {0x7fu, 0x80u, 0xbfu, 0xc0u}) {
-                octets.resize(2);
-                octets.push_back(static_cast<char>(third));
-                check(octets);
+                data.resize(2);
+                data.push_back(static_cast<char>(third));
+                check(data);
                 if (pair < 0xf000) {
                     continue; // Nothing that begins so has four octets.
                 }
                 for (const unsigned fourth : {0x7fu, 0x80u, 0xbfu, 0xc0u}) {
-                    octets.resize(3);
-                    octets.push_back(static_cast<char>(fourth));
-                    check(octets);
+                    data.resize(3);
+                    data.push_back(static_cast<char>(fourth));
+                    check(data);
                 }
             }
         }
         CHECK(wrong_count == 0);
     }
 
-    TEST_CASE("utf8: refuses a text with the first octet that makes it invalid") {
+    TEST_CASE("utf8: refuses a text with the first byte that makes it invalid") {
         struct {
             const char* spelled;
             std::size_t valid_count;
@@ -143,25 +143,25 @@ TEST_SUITE("wire/websocket") {
         };
         for (const auto& example : examples) {
             CAPTURE(example.spelled);
-            CHECK(taken_count(octets(example.spelled)) == example.valid_count);
-            CHECK(!is_valid(octets(example.spelled)));
+            CHECK(taken_count(hex(example.spelled)) == example.valid_count);
+            CHECK(!is_valid(hex(example.spelled)));
         }
     }
 
     TEST_CASE("utf8: an invalid text stays so, until the next one begins") {
         utf8_validator validator;
-        CHECK(!validator.push(octets("e2 28")));
+        CHECK(!validator.push(hex("e2 28")));
         CHECK(!validator.is_complete());
         CHECK(!validator.push({}));
-        CHECK(!validator.push(octets("a1")));
-        CHECK(!validator.push(octets("'plain'")));
+        CHECK(!validator.push(hex("a1")));
+        CHECK(!validator.push(hex("'plain'")));
         CHECK(!validator.is_complete());
 
         validator.reset();
-        CHECK(validator.push(octets("'plain'")));
+        CHECK(validator.push(hex("'plain'")));
         CHECK(validator.is_complete());
-        CHECK(!validator.push(octets("ff")));
-        CHECK(!validator.push(octets("'plain'")));
+        CHECK(!validator.push(hex("ff")));
+        CHECK(!validator.push(hex("'plain'")));
         CHECK(!validator.is_complete());
     }
 
@@ -169,17 +169,17 @@ TEST_SUITE("wire/websocket") {
         utf8_validator validator;
         CHECK(validator.is_complete());
         for (const char* spelled : {"f0", "9f", "98"}) {
-            CHECK(validator.push(octets(spelled)));
+            CHECK(validator.push(hex(spelled)));
             CHECK(!validator.is_complete());
         }
         CHECK(validator.push({}));
         CHECK(!validator.is_complete());
-        CHECK(validator.push(octets("80")));
+        CHECK(validator.push(hex("80")));
         CHECK(validator.is_complete());
     }
 
     TEST_CASE("utf8: a text is valid however it is cut into pieces") {
-        const octet_list whole = octets("'Hello-' c2b5 40 c39f c3b6 'a'*40 e282ac f09f9880 'b'*9");
+        const byte_list whole = hex("'Hello-' c2b5 40 c39f c3b6 'a'*40 e282ac f09f9880 'b'*9");
         for (std::size_t piece = 1; piece <= whole.size(); ++piece) {
             CAPTURE(piece);
             utf8_validator validator;
@@ -191,14 +191,14 @@ TEST_SUITE("wire/websocket") {
         }
     }
 
-    TEST_CASE("utf8: sees an octet that is no ASCII anywhere in a long run of it") {
+    TEST_CASE("utf8: sees a byte that is no ASCII anywhere in a long run of it") {
         for (std::size_t bytes = 1; bytes <= 100; ++bytes) {
-            octet_list run(bytes, std::byte{'a'});
+            byte_list run(bytes, std::byte{'a'});
             CHECK(is_valid(run));
-            for (std::byte& octet : run) {
-                octet = std::byte{0xff};
+            for (std::byte& byte : run) {
+                byte = std::byte{0xff};
                 CHECK(!is_valid(run));
-                octet = std::byte{'a'};
+                byte = std::byte{'a'};
             }
         }
     }

@@ -11,30 +11,30 @@ namespace {
 constexpr std::size_t value_length_bytes = 4;
 constexpr std::size_t ttl_bytes = 2;
 
-std::string_view as_text(std::span<const std::byte> octets) noexcept {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+std::string_view as_text(std::span<const std::byte> content) noexcept {
+    return {reinterpret_cast<const char*>(content.data()), content.size()};
 }
 
-std::span<const std::byte> as_octets(std::string_view text) noexcept {
+std::span<const std::byte> as_byte_span(std::string_view text) noexcept {
     return std::as_bytes(std::span{text});
 }
 
-void append(std::vector<std::byte>& out, std::span<const std::byte> octets) {
-    out.insert(out.end(), octets.begin(), octets.end());
+void append(std::vector<std::byte>& out, std::span<const std::byte> content) {
+    out.insert(out.end(), content.begin(), content.end());
 }
 
 /// Appends a length octet and `text`, which has at most 255 characters.
 void append_short_text(std::vector<std::byte>& out, std::string_view text) {
     out.push_back(static_cast<std::byte>(text.size()));
-    append(out, as_octets(text));
+    append(out, as_byte_span(text));
 }
 
 /// Appends octets to a buffer that is known to be large enough.
-std::byte* write(std::byte* out, std::span<const std::byte> octets) noexcept {
-    return std::copy(octets.begin(), octets.end(), out);
+std::byte* write(std::byte* out, std::span<const std::byte> content) noexcept {
+    return std::copy(content.begin(), content.end(), out);
 }
 
-std::span<const std::byte> first_context_octets(std::span<const std::byte> context) noexcept {
+std::span<const std::byte> first_context_bytes(std::span<const std::byte> context) noexcept {
     return context.first(std::min(context.size(), heartbeat_context_bytes_max));
 }
 
@@ -114,7 +114,7 @@ void append_property(std::vector<std::byte>& out, std::string_view name,
 void append_metadata(std::vector<std::byte>& out, socket_type own,
                      std::optional<std::span<const std::byte>> identity,
                      std::span<const property_view> extra) {
-    append_property(out, socket_type_property, as_octets(socket_type_name(own)));
+    append_property(out, socket_type_property, as_byte_span(socket_type_name(own)));
     if (identity) {
         append_property(out, identity_property, *identity);
     }
@@ -153,16 +153,16 @@ result<ping_view> decode_ping(std::span<const std::byte> data) noexcept {
         return errc::protocol_violation;
     }
     const heartbeat_ttl ttl{load_big_endian<std::uint16_t>(data.data())};
-    return ping_view{ttl, first_context_octets(data.subspan(ttl_bytes))};
+    return ping_view{ttl, first_context_bytes(data.subspan(ttl_bytes))};
 }
 
 std::size_t encode_ping(std::span<std::byte, heartbeat_body_bytes_max> out, heartbeat_ttl ttl,
                         std::span<const std::byte> context) noexcept {
     std::byte* end = out.data();
     *end++ = static_cast<std::byte>(ping_name.size());
-    end = write(end, as_octets(ping_name));
+    end = write(end, as_byte_span(ping_name));
     store_big_endian(end, ttl.count());
-    end = write(end + ttl_bytes, first_context_octets(context));
+    end = write(end + ttl_bytes, first_context_bytes(context));
     return static_cast<std::size_t>(end - out.data());
 }
 
@@ -170,8 +170,8 @@ std::size_t encode_pong(std::span<std::byte, heartbeat_body_bytes_max> out,
                         std::span<const std::byte> context) noexcept {
     std::byte* end = out.data();
     *end++ = static_cast<std::byte>(pong_name.size());
-    end = write(end, as_octets(pong_name));
-    end = write(end, first_context_octets(context));
+    end = write(end, as_byte_span(pong_name));
+    end = write(end, first_context_bytes(context));
     return static_cast<std::size_t>(end - out.data());
 }
 

@@ -13,13 +13,13 @@ constexpr std::size_t version_bytes = 2;
 constexpr std::size_t padding_bytes = 72;
 
 /// Takes the first `bytes` octets off `rest`, which has them.
-octet_view take(octet_view& rest, std::size_t bytes) noexcept {
-    const octet_view taken = rest.first(bytes);
+byte_view take(byte_view& rest, std::size_t bytes) noexcept {
+    const byte_view taken = rest.first(bytes);
     rest = rest.subspan(bytes);
     return taken;
 }
 
-std::uint64_t take_short_nonce(octet_view& rest) noexcept {
+std::uint64_t take_short_nonce(byte_view& rest) noexcept {
     return load_big_endian<std::uint64_t>(take(rest, curve_short_nonce_bytes).data());
 }
 
@@ -28,14 +28,14 @@ class builder {
 public:
     explicit builder(std::string_view name) : body_(encode_command(name)) {}
 
-    builder& add(octet_view octets) {
-        body_.insert(body_.end(), octets.begin(), octets.end());
+    builder& add(byte_view content) {
+        body_.insert(body_.end(), content.begin(), content.end());
         return *this;
     }
     builder& add(std::uint64_t short_nonce) {
-        std::array<std::byte, curve_short_nonce_bytes> octets;
-        store_big_endian(octets.data(), short_nonce);
-        return add(octets);
+        std::array<std::byte, curve_short_nonce_bytes> content;
+        store_big_endian(content.data(), short_nonce);
+        return add(content);
     }
     builder& add_zeros(std::size_t bytes) {
         body_.resize(body_.size() + bytes);
@@ -49,7 +49,7 @@ private:
 
 } // namespace
 
-result<curve_hello> decode_curve_hello(octet_view data) noexcept {
+result<curve_hello> decode_curve_hello(byte_view data) noexcept {
     if (data.size() != curve_hello_data_bytes || data[0] != version_major ||
         data[1] != version_minor) {
         return errc::protocol_violation;
@@ -73,11 +73,11 @@ std::vector<std::byte> encode_curve_hello(const curve_hello& hello) {
         .take();
 }
 
-result<curve_welcome> decode_curve_welcome(octet_view data) noexcept {
+result<curve_welcome> decode_curve_welcome(byte_view data) noexcept {
     if (data.size() != curve_welcome_data_bytes) {
         return errc::protocol_violation;
     }
-    const octet_view nonce = take(data, curve_long_nonce_bytes);
+    const byte_view nonce = take(data, curve_long_nonce_bytes);
     return curve_welcome{nonce, data};
 }
 
@@ -85,7 +85,7 @@ std::vector<std::byte> encode_curve_welcome(const curve_welcome& welcome) {
     return builder(welcome_name).add(welcome.nonce).add(welcome.box).take();
 }
 
-result<curve_initiate> decode_curve_initiate(octet_view data) noexcept {
+result<curve_initiate> decode_curve_initiate(byte_view data) noexcept {
     if (data.size() < curve_initiate_data_bytes_min) {
         return errc::protocol_violation;
     }
@@ -100,7 +100,7 @@ std::vector<std::byte> encode_curve_initiate(const curve_initiate& initiate) {
     return builder(initiate_name).add(initiate.cookie).add(initiate.nonce).add(initiate.box).take();
 }
 
-result<curve_ready> decode_curve_ready(octet_view data) noexcept {
+result<curve_ready> decode_curve_ready(byte_view data) noexcept {
     if (data.size() < curve_ready_data_bytes_min) {
         return errc::protocol_violation;
     }

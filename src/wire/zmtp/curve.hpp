@@ -46,41 +46,41 @@ inline constexpr std::size_t curve_initiate_data_bytes_min =
 inline constexpr std::size_t curve_ready_data_bytes_min =
     curve_short_nonce_bytes + curve_box_overhead_bytes;
 
-using octet_view = std::span<const std::byte>;
+using byte_view = std::span<const std::byte>;
 
 struct curve_hello {
-    octet_view client_key; ///< Transient.
+    byte_view client_key; ///< Transient.
     std::uint64_t nonce = 0;
-    octet_view box;
+    byte_view box;
 };
 /// @error protocol_violation  It has not the size of a HELLO, or another version.
-result<curve_hello> decode_curve_hello(octet_view data) noexcept;
+result<curve_hello> decode_curve_hello(byte_view data) noexcept;
 /// Makes a body. @param box  Of curve_hello_content_bytes.
 std::vector<std::byte> encode_curve_hello(const curve_hello& hello);
 
 struct curve_welcome {
-    octet_view nonce; ///< Long.
-    octet_view box;
+    byte_view nonce; ///< Long.
+    byte_view box;
 };
 /// @error protocol_violation  It has not the size of a WELCOME.
-result<curve_welcome> decode_curve_welcome(octet_view data) noexcept;
+result<curve_welcome> decode_curve_welcome(byte_view data) noexcept;
 std::vector<std::byte> encode_curve_welcome(const curve_welcome& welcome);
 
 struct curve_initiate {
-    octet_view cookie;
+    byte_view cookie;
     std::uint64_t nonce = 0;
-    octet_view box; ///< Its content has at least curve_initiate_content_bytes_min octets.
+    byte_view box; ///< Its content has at least curve_initiate_content_bytes_min octets.
 };
 /// @error protocol_violation  It is shorter than an INITIATE can be.
-result<curve_initiate> decode_curve_initiate(octet_view data) noexcept;
+result<curve_initiate> decode_curve_initiate(byte_view data) noexcept;
 std::vector<std::byte> encode_curve_initiate(const curve_initiate& initiate);
 
 struct curve_ready {
     std::uint64_t nonce = 0;
-    octet_view box;
+    byte_view box;
 };
 /// @error protocol_violation  It is shorter than a READY can be.
-result<curve_ready> decode_curve_ready(octet_view data) noexcept;
+result<curve_ready> decode_curve_ready(byte_view data) noexcept;
 std::vector<std::byte> encode_curve_ready(const curve_ready& ready);
 
 // The body of a MESSAGE. libzmq sends it in a frame without flags.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/zmtp/frame.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,14 +9,14 @@
 #include <limits>
 
 using namespace zlink::wire::zmtp;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 head_status status_of(std::string_view spelled, std::uint64_t body_bytes_max = no_limit) {
-    const auto received = octets(spelled);
+    const auto received = hex(spelled);
     frame_head head;
     return read_head(received.data(), received.size(), body_bytes_max, head);
 }
@@ -25,7 +25,7 @@ head_status status_of(std::string_view spelled, std::uint64_t body_bytes_max = n
 
 TEST_SUITE("wire/zmtp") {
 
-    TEST_CASE("frame header: has 2 octets up to a body of 255, and 9 from 256") {
+    TEST_CASE("frame header: has 2 bytes up to a body of 255, and 9 from 256") {
         CHECK(header_bytes(0) == 2);
         CHECK(header_bytes(255) == 2);
         CHECK(header_bytes(256) == 9);
@@ -48,8 +48,7 @@ TEST_SUITE("wire/zmtp") {
         for (const auto& example : examples) {
             std::array<std::byte, header_bytes_max> out{};
             const std::size_t written = write_header(out.data(), example.body_bytes, example.flags);
-            CHECK(std::vector<std::byte>(out.data(), out.data() + written) ==
-                  octets(example.written));
+            CHECK(std::vector<std::byte>(out.data(), out.data() + written) == hex(example.written));
         }
     }
 
@@ -60,7 +59,7 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("frame header: is read without a check when it is trusted") {
-        const auto brief = octets("01 ff");
+        const auto brief = hex("01 ff");
         const frame_head brief_head = read_head_trusted(brief.data());
         CHECK(brief_head.body_bytes == 255);
         CHECK(brief_head.header_bytes == 2);
@@ -68,7 +67,7 @@ TEST_SUITE("wire/zmtp") {
         CHECK(!brief_head.command());
         CHECK(brief_head.frame_bytes() == 257);
 
-        const auto extended = octets("06 0000000100000002");
+        const auto extended = hex("06 0000000100000002");
         const frame_head extended_head = read_head_trusted(extended.data());
         CHECK(extended_head.body_bytes == 0x100000002);
         CHECK(extended_head.header_bytes == 9);
@@ -76,10 +75,10 @@ TEST_SUITE("wire/zmtp") {
         CHECK(extended_head.command());
     }
 
-    TEST_CASE("frame header: waits, without a result, until its last octet") {
+    TEST_CASE("frame header: waits, without a result, until its last byte") {
         for (const char* spelled : {"01 ff", "00 00", "04 05", "03 0000000000000100",
                                     "02 7fffffffffffffff", "06 0000000000000001"}) {
-            const auto received = octets(spelled);
+            const auto received = hex(spelled);
             frame_head head;
             for (std::size_t available = 0; available < received.size(); ++available) {
                 CHECK(read_head(received.data(), available, no_limit, head) ==
@@ -92,8 +91,8 @@ TEST_SUITE("wire/zmtp") {
         }
     }
 
-    TEST_CASE("frame header: does not look at the octets behind it") {
-        const auto received = octets("00 03 ff ff ff ff ff ff ff ff ff");
+    TEST_CASE("frame header: does not look at the bytes behind it") {
+        const auto received = hex("00 03 ff ff ff ff ff ff ff ff ff");
         frame_head head;
         CHECK(read_head(received.data(), received.size(), 3, head) == head_status::complete);
         CHECK(head.body_bytes == 3);
@@ -101,14 +100,14 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("frame header: accepts a long size where a short one would do, as libzmq does") {
-        const auto received = octets("02 0000000000000005");
+        const auto received = hex("02 0000000000000005");
         frame_head head;
         CHECK(read_head(received.data(), received.size(), 5, head) == head_status::complete);
         CHECK(head.body_bytes == 5);
         CHECK(head.header_bytes == 9);
     }
 
-    TEST_CASE("frame header: refuses each reserved flag at the first octet") {
+    TEST_CASE("frame header: refuses each reserved flag at the first byte") {
         for (unsigned bit = 3; bit < 8; ++bit) {
             const std::byte flags{static_cast<unsigned char>(1u << bit)};
             frame_head head;
@@ -116,7 +115,7 @@ TEST_SUITE("wire/zmtp") {
         }
     }
 
-    TEST_CASE("frame header: refuses a command with MORE at the first octet") {
+    TEST_CASE("frame header: refuses a command with MORE at the first byte") {
         CHECK(status_of("05") == head_status::violation);
         CHECK(status_of("07") == head_status::violation);
     }
@@ -149,7 +148,7 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("frame header: leaves the result untouched when it refuses") {
-        const auto received = octets("02 00000000000003e9");
+        const auto received = hex("02 00000000000003e9");
         frame_head head{.body_bytes = 42, .header_bytes = 2, .flags = 1};
         CHECK(read_head(received.data(), received.size(), 1000, head) == head_status::too_large);
         CHECK(head.body_bytes == 42);

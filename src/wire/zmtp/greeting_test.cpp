@@ -2,7 +2,7 @@
 // Peers are octets that are written out; each exchange sees them at once and one by one.
 #include "wire/zmtp/greeting.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 
 using namespace zlink::wire::zmtp;
 using zlink::socket_type;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
@@ -24,7 +24,7 @@ std::vector<std::byte> staged(const greeting_exchange& exchange) {
 
 /// Lets `exchange` see `spelled` at once, and states how many octets it left.
 std::size_t left_after(greeting_exchange& exchange, std::string_view spelled) {
-    const auto received = octets(spelled);
+    const auto received = hex(spelled);
     std::span<const std::byte> input{received};
     exchange.on_received(input);
     return input.size();
@@ -37,13 +37,12 @@ TEST_SUITE("wire/zmtp") {
     TEST_CASE("greeting: begins with the signature alone") {
         const greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(exchange.state() == greeting_state::signature);
-        CHECK(staged(exchange) == octets("ff 00*7 01 7f"));
+        CHECK(staged(exchange) == hex("ff 00*7 01 7f"));
     }
 
     TEST_CASE("greeting: tells a 1.0 peer the size of the routing id, one added") {
-        CHECK(staged(greeting_exchange{"NULL", 5, socket_type::pull}) == octets("ff 00*7 06 7f"));
-        CHECK(staged(greeting_exchange{"NULL", 255, socket_type::pull}) ==
-              octets("ff 00*6 01 00 7f"));
+        CHECK(staged(greeting_exchange{"NULL", 5, socket_type::pull}) == hex("ff 00*7 06 7f"));
+        CHECK(staged(greeting_exchange{"NULL", 255, socket_type::pull}) == hex("ff 00*6 01 00 7f"));
     }
 
     TEST_CASE(
@@ -55,24 +54,24 @@ TEST_SUITE("wire/zmtp") {
         CHECK(staged(exchange).empty());
         CHECK(left_after(exchange, "7f") == 0);
         CHECK(exchange.state() == greeting_state::version);
-        CHECK(staged(exchange) == octets("03"));
+        CHECK(staged(exchange) == hex("03"));
         exchange.on_sent(1);
         CHECK(left_after(exchange, "03") == 0);
         CHECK(exchange.state() == greeting_state::rest);
-        CHECK(staged(exchange) == octets("01 'PLAIN' 00*15 00 00*31"));
+        CHECK(staged(exchange) == hex("01 'PLAIN' 00*15 00 00*31"));
     }
 
-    TEST_CASE("greeting: sends 64 octets in all, however many of them are sent at a time") {
+    TEST_CASE("greeting: sends 64 bytes in all, however many of them are sent at a time") {
         greeting_exchange exchange{"CURVE", 0, socket_type::pull};
-        const auto received = octets("ff 00*8 7f 03 01 'CURVE' 00*15 01 00*31");
+        const auto received = hex("ff 00*8 7f 03 01 'CURVE' 00*15 01 00*31");
         std::vector<std::byte> sent;
         const auto send_one = [&] {
             sent.push_back(exchange.outgoing().front());
             exchange.on_sent(1);
         };
 
-        for (std::size_t octet = 0; octet < received.size(); ++octet) {
-            std::span<const std::byte> input{&received[octet], 1};
+        for (std::size_t byte = 0; byte < received.size(); ++byte) {
+            std::span<const std::byte> input{&received[byte], 1};
             exchange.on_received(input);
             if (!exchange.outgoing().empty()) {
                 send_one();
@@ -83,7 +82,7 @@ TEST_SUITE("wire/zmtp") {
         }
 
         CHECK(exchange.state() == greeting_state::complete);
-        CHECK(sent == octets("ff 00*7 01 7f 03 01 'CURVE' 00*15 00 00*31"));
+        CHECK(sent == hex("ff 00*7 01 7f 03 01 'CURVE' 00*15 00 00*31"));
     }
 
     TEST_CASE("greeting: learns version, mechanism and role of the peer") {
@@ -98,13 +97,13 @@ TEST_SUITE("wire/zmtp") {
         CHECK(!exchange.peer().has_subscribe_command());
     }
 
-    TEST_CASE("greeting: is complete with its 64th octet and not before") {
+    TEST_CASE("greeting: is complete with its 64th byte and not before") {
         greeting_exchange exchange{"NULL", 0, socket_type::pull};
-        const auto received = octets(libzmq_greeting);
+        const auto received = hex(libzmq_greeting);
         CHECK(received.size() == 64);
-        for (std::size_t octet = 0; octet < 64; ++octet) {
+        for (std::size_t byte = 0; byte < 64; ++byte) {
             CHECK(exchange.state() != greeting_state::complete);
-            std::span<const std::byte> input{&received[octet], 1};
+            std::span<const std::byte> input{&received[byte], 1};
             exchange.on_received(input);
             CHECK(input.empty());
         }
@@ -113,7 +112,7 @@ TEST_SUITE("wire/zmtp") {
     }
 
     TEST_CASE("greeting: leaves what follows it alone, wherever the input is split") {
-        const auto received = octets(std::string{libzmq_greeting} + " 04 05 'READY'");
+        const auto received = hex(std::string{libzmq_greeting} + " 04 05 'READY'");
         for (std::size_t split = 0; split <= received.size(); ++split) {
             greeting_exchange exchange{"NULL", 0, socket_type::pull};
             std::span<const std::byte> first{received.data(), split};
@@ -127,7 +126,7 @@ TEST_SUITE("wire/zmtp") {
         }
     }
 
-    TEST_CASE("greeting: does not look at padding, filler and the other bits of the 10th octet") {
+    TEST_CASE("greeting: does not look at padding, filler and the other bits of the 10th byte") {
         greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "ff ff*8 01 03 01 'NULL' 00*16 fe ee*31") == 0);
         CHECK(exchange.state() == greeting_state::complete);
@@ -147,7 +146,7 @@ TEST_SUITE("wire/zmtp") {
         CHECK(major_last.peer().has_subscribe_command());
     }
 
-    TEST_CASE("greeting: takes a first octet other than ff for version 1.0, and no more than it") {
+    TEST_CASE("greeting: takes a first byte other than ff for version 1.0, and no more than it") {
         greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "01 00 'abc'") == 4);
         CHECK(exchange.state() == greeting_state::older_peer);
@@ -157,7 +156,7 @@ TEST_SUITE("wire/zmtp") {
         CHECK(staged(exchange).size() == 10);
     }
 
-    TEST_CASE("greeting: takes an even 10th octet for version 1.0 with a long identity") {
+    TEST_CASE("greeting: takes an even 10th byte for version 1.0 with a long identity") {
         greeting_exchange exchange{"NULL", 0, socket_type::pull};
         CHECK(left_after(exchange, "ff 00*6 01 00 7e 'a'*255") == 255);
         CHECK(exchange.state() == greeting_state::older_peer);
@@ -174,7 +173,7 @@ TEST_SUITE("wire/zmtp") {
             CHECK(exchange.peer().version == peer_version::v2);
             CHECK(exchange.peer().type == socket_type::push);
             CHECK(exchange.received().size() == 12);
-            CHECK(staged(exchange) == octets("ff 00*7 01 7f 03 07"));
+            CHECK(staged(exchange) == hex("ff 00*7 01 7f 03 07"));
         }
     }
 
@@ -183,7 +182,7 @@ TEST_SUITE("wire/zmtp") {
         CHECK(left_after(exchange, "ff 00*7 01 7f 01") == 0);
         CHECK(exchange.state() == greeting_state::socket_type);
         CHECK(exchange.peer().version == peer_version::v2);
-        CHECK(staged(exchange) == octets("ff 00*7 01 7f 03 07"));
+        CHECK(staged(exchange) == hex("ff 00*7 01 7f 03 07"));
     }
 
     TEST_CASE("greeting: takes revision 0 for version 1.0 behind a signature") {

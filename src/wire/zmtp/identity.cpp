@@ -15,8 +15,8 @@ void identity_exchange::start(std::string_view own_identity, std::vector<std::by
                                              : write_header(header, own_identity.size(), 0);
         out.insert(out.end(), header, header + header_bytes);
     }
-    const auto octets = std::as_bytes(std::span{own_identity});
-    out.insert(out.end(), octets.begin(), octets.end());
+    const auto data = std::as_bytes(std::span{own_identity});
+    out.insert(out.end(), data.begin(), data.end());
 }
 
 result<void> identity_exchange::on_received(std::span<const std::byte>& input) {

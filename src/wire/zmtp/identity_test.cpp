@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/zmtp/identity.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ using namespace zlink::wire::zmtp;
 using zlink::errc;
 using zlink::result;
 using zlink::socket_type;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
@@ -30,7 +30,7 @@ std::vector<std::byte> sent_to(const peer_greeting& peer, std::string_view own_i
 /// What becomes of an exchange whose peer sends `spelled` one octet at a time.
 result<void> outcome_of(const peer_greeting& peer, std::string_view spelled) {
     identity_exchange exchange{peer};
-    for (const std::byte& each : octets(spelled)) {
+    for (const std::byte& each : hex(spelled)) {
         std::span<const std::byte> input{&each, 1};
         if (const result<void> taken = exchange.on_received(input); !taken) {
             return taken;
@@ -44,16 +44,16 @@ result<void> outcome_of(const peer_greeting& peer, std::string_view spelled) {
 TEST_SUITE("wire/zmtp") {
 
     TEST_CASE("identity: is one frame, of which 1.0 without a signature has the header already") {
-        CHECK(sent_to(v2, "") == octets("00 00"));
-        CHECK(sent_to(v2, "me") == octets("00 02 'me'"));
-        CHECK(sent_to(v1, "") == octets("01 00"));
-        CHECK(sent_to(v1, "me") == octets("03 00 'me'"));
+        CHECK(sent_to(v2, "") == hex("00 00"));
+        CHECK(sent_to(v2, "me") == hex("00 02 'me'"));
+        CHECK(sent_to(v1, "") == hex("01 00"));
+        CHECK(sent_to(v1, "me") == hex("03 00 'me'"));
         CHECK(sent_to(unsigned_v1, "").empty());
-        CHECK(sent_to(unsigned_v1, "me") == octets("'me'"));
-        CHECK(sent_to(v1, std::string(255, 'i')) == octets("ff 0000000000000100 00 'i'*255"));
+        CHECK(sent_to(unsigned_v1, "me") == hex("'me'"));
+        CHECK(sent_to(v1, std::string(255, 'i')) == hex("ff 0000000000000100 00 'i'*255"));
     }
 
-    TEST_CASE("identity: is taken up to its last octet, and what follows is left alone") {
+    TEST_CASE("identity: is taken up to its last byte, and what follows is left alone") {
         struct {
             peer_greeting peer;
             const char* received;
@@ -68,7 +68,7 @@ TEST_SUITE("wire/zmtp") {
         };
         for (const auto& example : examples) {
             CAPTURE(example.received);
-            const auto received = octets(example.received);
+            const auto received = hex(example.received);
             std::span<const std::byte> input{received};
             identity_exchange exchange{example.peer};
             CHECK(exchange.on_received(input));
@@ -78,10 +78,10 @@ TEST_SUITE("wire/zmtp") {
         }
     }
 
-    TEST_CASE("identity: waits for its last octet") {
+    TEST_CASE("identity: waits for its last byte") {
         for (const peer_greeting& peer : {v1, v2}) {
             const bool is_v1 = peer.version == peer_version::v1;
-            const auto received = octets(is_v1 ? "04 00 'you'" : "00 03 'you'");
+            const auto received = hex(is_v1 ? "04 00 'you'" : "00 03 'you'");
             identity_exchange exchange{peer};
             for (const std::byte& each : received) {
                 CHECK(!exchange.is_complete());

@@ -9,8 +9,8 @@ namespace {
 
 void append_text(std::vector<std::byte>& out, std::string_view text) {
     out.push_back(static_cast<std::byte>(text.size()));
-    const auto octets = std::as_bytes(std::span{text});
-    out.insert(out.end(), octets.begin(), octets.end());
+    const auto content = std::as_bytes(std::span{text});
+    out.insert(out.end(), content.begin(), content.end());
 }
 
 } // namespace

@@ -51,26 +51,26 @@ frame_head read_v1_head_trusted(const std::byte* in) noexcept {
             static_cast<std::uint8_t>(std::to_integer<unsigned>(in[header - 1]) & flag_more)};
 }
 
-v1_decoder::outcome v1_decoder::decode(std::span<std::byte> octets) noexcept {
-    std::byte* const begin = octets.data();
+v1_decoder::outcome v1_decoder::decode(std::span<std::byte> data) noexcept {
+    std::byte* const begin = data.data();
     std::byte* end = begin;
     while (true) {
-        const std::size_t body = std::min<std::uint64_t>(body_rest_bytes_, octets.size());
-        if (end != octets.data()) {
-            std::memmove(end, octets.data(), body);
+        const std::size_t body = std::min<std::uint64_t>(body_rest_bytes_, data.size());
+        if (end != data.data()) {
+            std::memmove(end, data.data(), body);
         }
         end += body;
-        octets = octets.subspan(body);
+        data = data.subspan(body);
         body_rest_bytes_ -= body;
 
         frame_head head;
         const head_status status =
-            body_rest_bytes_ != 0 ? head_status::incomplete : read_v1_head(octets, head);
+            body_rest_bytes_ != 0 ? head_status::incomplete : read_v1_head(data, head);
         if (status != head_status::complete) {
-            return {{begin, end}, octets, status == head_status::violation};
+            return {{begin, end}, data, status == head_status::violation};
         }
         end += write_header(end, head.body_bytes, head.flags);
-        octets = octets.subspan(head.header_bytes);
+        data = data.subspan(head.header_bytes);
         body_rest_bytes_ = head.body_bytes;
     }
 }

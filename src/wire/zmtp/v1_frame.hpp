@@ -50,8 +50,8 @@ public:
     };
 
     /// Takes what was received.
-    /// @param octets  Overwritten. The outcome consists of views of it.
-    outcome decode(std::span<std::byte> octets) noexcept;
+    /// @param data  Overwritten. The outcome consists of views of it.
+    outcome decode(std::span<std::byte> data) noexcept;
 
 private:
     std::uint64_t body_rest_bytes_ = 0; ///< Octets of the body that have not been received.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/zmtp/v1_frame.hpp"
 
-#include "testing/octets.hpp"
+#include "testing/bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,15 +11,15 @@
 #include <vector>
 
 using namespace zlink::wire::zmtp;
-using zlink::testing::octets;
+using zlink::testing::hex;
 
 namespace {
 
-using octet_list = std::vector<std::byte>;
+using byte_list = std::vector<std::byte>;
 
 head_status status_of(std::string_view spelled) {
     frame_head head;
-    return read_v1_head(octets(spelled), head);
+    return read_v1_head(hex(spelled), head);
 }
 
 /// Some frames of version 1.0, and the same ones of version 2.0.
@@ -30,10 +30,10 @@ constexpr const char* v2_frames = "00 00 00 03 'abc' 01 02 'de' 00 fd 'x'*253 "
                                   "01 fe 'y'*254 02 0000000000000100 'z'*256 00 03 'abc'";
 
 /// Decodes `received` in pieces, as a session does: what is left over comes again, in front.
-octet_list decoded(const octet_list& received, std::size_t piece_bytes_max) {
+byte_list decoded(const byte_list& received, std::size_t piece_bytes_max) {
     v1_decoder decoder;
-    octet_list frames;
-    octet_list held;
+    byte_list frames;
+    byte_list held;
     for (std::size_t at = 0; at < received.size(); at += piece_bytes_max) {
         const auto begin = received.begin() + static_cast<std::ptrdiff_t>(at);
         const std::size_t bytes = std::min(piece_bytes_max, received.size() - at);
@@ -42,7 +42,7 @@ octet_list decoded(const octet_list& received, std::size_t piece_bytes_max) {
         CHECK(!outcome.is_violation);
         CHECK(outcome.rest.size() < v1_header_bytes_max);
         frames.insert(frames.end(), outcome.frames.begin(), outcome.frames.end());
-        held = octet_list(outcome.rest.begin(), outcome.rest.end());
+        held = byte_list(outcome.rest.begin(), outcome.rest.end());
     }
     CHECK(held.empty());
     return frames;
@@ -70,7 +70,7 @@ TEST_SUITE("wire/zmtp") {
             const std::size_t written =
                 write_v1_header(out.data(), example.body_bytes, example.flags);
             CHECK(written == v1_header_bytes(example.body_bytes));
-            CHECK(octet_list(out.data(), out.data() + written) == octets(example.written));
+            CHECK(byte_list(out.data(), out.data() + written) == hex(example.written));
 
             frame_head head;
             REQUIRE(read_v1_head({out.data(), written}, head) == head_status::complete);
@@ -80,7 +80,7 @@ TEST_SUITE("wire/zmtp") {
         }
     }
 
-    TEST_CASE("1.0 frame header: waits for its last octet") {
+    TEST_CASE("1.0 frame header: waits for its last byte") {
         for (const char* spelled : {"", "01", "fe", "ff", "ff 00*8", "ff ff*8"}) {
             CAPTURE(spelled);
             CHECK(status_of(spelled) == head_status::incomplete);
@@ -97,36 +97,36 @@ TEST_SUITE("wire/zmtp") {
 
     TEST_CASE("1.0 frame header: only MORE counts among the flags") {
         frame_head head;
-        REQUIRE(read_v1_head(octets("05 fe"), head) == head_status::complete);
+        REQUIRE(read_v1_head(hex("05 fe"), head) == head_status::complete);
         CHECK(head.flags == 0);
-        REQUIRE(read_v1_head(octets("05 ff"), head) == head_status::complete);
+        REQUIRE(read_v1_head(hex("05 ff"), head) == head_status::complete);
         CHECK(head.flags == flag_more);
     }
 
     TEST_CASE("1.0 decoder: turns frames into those of 2.0, however they are split") {
-        const octet_list received = octets(v1_frames);
+        const byte_list received = hex(v1_frames);
         for (std::size_t piece_bytes_max = 1; piece_bytes_max <= received.size();
              ++piece_bytes_max) {
             CAPTURE(piece_bytes_max);
-            CHECK(decoded(received, piece_bytes_max) == octets(v2_frames));
+            CHECK(decoded(received, piece_bytes_max) == hex(v2_frames));
         }
     }
 
     TEST_CASE("1.0 decoder: gives the frames before one that is none") {
-        octet_list received = octets("03 00 'ab' 00 00");
+        byte_list received = hex("03 00 'ab' 00 00");
         v1_decoder decoder;
         const v1_decoder::outcome outcome = decoder.decode(received);
         CHECK(outcome.is_violation);
-        CHECK(octet_list(outcome.frames.begin(), outcome.frames.end()) == octets("00 02 'ab'"));
+        CHECK(byte_list(outcome.frames.begin(), outcome.frames.end()) == hex("00 02 'ab'"));
     }
 
     TEST_CASE("1.0 decoder: passes on a body of any claimed size as it comes") {
-        octet_list received = octets("ff 7fffffffffffffff 00 'begin'");
+        byte_list received = hex("ff 7fffffffffffffff 00 'begin'");
         v1_decoder decoder;
         const v1_decoder::outcome outcome = decoder.decode(received);
         CHECK(!outcome.is_violation);
-        CHECK(octet_list(outcome.frames.begin(), outcome.frames.end()) ==
-              octets("02 7ffffffffffffffe 'begin'"));
+        CHECK(byte_list(outcome.frames.begin(), outcome.frames.end()) ==
+              hex("02 7ffffffffffffffe 'begin'"));
     }
 
 } // TEST_SUITE

@@ -47,7 +47,7 @@ class Tab {
     say(text) {
         return this.page.evaluate((said) => window.socket.send(said), text);
     }
-    /** The next message: a text, or a list of octets' count and what they add up to. */
+    /** The next message: a text, or a list of bytes' count and what they add up to. */
     hears() {
         return this.page.evaluate(() => window.hears());
     }
@@ -74,9 +74,9 @@ function bind(scheme, options = {}) {
     return Peer.start("bind", `${scheme}://127.0.0.1:*/chat`, { origins: listed, ...own, ...options });
 }
 
-/** What a page makes of octets that web_peer has made. */
+/** What a page makes of bytes that web_peer has made. */
 function sumOf(bytes) {
-    return payload(bytes).reduce((sum, octet, index) => (sum + octet * (1 + (index % 1000))) % 1000003, 0);
+    return payload(bytes).reduce((sum, byte, index) => (sum + byte * (1 + (index % 1000))) % 1000003, 0);
 }
 
 for (const scheme of ["ws", "wss"]) {
@@ -162,7 +162,7 @@ for (const scheme of ["ws", "wss"]) {
         equal(await tab.connect(peer.endpoint.replace("chat", "other")), "closed 1006 ", "the outcome");
     });
     for (const bytes of [10, 100000, 1 << 20]) {
-        await test(`${scheme}: ${bytes} octets go to ${PAGES} pages at once`, async (owned) => {
+        await test(`${scheme}: ${bytes} bytes go to ${PAGES} pages at once`, async (owned) => {
             const peer = owned(await bind(scheme));
             const tabs = [];
             while (tabs.length < PAGES) {

@@ -66,7 +66,7 @@ export class Peer {
     }
 }
 
-/** The octets that web_peer makes. */
+/** The bytes that web_peer makes. */
 export function payload(bytes) {
     const made = Buffer.alloc(bytes);
     for (let index = 0; index < bytes; ++index) made[index] = (index * 7 + Math.floor(index / 251)) & 0xff;

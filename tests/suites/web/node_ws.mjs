@@ -37,7 +37,7 @@ class End {
     async gets(message) {
         const came = await this.messages.next("an echo");
         const isSame = typeof message === "string" ? came === message : Buffer.isBuffer(came) && came.equals(message);
-        expect(isSame, `${message.length} octets or letters came back as ${came.length} others`);
+        expect(isSame, `${message.length} bytes or letters came back as ${came.length} others`);
     }
 
     async isClosedWith(said) {

@@ -49,11 +49,11 @@ async function echoesBinary(sizes) {
     for (const bytes of sizes) window.socket.send(made(bytes));
     for (const bytes of sizes) {
         const came = await next();
-        if (!(came instanceof ArrayBuffer)) return `a text instead of ${bytes} octets`;
-        const octets = new Uint8Array(came);
+        if (!(came instanceof ArrayBuffer)) return `a text instead of ${bytes} bytes`;
+        const content = new Uint8Array(came);
         const expected = made(bytes);
-        if (octets.length !== bytes || octets.some((octet, index) => octet !== expected[index])) {
-            return `${octets.length} others instead of ${bytes} octets`;
+        if (content.length !== bytes || content.some((byte, index) => byte !== expected[index])) {
+            return `${content.length} others instead of ${bytes} bytes`;
         }
     }
     return "the same";
@@ -62,8 +62,8 @@ async function echoesBinary(sizes) {
 async function hears() {
     const came = await next();
     if (typeof came === "string") return came;
-    const octets = new Uint8Array(came);
-    return [octets.length, octets.reduce((sum, octet, index) => (sum + octet * (1 + (index % 1000))) % 1000003, 0)];
+    const content = new Uint8Array(came);
+    return [content.length, content.reduce((sum, byte, index) => (sum + byte * (1 + (index % 1000))) % 1000003, 0)];
 }
 
 /** Opens connections at the same time, exchanges a message on each, and gives how many came back. */

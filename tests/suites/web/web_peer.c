@@ -11,7 +11,7 @@
  * A text that begins with '!' is not sent back, but done:
  *
  *     !close CODE REASON   ends the connection that it came from
- *     !send BYTES          sends so many octets there, the one at place n being n * 7 + n / 251
+ *     !send BYTES          sends so many bytes there, the one at place n being n * 7 + n / 251
  *     !all BYTES           sends them to all that are connected, at once, and says to whom it came
  * from to how many */
 #include <arpa/inet.h>

@@ -144,7 +144,7 @@ func newEnd(o *owner, connection *websocket.Conn) *end {
 func (e *end) gets(kind int, expected []byte) {
 	got, message, err := e.ReadMessage()
 	must(err)
-	check(got == kind && bytes.Equal(message, expected), "%d octets came back as %d others", len(expected), len(message))
+	check(got == kind && bytes.Equal(message, expected), "%d bytes came back as %d others", len(expected), len(message))
 }
 
 func (e *end) echoes(kind int, message []byte) {

@@ -173,13 +173,13 @@ async fn carry_out(slot: &mut Option<AnySocket>, command: &Value) -> Outcome<Val
 fn open(command: &Value) -> Outcome<AnySocket> {
     let mut options = SocketOptions::default();
     if command["ROUTING_ID"].is_string() {
-        options.peer_identity(PeerIdentity::try_from(octets(&command["ROUTING_ID"])?)?);
+        options.peer_identity(PeerIdentity::try_from(data(&command["ROUTING_ID"])?)?);
     }
     AnySocket::open(text(&command["kind"]), options)
 }
 
 async fn set(socket: &mut AnySocket, command: &Value) -> Outcome<()> {
-    let Ok(topic) = String::from_utf8(octets(&command["value"])?) else {
+    let Ok(topic) = String::from_utf8(data(&command["value"])?) else {
         return failed("a topic has to be a text");
     };
     socket.set(text(&command["option"]), &topic).await
@@ -271,14 +271,14 @@ fn number(value: &Value) -> usize {
     value.as_u64().unwrap_or_default() as usize
 }
 
-fn octets(value: &Value) -> Outcome<Vec<u8>> {
+fn data(value: &Value) -> Outcome<Vec<u8>> {
     STANDARD.decode(text(value)).or_else(|error| failed(error.to_string()))
 }
 
 fn parts(value: &Value) -> Outcome<Vec<Bytes>> {
     let none = Vec::new();
     let encoded = value.as_array().unwrap_or(&none);
-    encoded.iter().map(|part| Ok(octets(part)?.into())).collect()
+    encoded.iter().map(|part| Ok(data(part)?.into())).collect()
 }
 
 fn encoded(parts: &[Bytes]) -> Value {

@@ -116,17 +116,17 @@ final class Worker extends Thread {
             case "REQ_RELAXED": return socket.setReqRelaxed(value.getAsInt() != 0);
             case "REQ_CORRELATE": return socket.setReqCorrelate(value.getAsInt() != 0);
             case "ROUTER_MANDATORY": return socket.setRouterMandatory(value.getAsInt() != 0);
-            case "ROUTING_ID": return socket.setIdentity(octets(value));
-            case "SUBSCRIBE": return socket.subscribe(octets(value));
-            case "UNSUBSCRIBE": return socket.unsubscribe(octets(value));
-            case "ZAP_DOMAIN": return socket.setZapDomain(octets(value));
+            case "ROUTING_ID": return socket.setIdentity(data(value));
+            case "SUBSCRIBE": return socket.subscribe(data(value));
+            case "UNSUBSCRIBE": return socket.unsubscribe(data(value));
+            case "ZAP_DOMAIN": return socket.setZapDomain(data(value));
             case "PLAIN_SERVER": return socket.setPlainServer(value.getAsInt() != 0);
-            case "PLAIN_USERNAME": return socket.setPlainUsername(octets(value));
-            case "PLAIN_PASSWORD": return socket.setPlainPassword(octets(value));
+            case "PLAIN_USERNAME": return socket.setPlainUsername(data(value));
+            case "PLAIN_PASSWORD": return socket.setPlainPassword(data(value));
             case "CURVE_SERVER": return socket.setCurveServer(value.getAsInt() != 0);
-            case "CURVE_PUBLICKEY": return socket.setCurvePublicKey(octets(value));
-            case "CURVE_SECRETKEY": return socket.setCurveSecretKey(octets(value));
-            case "CURVE_SERVERKEY": return socket.setCurveServerKey(octets(value));
+            case "CURVE_PUBLICKEY": return socket.setCurvePublicKey(data(value));
+            case "CURVE_SECRETKEY": return socket.setCurveSecretKey(data(value));
+            case "CURVE_SERVERKEY": return socket.setCurveServerKey(data(value));
             default: throw new IllegalArgumentException("no such option: " + option);
         }
     }
@@ -253,14 +253,14 @@ final class Worker extends Thread {
         }
     }
 
-    private static byte[] octets(JsonElement base64) {
+    private static byte[] data(JsonElement base64) {
         return Base64.getDecoder().decode(base64.getAsString());
     }
 
     private static List<byte[]> parts(JsonElement array) {
         List<byte[]> parts = new ArrayList<>();
         for (JsonElement part : array.getAsJsonArray()) {
-            parts.add(octets(part));
+            parts.add(data(part));
         }
         return parts;
     }

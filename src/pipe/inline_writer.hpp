@@ -17,7 +17,7 @@ namespace zlink::pipe {
 /// and waking the session's thread takes longer than the write.
 ///
 /// @threads send: the sender's. Everything else: the session's.
-class direct_writer {
+class inline_writer {
 public:
     /// Messages may be written to `descriptor`, a non-blocking socket, whenever the session sleeps.
     void open(int descriptor) noexcept {
@@ -35,7 +35,7 @@ public:
         return begun_bytes_ != 0;
     }
 
-    /// Octets that were written of the message that is next; the session writes the rest.
+    /// Bytes that were written of the message that is next; the session writes the rest.
     std::size_t take_begun() noexcept {
         const std::lock_guard lock{mutex_};
         return std::exchange(begun_bytes_, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "transport/guest_stream.hpp"
+#include "transport/counted_stream.hpp"
 
 #include "base/limits.hpp"
 #include "wire/proxy_protocol.hpp"
@@ -43,13 +43,13 @@ socket_address address_of(const wire::proxied_peer& said) {
     return made ? *made : unnamed;
 }
 
-class guest_stream final : public stream {
+class counted_stream final : public stream {
 public:
-    guest_stream(stream_ptr below, guest_ptr who, bool is_proxied)
+    counted_stream(stream_ptr below, counted_connection_ptr who, bool is_proxied)
         : below_(std::move(below)), who_(std::move(who)),
           header_(is_proxied ? std::make_unique<wire::proxy_header>(limits::proxy_header_bytes_max)
                              : nullptr) {}
-    ~guest_stream() override { close(); }
+    ~counted_stream() override { close(); }
 
     io_outcome try_open() noexcept override {
         if (header_) {
@@ -63,8 +63,8 @@ public:
     io_outcome try_read(std::span<const iovec> room) noexcept override {
         return below_->try_read(room);
     }
-    io_outcome try_write(std::span<const iovec> octets) noexcept override {
-        return below_->try_write(octets);
+    io_outcome try_write(std::span<const iovec> data) noexcept override {
+        return below_->try_write(data);
     }
     std::size_t unit_bytes() noexcept override { return below_->unit_bytes(); }
     bool holds_unsent() const noexcept override { return below_->holds_unsent(); }
@@ -87,13 +87,13 @@ private:
     io_outcome read_header() noexcept {
         try {
             while (header_->wanted_bytes() != 0) {
-                std::array<std::byte, header_read_bytes_max> octets;
-                const iovec room{octets.data(), std::min(header_->wanted_bytes(), octets.size())};
+                std::array<std::byte, header_read_bytes_max> data;
+                const iovec room{data.data(), std::min(header_->wanted_bytes(), data.size())};
                 const io_outcome got = below_->try_read({&room, 1});
                 if (got.what != status::moved) {
                     return got;
                 }
-                const auto taken = header_->on_received(std::span{octets}.first(got.bytes));
+                const auto taken = header_->on_received(std::span{data}.first(got.bytes));
                 if (!taken) {
                     return fail(taken.error());
                 }
@@ -110,7 +110,7 @@ private:
             announced_ = std::make_unique<socket_address>(address_of(header_->peer()));
         }
         header_.reset();
-        const result<void> counted = who_->come_from(peer());
+        const result<void> counted = who_->count_address(peer());
         return counted ? io_outcome{status::moved} : fail(counted.error());
     }
 
@@ -119,19 +119,20 @@ private:
     }
 
     stream_ptr below_;
-    guest_ptr who_;
+    counted_connection_ptr who_;
     std::unique_ptr<wire::proxy_header> header_; ///< Until it is read.
     std::unique_ptr<socket_address> announced_;  ///< By the proxy; null: nobody.
 };
 
 } // namespace
 
-stream_ptr make_guest_stream(stream_ptr below, guest_ptr who, bool is_proxied) noexcept {
+stream_ptr make_counted_stream(stream_ptr below, counted_connection_ptr who,
+                               bool is_proxied) noexcept {
     if (!below || !who) {
         return below;
     }
     try {
-        return stream_ptr{new guest_stream(below, std::move(who), is_proxied)};
+        return stream_ptr{new counted_stream(below, std::move(who), is_proxied)};
     } catch (const std::bad_alloc&) {
         below->close();
         return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "base/random_octets.hpp"
+#include "base/random_bytes.hpp"
 
 #include <bit>
 #include <cstring>
@@ -18,7 +18,7 @@ constinit thread_local std::size_t left_bytes = 0;
 
 } // namespace
 
-std::array<std::byte, 4> random_octets() noexcept {
+std::array<std::byte, 4> random_bytes() noexcept {
     std::array<std::byte, 4> taken;
     if (left_bytes < taken.size()) {
         randombytes_buf(supply.data(), supply.size());
@@ -30,7 +30,7 @@ std::array<std::byte, 4> random_octets() noexcept {
 }
 
 std::uint32_t random_number() noexcept {
-    return std::bit_cast<std::uint32_t>(random_octets());
+    return std::bit_cast<std::uint32_t>(random_bytes());
 }
 
 } // namespace zlink

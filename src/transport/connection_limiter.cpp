@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "transport/guests.hpp"
+#include "transport/connection_limiter.hpp"
 
 #include <cstring>
 #include <netinet/in.h>
@@ -7,11 +7,11 @@
 
 namespace zlink::transport {
 
-std::optional<guest_origin> guest_origin_of(const socket_address& peer) noexcept {
-    guest_origin made{};
-    const auto take = [&](int family, const void* octets, std::size_t bytes) {
+std::optional<address_key> address_key_of(const socket_address& peer) noexcept {
+    address_key made{};
+    const auto take = [&](int family, const void* data, std::size_t bytes) {
         made[0] = static_cast<std::byte>(family);
-        std::memcpy(made.data() + 1, octets, bytes);
+        std::memcpy(made.data() + 1, data, bytes);
         return made;
     };
     if (peer.family() == AF_INET) {
@@ -29,22 +29,22 @@ std::optional<guest_origin> guest_origin_of(const socket_address& peer) noexcept
     return take(AF_INET6, v6.s6_addr, sizeof v6 / 2);
 }
 
-result<guest_ptr> guest_book::admit(const guest_book_ptr& into) {
+result<counted_connection_ptr> connection_limiter::admit(const connection_limiter_ptr& into) {
     {
         const std::lock_guard lock{into->mutex_};
         if (into->max_ != 0 && into->count_ >= into->max_) {
-            return too_many_guests;
+            return too_many_connections;
         }
         ++into->count_;
     }
-    if (auto* const made = new (std::nothrow) guest(into)) {
-        return guest_ptr{made};
+    if (auto* const made = new (std::nothrow) counted_connection(into)) {
+        return counted_connection_ptr{made};
     }
     into->leave({});
     throw std::bad_alloc{};
 }
 
-result<void> guest_book::enter(const guest_origin& from) {
+result<void> connection_limiter::enter(const address_key& from) {
     const std::lock_guard lock{mutex_};
     std::uint32_t& count = counts_[from];
     if (count >= per_address_max_) {
@@ -54,7 +54,7 @@ result<void> guest_book::enter(const guest_origin& from) {
     return {};
 }
 
-void guest_book::leave(const std::optional<guest_origin>& from) noexcept {
+void connection_limiter::leave(const std::optional<address_key>& from) noexcept {
     const std::lock_guard lock{mutex_};
     --count_;
     if (!from) {
@@ -66,11 +66,11 @@ void guest_book::leave(const std::optional<guest_origin>& from) noexcept {
     }
 }
 
-result<void> guest::come_from(const socket_address& peer) {
+result<void> counted_connection::count_address(const socket_address& peer) {
     if (!book_->limits_addresses()) {
         return {};
     }
-    if (const auto from = guest_origin_of(peer)) {
+    if (const auto from = address_key_of(peer)) {
         if (const result<void> entered = book_->enter(*from); !entered) {
             return entered;
         }
@@ -79,13 +79,13 @@ result<void> guest::come_from(const socket_address& peer) {
     return {};
 }
 
-guest_book_ptr make_guest_book(const socket_options& options) {
+connection_limiter_ptr make_connection_limiter(const socket_options& options) {
     if (options.connections_max == 0 && options.connections_per_address_max == 0 &&
         !options.proxy_protocol) {
         return nullptr;
     }
-    return guest_book_ptr{
-        new guest_book(options.connections_max, options.connections_per_address_max)};
+    return connection_limiter_ptr{
+        new connection_limiter(options.connections_max, options.connections_per_address_max)};
 }
 
 } // namespace zlink::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "base/give_way.hpp"
+#include "base/yield.hpp"
 
 #include "base/brief_pause.hpp"
 #include "base/limits.hpp"
@@ -22,7 +22,7 @@ void contention::on_gave_way(clock::time_point begin, clock::time_point end) noe
     rest_end_ = end + rest_;
 }
 
-std::optional<contention::clock::duration> timed_give_way() noexcept {
+std::optional<contention::clock::duration> timed_yield() noexcept {
     static thread_local contention known;
     const auto begin = contention::clock::now();
     if (known.is_felt(begin)) {
@@ -34,12 +34,12 @@ std::optional<contention::clock::duration> timed_give_way() noexcept {
     return end - begin;
 }
 
-bool give_way() noexcept {
-    return timed_give_way().has_value();
+bool yield_processor() noexcept {
+    return timed_yield().has_value();
 }
 
-unsigned give_way_or_pause() noexcept {
-    const auto taken = timed_give_way();
+unsigned yield_or_pause() noexcept {
+    const auto taken = timed_yield();
     if (taken && *taken <= limits::idle_yield_max) {
         brief_pause();
         return limits::looks_per_pause;
@@ -47,8 +47,8 @@ unsigned give_way_or_pause() noexcept {
     return taken.has_value() ? 1 : 0;
 }
 
-void give_way_or_sleep() noexcept {
-    if (!give_way()) {
+void yield_or_sleep() noexcept {
+    if (!yield_processor()) {
         std::this_thread::sleep_for(limits::contention_pause);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "base/own_lines.hpp"
+#include "base/prefetch_for_writing.hpp"
 
 #include <array>
 #include <doctest/doctest.h>
@@ -13,18 +13,18 @@ namespace {
 constexpr std::size_t line = limits::cache_line_bytes;
 constexpr std::size_t block = limits::owned_block_bytes;
 
-/// Memory in which each octet that is written to shows.
+/// Memory in which each byte that is written to shows.
 struct memory {
-    alignas(limits::owned_block_bytes) std::array<std::byte, 8 * limits::owned_block_bytes> octets;
+    alignas(limits::owned_block_bytes) std::array<std::byte, 8 * limits::owned_block_bytes> data;
 
-    memory() { octets.fill(std::byte{0xff}); }
+    memory() { data.fill(std::byte{0xff}); }
 
-    /// Owns lines behind a message, and says where octets were written.
+    /// Owns lines behind a message, and says where bytes were written.
     std::vector<std::size_t> own(std::size_t begin, std::size_t end, std::size_t limit) {
-        zlink::own_lines_ahead(octets.data() + begin, octets.data() + end, octets.data() + limit);
+        zlink::prefetch_for_writing(data.data() + begin, data.data() + end, data.data() + limit);
         std::vector<std::size_t> changed;
-        for (std::size_t index = 0; index < octets.size(); ++index) {
-            if (octets[index] != std::byte{0xff}) {
+        for (std::size_t index = 0; index < data.size(); ++index) {
+            if (data[index] != std::byte{0xff}) {
                 changed.push_back(index);
             }
         }
@@ -38,8 +38,8 @@ TEST_SUITE("base") {
 
     TEST_CASE("own_lines_ahead: does nothing within a block") {
         memory of;
-        CHECK(of.own(0, 66, sizeof of.octets).empty());
-        CHECK(of.own(block - 66, block - 1, sizeof of.octets).empty());
+        CHECK(of.own(0, 66, sizeof of.data).empty());
+        CHECK(of.own(block - 66, block - 1, sizeof of.data).empty());
     }
 
     TEST_CASE("own_lines_ahead: owns the rest of a block that a message begins, line by line") {
@@ -48,7 +48,7 @@ TEST_SUITE("base") {
         for (std::size_t at = block + line; at < 2 * block; at += line) {
             expected.push_back(at);
         }
-        CHECK(of.own(block - 30, block + 36, sizeof of.octets) == expected);
+        CHECK(of.own(block - 30, block + 36, sizeof of.data) == expected);
     }
 
     TEST_CASE("own_lines_ahead: owns as many lines as a long message has") {
@@ -57,8 +57,8 @@ TEST_SUITE("base") {
         for (std::size_t at = 3 * block; at < 5 * block + 200; at += line) {
             expected.push_back(at);
         }
-        CHECK(of.own(block - 100, 3 * block - 50, sizeof of.octets).back() < 5 * block);
-        CHECK(memory{}.own(block - 300, 3 * block - 50, sizeof of.octets) == expected);
+        CHECK(of.own(block - 100, 3 * block - 50, sizeof of.data).back() < 5 * block);
+        CHECK(memory{}.own(block - 300, 3 * block - 50, sizeof of.data) == expected);
     }
 
     TEST_CASE("own_lines_ahead: writes nothing at its limit or beyond, nor before the end") {

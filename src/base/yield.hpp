@@ -30,21 +30,21 @@ private:
 /// @blocks  As long as the others have it: a time slice, where they compute.
 /// @return  Whether it gave way.
 /// @threads Any; each has its own `contention`.
-bool give_way() noexcept;
+bool yield_processor() noexcept;
 
-/// As give_way().
+/// As yield_processor().
 /// @return How long it took; nothing if it did not give way.
-std::optional<contention::clock::duration> timed_give_way() noexcept;
+std::optional<contention::clock::duration> timed_yield() noexcept;
 
 /// The same for who looks again and again for what another processor is about to write: if nobody
 /// else wanted this one, it pauses, so that it does not take what is being written from the other
 /// each time.
-/// @blocks  As give_way(), or as long as brief_pause().
-/// @return  For how many calls of give_way() it stands; 0 if it did not give way.
-unsigned give_way_or_pause() noexcept;
+/// @blocks  As yield_processor(), or as long as brief_pause().
+/// @return  For how many calls of yield_processor() it stands; 0 if it did not give way.
+unsigned yield_or_pause() noexcept;
 
 /// The same where others have to run: sleeps for a moment where giving way takes long.
-/// @blocks  As give_way().
-void give_way_or_sleep() noexcept;
+/// @blocks  As yield_processor().
+void yield_or_sleep() noexcept;
 
 } // namespace zlink

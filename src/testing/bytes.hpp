@@ -11,10 +11,10 @@
 
 namespace zlink::testing {
 
-/// Spells octets for a test: hexadecimal pairs, text in single quotes, and either of them
+/// Spells bytes for a test: hexadecimal pairs, text in single quotes, and either of them
 /// repeated with `*count`. Spaces separate and mean nothing: "ff 00*8 7f 'NULL' 'ab'*3".
-inline std::vector<std::byte> octets(std::string_view spelled) {
-    const auto hex = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
+inline std::vector<std::byte> hex(std::string_view spelled) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
     std::vector<std::byte> all;
     std::vector<std::byte> unit;
     std::size_t at = 0;
@@ -30,7 +30,8 @@ inline std::vector<std::byte> octets(std::string_view spelled) {
             }
             ++at;
         } else {
-            unit.push_back(static_cast<std::byte>(hex(spelled[at]) << 4 | hex(spelled.at(at + 1))));
+            unit.push_back(
+                static_cast<std::byte>(digit(spelled[at]) << 4 | digit(spelled.at(at + 1))));
             at += 2;
         }
         std::size_t count = 1;
@@ -47,25 +48,25 @@ inline std::vector<std::byte> octets(std::string_view spelled) {
     return all;
 }
 
-/// Views octets as text, to compare them with text that is written out.
-inline std::string_view text(std::span<const std::byte> octets) {
-    return {reinterpret_cast<const char*>(octets.data()), octets.size()};
+/// Views bytes as text, to compare them with text that is written out.
+inline std::string_view text(std::span<const std::byte> data) {
+    return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-/// Views text as octets.
-inline std::span<const std::byte> octets_of(std::string_view text) {
+/// Views text as bytes.
+inline std::span<const std::byte> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Puts the beginning of `octets` into `parts`, in order, as a read does that gets no more than
+/// Puts the beginning of `data` into `parts`, in order, as a read does that gets no more than
 /// `bytes_max`.
 /// @return How many there are now.
-inline std::size_t fill_parts(std::span<const iovec> parts, std::string_view octets,
+inline std::size_t fill_parts(std::span<const iovec> parts, std::string_view data,
                               std::size_t bytes_max = SIZE_MAX) {
-    octets = octets.substr(0, bytes_max);
+    data = data.substr(0, bytes_max);
     std::size_t bytes = 0;
     for (const iovec& part : parts) {
-        const std::string_view taken = octets.substr(bytes, part.iov_len);
+        const std::string_view taken = data.substr(bytes, part.iov_len);
         std::copy(taken.begin(), taken.end(), static_cast<char*>(part.iov_base));
         bytes += taken.size();
     }

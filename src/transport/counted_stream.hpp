@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "transport/guests.hpp"
+#include "transport/connection_limiter.hpp"
 #include "transport/stream.hpp"
 
 namespace zlink::transport {
@@ -15,6 +15,7 @@ namespace zlink::transport {
 /// @param below  May be null.
 /// @param who    Null: nobody counts.
 /// @return `below` if nobody counts. Null if there is none, or no memory; it is closed then.
-stream_ptr make_guest_stream(stream_ptr below, guest_ptr who, bool is_proxied) noexcept;
+stream_ptr make_counted_stream(stream_ptr below, counted_connection_ptr who,
+                               bool is_proxied) noexcept;
 
 } // namespace zlink::transport

@@ -15,7 +15,7 @@ namespace zlink {
 /// @param make  Changes nothing when it throws std::bad_alloc.
 /// @blocks  While the system has no memory.
 template<class Make>
-auto patiently(Make&& make) noexcept -> decltype(make()) {
+auto retry_allocation(Make&& make) noexcept -> decltype(make()) {
     while (true) {
         try {
             return make();

@@ -11,20 +11,20 @@
 
 namespace zlink::pipe {
 
-/// Octets in a row that grow at the end, in memory of the buffer pool that nobody fills beforehand.
-class octet_buffer {
+/// Bytes in a row that grow at the end, in memory of the buffer pool that nobody fills beforehand.
+class byte_buffer {
 public:
-    octet_buffer() noexcept = default;
-    octet_buffer(octet_buffer&& from) noexcept
+    byte_buffer() noexcept = default;
+    byte_buffer(byte_buffer&& from) noexcept
         : memory_(std::exchange(from.memory_, {})), bytes_(std::exchange(from.bytes_, 0)) {}
-    octet_buffer& operator=(octet_buffer&& from) noexcept {
+    byte_buffer& operator=(byte_buffer&& from) noexcept {
         std::swap(memory_, from.memory_);
         std::swap(bytes_, from.bytes_);
         return *this;
     }
-    ~octet_buffer() { release(); }
+    ~byte_buffer() { release(); }
 
-    /// Room for `bytes` octets behind those that are there.
+    /// Room for `bytes` bytes behind those that are there.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* reserve(std::size_t bytes) {
         if (memory_.bytes - bytes_ < bytes) {
@@ -32,14 +32,14 @@ public:
         }
         return data() + bytes_;
     }
-    /// Appends the first `bytes` octets of what reserve() returned.
+    /// Appends the first `bytes` bytes of what reserve() returned.
     void commit(std::size_t bytes) noexcept { bytes_ += bytes; }
 
     /// @throws std::bad_alloc  Nothing changed.
-    void append(std::span<const std::byte> octets) {
-        if (!octets.empty()) {
-            std::memcpy(reserve(octets.size()), octets.data(), octets.size());
-            commit(octets.size());
+    void append(std::span<const std::byte> data) {
+        if (!data.empty()) {
+            std::memcpy(reserve(data.size()), data.data(), data.size());
+            commit(data.size());
         }
     }
 
@@ -51,7 +51,7 @@ public:
     bool empty() const noexcept { return bytes_ == 0; }
     std::size_t capacity() const noexcept { return memory_.bytes; }
 
-    /// Takes the first `bytes` octets out.
+    /// Takes the first `bytes` bytes out.
     void drop_front(std::size_t bytes) noexcept {
         bytes_ -= bytes;
         if (bytes != 0 && bytes_ != 0) {
@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// Forgets the octets, and keeps the memory.
+    /// Forgets the bytes, and keeps the memory.
     void clear() noexcept { bytes_ = 0; }
 
     /// Gives the memory back.

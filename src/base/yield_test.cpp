@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "base/give_way.hpp"
+#include "base/yield.hpp"
 
 #include "base/limits.hpp"
 

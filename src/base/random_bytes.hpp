@@ -7,10 +7,10 @@
 
 namespace zlink {
 
-/// Four octets that nobody can foresee, as WebSocket's masks have to be (RFC 6455, 5.3). Asks the
+/// Four bytes that nobody can foresee, as WebSocket's masks have to be (RFC 6455, 5.3). Asks the
 /// system once for many, and again in a child process.
 /// @threads Any.
-std::array<std::byte, 4> random_octets() noexcept;
+std::array<std::byte, 4> random_bytes() noexcept;
 
 /// The same as a number.
 std::uint32_t random_number() noexcept;
