@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // One side of a messaging pattern under load, written against zmq.h alone: the same binary runs on
-// any libzmq.so.5, which LD_LIBRARY_PATH chooses. bench/README.md states the protocol and how
-// to read the output; bench/compare.py drives it.
+// any libzmq.so.5, which LD_LIBRARY_PATH chooses. bench/README.md describes the protocol and the
+// output; bench/compare.py runs it.
 //
-// Each message starts with a header of two numbers, a sequence number and a total. The sender
-// closes a run with a message whose sequence number is `end_sequence` and whose total is the count
-// of messages sent, so the receiver knows what was lost and what came out of order.
+// Each message starts with a header of two numbers, a sequence number and a total. The sender ends
+// a run with a message whose sequence number is `end_sequence` and whose total is the count of
+// messages sent, so the receiver can tell lost messages and messages out of order.
 
 #include "port.hpp"
 #include "settings.hpp"
@@ -35,11 +35,12 @@ namespace {
 
 constexpr std::uint64_t end_sequence = std::numeric_limits<std::uint64_t>::max();
 
-// The sender outlasts the receiver's window by this much, so that the window is full to its end.
+// The sender runs this much longer than the receiver's window, so that the window is full to its
+// end.
 constexpr seconds_f sender_overrun{0.2};
 constexpr std::size_t latency_samples_max = 8'000'000;
 
-// What one round uses; the blocks outlive the context that messages refer to them from.
+// Resources of one round; the blocks outlive the context, whose messages refer to them.
 struct round_state {
     explicit round_state(const settings& run) : lent(run.body_bytes) {}
     lent_blocks lent;
@@ -72,7 +73,7 @@ void set_option(void* socket, int option, const char* value, const char* name) {
     set_option(socket, option, value, std::strlen(value), name);
 }
 
-// The binding side is the server. Without ZAP it lets everybody in who knows its key.
+// The binding side is the server. Without ZAP it accepts every client that knows its key.
 void secure(void* socket, mechanism chosen, bool is_server) {
     // The key pairs of zmq_curve(7)'s examples.
     constexpr char server_public[] = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
@@ -111,12 +112,12 @@ void* open_sender(void* context, const settings& run) {
                    "ZMQ_ROUTING_ID");
         set_option(socket, ZMQ_CONNECT_ROUTING_ID, receiver_address.data(), receiver_address.size(),
                    "ZMQ_CONNECT_ROUTING_ID");
-        // Without it a router drops what its peer has no room for.
+        // Without it a router drops messages that its peer has no room for.
         set_option(socket, ZMQ_ROUTER_MANDATORY, 1, "ZMQ_ROUTER_MANDATORY");
     }
     if (run.shape->sender_type == ZMQ_XPUB) {
         set_option(socket, ZMQ_XPUB_NODROP, 1, "ZMQ_XPUB_NODROP");
-        // Each subscriber is announced, so that the sender knows when all have subscribed.
+        // XPUB reports each subscriber, so that the sender knows when all have subscribed.
         set_option(socket, ZMQ_XPUB_VERBOSE, 1, "ZMQ_XPUB_VERBOSE");
     }
     attach(socket, run, run.shape->sender_binds);
@@ -145,7 +146,7 @@ void close_socket(void* socket) {
     }
 }
 
-// Keeps the lines of two threads apart.
+// Keeps the output lines of two threads apart.
 class output_lock {
 public:
     output_lock() { flockfile(stdout); }
@@ -413,7 +414,8 @@ void run_sender(round_state& round, const settings& run, const std::function<voi
     }
     if (run.paced && run.role == "sender") {
         // libzmq may drop its last write buffer when a socket closes while its peer is slow, even
-        // with an infinite linger; a bench of the data path waits until the peer has everything.
+        // with an infinite linger; a benchmark of the data path waits until the peer has
+        // everything.
         stage = "waiting to close";
         await_release("standard input ended before the receiver had everything");
     }

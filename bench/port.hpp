@@ -27,14 +27,14 @@ inline void fill_body(unsigned char* body, std::size_t body_bytes) {
     }
 }
 
-// Memory of the application that messages refer to; the library gives each block back through
-// `on_released`, on whichever thread lets go of the message last.
+// The application's memory that messages refer to; the library returns each block through
+// `on_released`, on the thread that releases the message last.
 class lent_blocks {
 public:
     explicit lent_blocks(std::size_t body_bytes) : body_bytes_(body_bytes) {}
     lent_blocks(const lent_blocks&) = delete;
     lent_blocks& operator=(const lent_blocks&) = delete;
-    // Waits for the library to give back every block, so it must outlive the context.
+    // Waits until the library has returned every block, so it must outlive the context.
     ~lent_blocks() {
         for (const auto& owned : blocks_) {
             while (owned->lent.load(std::memory_order_acquire)) {
@@ -80,7 +80,7 @@ private:
 };
 
 // Bodies to send. The header of the next body is written while the present one is being sent: a
-// copy right behind the store would wait for the processor's store buffer, in every library alike.
+// copy directly after the store would wait for the processor's store buffer, with every library.
 class outgoing_bodies {
 public:
     explicit outgoing_bodies(std::size_t body_bytes)
@@ -92,7 +92,7 @@ public:
         }
     }
 
-    // The bytes of a body with that header, until the next call.
+    // The bytes of a body with that header, valid until the next call.
     const unsigned char* body_with(const header& head) {
         unsigned char* const present = present_;
         if (head.sequence != written_sequence_ || head.total != 0) {
@@ -109,7 +109,7 @@ public:
 private:
     static constexpr std::size_t small_body_bytes_max = 4096;
 
-    // A body that straddles a cache line less costs every library less.
+    // A body that straddles one cache line fewer is cheaper with every library.
     static constexpr std::align_val_t alignment{64};
     static std::size_t padded(std::size_t body_bytes) { return (body_bytes + 63) / 64 * 64; }
 
@@ -124,8 +124,8 @@ private:
 
     std::unique_ptr<unsigned char[], aligned_delete> data_;
     unsigned char* present_;
-    unsigned char* next_;                                // The same for large bodies.
-    std::uint64_t written_sequence_ = ~std::uint64_t{0}; // Of the header that present_ has.
+    unsigned char* next_;                                // Equal to present_ for large bodies.
+    std::uint64_t written_sequence_ = ~std::uint64_t{0}; // Of the header at present_.
 };
 
 // Sends and receives bodies through the part of the API that --api names.
@@ -147,8 +147,8 @@ public:
         }
     }
 
-    // Until the first message has gone, the peer may be on its way: not every library routes to it
-    // as soon as zmq_connect returns. The time limit bounds the attempts.
+    // Before the first message the peer may not be reachable yet: not every library routes to it as
+    // soon as zmq_connect returns. The time limit bounds the attempts.
     void send_to(const std::string& address, const header& head) {
         while (zmq_send(socket_, address.data(), address.size(), ZMQ_SNDMORE) < 0 ||
                !try_send(head)) {
@@ -201,7 +201,7 @@ public:
         return head;
     }
 
-    // Sends back what recv returned last, to whom it came from.
+    // Sends the message that recv returned last back to its sender.
     void answer(bool addressed) {
         if (addressed && zmq_send(socket_, address_, address_bytes_, ZMQ_SNDMORE) < 0) {
             fail("zmq_send of a routing id");
@@ -217,7 +217,7 @@ public:
     }
 
 private:
-    // Of a message of two frames, which is as long as a small key.
+    // The first of two frames; it is as long as a small key.
     static constexpr std::size_t first_frame_bytes = 8;
 
     bool try_send_first_frame() {
@@ -255,7 +255,7 @@ private:
         return try_send_message(head);
     }
 
-    // Not inlined: what it needs on the stack would be paid for by each zmq_send, too.
+    // Not inlined: otherwise each zmq_send would pay for its stack, too.
     [[gnu::noinline]] bool try_send_message(const header& head) {
         if (run_.api == api_kind::frames && !try_send_first_frame()) {
             return false;

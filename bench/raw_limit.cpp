@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What blocking sockets allow without a messaging library: messages with a 2- or 9-byte frame
-// header are packed into 64 KiB writes, the reader parses each header and copies each body; and the
-// round trip of one message. Sender and receiver are separate processes.
+// The throughput and round-trip time that blocking sockets allow without a messaging library:
+// messages with a 2- or 9-byte frame header are packed into 64 KiB writes; the reader parses each
+// header and copies each body. Sender and receiver are separate processes.
 
 #include <algorithm>
 #include <cerrno>
@@ -128,7 +128,7 @@ void encode_header(unsigned char* header, std::size_t body_bytes) {
     }
 }
 
-// Packs messages back to back into one batch after the other until the reader closes.
+// Packs messages back to back into batches and writes them until the reader closes.
 void send_batches(int stream, std::size_t body_bytes) {
     const std::size_t header_bytes = header_bytes_for(body_bytes);
     const std::vector<unsigned char> body(body_bytes, 0x5a);
@@ -156,7 +156,7 @@ void send_batches(int stream, std::size_t body_bytes) {
     } while (append(header, header_bytes) && append(body.data(), body_bytes));
 }
 
-// Cuts the bytes of a stream into messages and copies each body into memory of its own.
+// Splits a byte stream into messages and copies each body into memory of its own.
 class reader {
 public:
     explicit reader(std::size_t body_bytes_max) : body_(body_bytes_max) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a message costs in the queue of a pipe, without sockets around it: copied into the rope and
+// The cost of a message in the queue of a pipe, without sockets around it: copied into the rope and
 // out of it again, on one thread and between two.
 
 #include "pipe/block.hpp"
@@ -42,8 +42,8 @@ void pop(message_queue& queue, std::vector<std::byte>& to) {
     }
 }
 
-/// In and out again on one thread.
-/// Arguments: bytes of a message, messages that go in before they come out.
+/// Into the queue and out of it on one thread.
+/// Arguments: bytes of a message, messages that are queued before they are taken.
 void one_thread(benchmark::State& state) {
     const auto batch = state.range(1);
     message_queue queue{{.messages_max = 2000}};
@@ -61,7 +61,7 @@ void one_thread(benchmark::State& state) {
 }
 BENCHMARK(one_thread)->ArgsProduct({{16, 64, 256, 1024, 4096}, {1, 64, 1000}});
 
-/// From one thread to another, which takes what it finds and never sleeps.
+/// From one thread to another, which polls the queue and never parks.
 /// Arguments: bytes of a message.
 void two_threads(benchmark::State& state) {
     message_queue queue{{.messages_max = 2000}};
@@ -93,8 +93,8 @@ void two_threads(benchmark::State& state) {
 }
 BENCHMARK(two_threads)->Arg(16)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->UseRealTime();
 
-/// A payload that travels by reference, in and out on one thread.
-/// Arguments: its bytes.
+/// A payload passed by reference, in and out on one thread.
+/// Arguments: bytes of the payload.
 void by_reference(benchmark::State& state) {
     message_queue queue{{.messages_max = 2000}};
     const auto bytes = static_cast<std::size_t>(state.range(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a run of pattern_bench does, its command line, and how a process of it fails.
+// The settings of a run of pattern_bench, its command line, and how a process of it fails.
 
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace bench {
 
-// Added to the length of a run for starting, draining and closing.
+// Added to the duration of a run for starting, draining and closing.
 inline constexpr unsigned time_limit_slack_seconds = 20;
 inline constexpr int exit_failure = 2;
 inline constexpr int exit_timeout = 3;
@@ -58,7 +58,7 @@ struct settings {
     std::size_t body_bytes = 64;
     double seconds = 3.0;
     double warmup_seconds = 0.5;
-    std::uint64_t message_count = 0; // 0: the run is bounded by time.
+    std::uint64_t message_count = 0; // 0: the run is limited by time.
     int peer_count = 1;
     int io_threads = 1;
     api_kind api = api_kind::buffer;
@@ -66,13 +66,13 @@ struct settings {
     bool verifies_bodies = false;
     bool paced = false;
     int round_count = 1;
-    unsigned time_limit_seconds = 0; // 0: derived from the length of the run.
+    unsigned time_limit_seconds = 0; // 0: derived from the duration of the run.
 };
 
-// What a process does, for the message about a failure.
+// The current step of a process, for its error message.
 inline std::atomic<const char*> stage{"starting"};
 
-// Ends the process: a library that hangs must not hang the bench.
+// Ends the process: a library that hangs must not hang the benchmark.
 inline void on_alarm(int) {
     constexpr char text[] = "pattern_bench: time limit passed while ";
     const char* where = stage.load();

@@ -19,13 +19,14 @@ namespace bench {
 using monotonic = std::chrono::steady_clock;
 using seconds_f = std::chrono::duration<double>;
 
-// Clocks are read once per this many bytes that are copied, and at most once per this many
-// messages: on some machines a look costs as much as passing a message by reference.
+// The clock is read once per clock_interval_bytes of bodies, at the latest after the largest, and
+// at the earliest after the smallest number of messages: on some machines one reading costs as much
+// as a message by reference.
 inline constexpr std::size_t clock_interval_bytes = 65536;
 inline constexpr std::size_t clock_interval_messages_max = 256;
 inline constexpr std::size_t clock_interval_messages_by_reference = 16;
 
-// What a process used, from the system's accounting.
+// CPU time and context switches of a process, from the system's accounting.
 struct usage {
     double user_seconds = 0;
     double system_seconds = 0;
@@ -73,8 +74,8 @@ public:
               run.api == api_kind::ref ? clock_interval_messages_by_reference : 1,
               clock_interval_messages_max)} {}
 
-    // Counts one message; reads the clock at the first one and then once per interval. Says whether
-    // it did.
+    // Counts one message; reads the clock at the first one and then once per interval.
+    // @return Whether it read the clock.
     bool on_message() {
         ++message_count_;
         if (--until_check_ != 0) {

@@ -1,9 +1,8 @@
-# What zlink is built with. Where something is missing or too old, says what to install.
+# Finds zlink's dependencies. If one is missing or too old, prints what to install.
 
-# Ends the configuration.
+# Ends the configuration with an error.
 #
-# zlink_refuse(NAME FOUND DEBIAN OTHERS): FOUND is what there is instead, or empty; DEBIAN and OTHERS are
-# names of packages.
+# zlink_refuse(NAME FOUND DEBIAN OTHERS): FOUND is the version found, or empty; DEBIAN and OTHERS are names of packages.
 function(zlink_refuse name found debian others)
     set(what "is not there")
     if(found)

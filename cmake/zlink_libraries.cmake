@@ -1,5 +1,5 @@
-# Links libzlink.so and libzmq.so.5 from zlink_objects, and says what installing puts where. The two
-# hold the same code and differ in the names they export, which src/api/functions.def lists.
+# Links libzlink.so and libzmq.so.5 from zlink_objects, and defines what is installed where. Both contain the same code
+# and differ in the names they export, which src/api/functions.def lists.
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
@@ -7,16 +7,15 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The release of libzmq that libzmq.so.5 stands for; zmq.h says the same.
+# The release of libzmq that libzmq.so.5 stands for; zmq.h states the same.
 set(zmq_version 4.3.5)
 
 set(function_table ${PROJECT_SOURCE_DIR}/src/api/functions.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${function_table})
 file(STRINGS ${function_table} function_lines REGEX "^ZLINK_(OWN_)?FUNCTION\\(")
 
-# Adds the shared library `target`, which exports the table's functions under `prefix`, those that
-# libzmq lacks under zlink_, and nothing else. The version node has no name, so the symbols have no
-# version, as libzmq's have none.
+# Adds the shared library `target`. It exports the table's functions under `prefix`, functions that libzmq lacks under
+# zlink_, and nothing else. The version node has no name, so the symbols have no version, like libzmq's.
 function(add_exporting_library target prefix)
     set(exported "")
     foreach(line IN LISTS function_lines)
@@ -34,8 +33,8 @@ function(add_exporting_library target prefix)
         LINK_DEPENDS ${script})
     target_link_libraries(${target} PRIVATE zlink_objects)
     target_link_options(${target} PRIVATE LINKER:--version-script=${script})
-    # dlclose(3) leaves it where it is: what was handed to others (handlers at fork, exit and the end
-    # of a thread, OpenSSL's) would call into memory that is gone.
+    # dlclose(3) does not unload it: handlers registered elsewhere (at fork, exit and the end of a thread, OpenSSL's)
+    # would call into unmapped memory.
     target_link_options(${target} PRIVATE LINKER:-z,nodelete)
     # A sanitizer's run-time library is linked to the program only.
     if(NOT ZLINK_SANITIZE)
@@ -78,7 +77,7 @@ function(install_package target package version compatibility module)
         ${CMAKE_CURRENT_BINARY_DIR}/${package}ConfigVersion.cmake
         DESTINATION ${folder})
 
-    # Where the prefix lies as seen from the .pc file, so that an installed tree can be moved.
+    # The prefix relative to the .pc file, so that an installed tree can be moved.
     set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
     file(RELATIVE_PATH path_to_prefix /${pkgconfig_folder} /)
     string(REGEX REPLACE "/$" "" path_to_prefix ${path_to_prefix})

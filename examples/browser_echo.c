@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Sends back what browsers send over WebSocket; browser_echo.html is a page for it. */
+/* Sends back everything that browsers send over WebSocket; browser_echo.html is a page for it. */
 #include <stdio.h>
 #include <zlink.h>
 

@@ -23,7 +23,7 @@ bool same(std::span<const std::byte> one, std::span<const std::byte> other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
 }
 
-/// Metadata that is accepted must be what its properties encode to.
+/// Accepted metadata must equal the encoding of its properties.
 void check_metadata(std::span<const std::byte> data, zlink::socket_type own) {
     std::vector<std::byte> encoded;
     std::size_t property_count = 0;
@@ -72,7 +72,7 @@ void check_subscriptions(std::span<const std::byte> body) {
     }
 }
 
-/// A HELLO that is accepted must be what it encodes to.
+/// An accepted HELLO must equal its own encoding.
 void check_plain_hello(std::span<const std::byte> data) {
     if (const auto hello = decode_plain_hello(data)) {
         const auto encoded = encode_plain_hello(*hello);

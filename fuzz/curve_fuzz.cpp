@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: the data of a command, read as each of CURVE's.
+// Input: the data of a command, decoded as each of CURVE's commands.
 #include "fuzz.hpp"
 
 #include "wire/zmtp/curve.hpp"
@@ -12,7 +12,7 @@ using zlink::fuzz::require;
 
 namespace {
 
-/// What is accepted must be what it encodes to, from `from` on.
+/// Accepted content must equal its own encoding, from `from` on.
 void check(byte_view data, std::span<const std::byte> body, std::string_view name,
            std::size_t from = 0) {
     const byte_view again = body.subspan(1 + name.size());
@@ -25,7 +25,7 @@ void check(byte_view data, std::span<const std::byte> body, std::string_view nam
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto content = std::as_bytes(std::span{data, size});
     if (const auto hello = decode_curve_hello(content)) {
-        check(content, encode_curve_hello(*hello), hello_name, 74); // Behind the padding.
+        check(content, encode_curve_hello(*hello), hello_name, 74); // After the padding.
     }
     if (const auto welcome = decode_curve_welcome(content)) {
         check(content, encode_curve_welcome(*welcome), welcome_name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: what happens to a session of mechanism CURVE (session_play), whose peer has good keys.
+// Input: the acts of a session of mechanism CURVE (session_play), whose peer has valid keys.
 //
-//   250   the peer says what comes next in the handshake
-//   251   the same, with one byte changed: where it is, by what
-//   252   the peer seals a frame: its flags, how many bytes
+//   250   the peer sends the next command of the handshake
+//   251   the same, with one byte changed: its position, the bits that change
+//   252   the peer sends a sealed frame: its flags, its length, its bytes
 //   253   the same, with one byte changed
 #include "session_fuzz.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
-// What peers of a STREAM send compressed has to come to the same however many bytes are read at a
+// The compressed messages of a STREAM's peer must decode the same however many bytes are read at a
 // time, and to no more than the limit.
 //
 // Input: a byte, of which 1 says that windows are kept, 2 sets a limit of 300 bytes on messages
-// (100,000 otherwise), 4 a queue of two messages, 8 that what follows is the payload of one
-// message, 16 that this is text, and 32 that it comes twice; a byte for what is read at a time
-// the second time; one for the window; then frames of a server, or that payload.
+// (100,000 otherwise), 4 a queue of two messages, 8 that the rest is the payload of one message, 16
+// that this is text, and 32 that it comes twice; a byte for the read size of the second pass; one
+// for the window; then frames of a server, or that payload.
 #include "input_fuzz.hpp"
 
 #include <string>

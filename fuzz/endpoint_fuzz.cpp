@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: the text of an endpoint. What is accepted must be read back from its own text.
+// Input: the text of an endpoint. An accepted endpoint must be the same when its own text is
+// decoded.
 #include "fuzz.hpp"
 
 #include "base/endpoint.hpp"

@@ -11,7 +11,7 @@ using zlink::fuzz::require;
 
 namespace {
 
-/// What is found in a part of a header is final unless it is "incomplete".
+/// The status of a partial header is final unless it is "incomplete".
 void check_each_prefix(std::span<const std::byte> content, std::uint64_t body_bytes_max) {
     frame_head whole;
     const head_status outcome = read_head(content.data(), content.size(), body_bytes_max, whole);

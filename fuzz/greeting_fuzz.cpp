@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks mechanism and the size of pieces, then what a peer sends. The
-// outcome must not depend on how the input is cut into pieces.
+// Input: a byte that selects the mechanism and the size of pieces, then the bytes that a peer
+// sends. The outcome must not depend on how the input is split.
 #include "fuzz.hpp"
 
 #include "wire/zmtp/greeting.hpp"

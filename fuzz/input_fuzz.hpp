@@ -10,8 +10,8 @@
 
 namespace zlink::fuzz {
 
-/// What a peer of a STREAM sent comes to the same in one reading and in readings of
-/// `read_bytes_max` bytes at most, and no message is above the limit.
+/// The bytes of a STREAM's peer must decode the same in one read and in reads of at most
+/// `read_bytes_max` bytes, and no message may exceed the limit.
 inline void require_the_same(const std::string& sent, testing::scanned_input& at_once,
                              testing::scanned_input& in_pieces, std::size_t read_bytes_max,
                              std::uint64_t message_bytes_max) {

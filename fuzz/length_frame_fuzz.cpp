@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks the limit, then frames as a STREAM peer sends them over tcp.
+// Input: a byte that selects the limit, then frames as a STREAM peer sends them over tcp.
 #include "fuzz.hpp"
 
 #include "wire/length/frame.hpp"

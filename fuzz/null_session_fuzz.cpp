@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: what happens to a session of mechanism NULL (session_play).
+// Input: the acts of a session of mechanism NULL (session_play).
 #include "session_fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks the type of a socket, then options: each a byte with its number, one
-// with the length of the value, and the value. What was set can be read, into any room.
+// Input: a byte that selects the type of a socket, then options: each a byte with its number, one
+// with the length of the value, and the value. An option that was set can be read, into a buffer of
+// any size.
 #include "fuzz.hpp"
 
 #include "zlink.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t value_bytes_max = 1024;
 
-/// One that nobody has to wait for: it has no thread.
+/// A context without threads, whose termination does not wait for lingering sockets.
 void* quiet_context() {
     void* const made = zlink_ctx_new();
     require(zlink_ctx_set(made, ZLINK_IO_THREADS, 0) == 0);
@@ -24,7 +25,7 @@ void* quiet_context() {
     return made;
 }
 
-/// The option's value, or nothing where it cannot be read.
+/// The option's value; empty if it cannot be read.
 std::string value_of(void* socket, int option, std::size_t room_bytes) {
     std::string value(room_bytes, '\xAA');
     std::size_t bytes = room_bytes;
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         value_of(socket, option, value.size());
         require(value_of(socket, option, value_bytes_max).size() == whole.size());
     }
-    // They are looked at by bind and connect, too.
+    // bind and connect read them, too.
     zlink_bind(socket, "inproc://fuzz");
     zlink_connect(socket, "inproc://elsewhere");
     require(zlink_close(socket) == 0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
-// What a proxy sends is accepted, as the same, or not, however it is cut. A line that will be too
-// long may be refused the sooner the smaller the pieces are.
+// A proxy's header gives the same result however it is split. Only a line that will be too long may
+// be refused earlier in smaller pieces.
 //
-// Input: a byte that says how many bytes come at a time at most the second time, then what a
-// proxy sends.
+// Input: a byte with the size of the pieces in the second pass, then the bytes that a proxy sends.
 #include "fuzz.hpp"
 
 #include "wire/proxy_protocol.hpp"

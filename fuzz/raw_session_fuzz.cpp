@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte for the most that is read and written at a time, then pieces, each behind an
-// byte with its length: by turns what a peer without ZMTP says and what the socket says to it.
+// Input: a byte for the most bytes that are read and written at a time, then pieces, each preceded
+// by a byte with its length: alternately bytes from a peer without ZMTP and messages that the
+// socket sends to it.
 #include "session_fuzz.hpp"
 
 using namespace zlink;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Gives each file of a folder to a fuzz target, once: the corpus as a plain test.
+// Passes each file of a folder to a fuzz target, once: the corpus as a plain test.
 #include "fuzz.hpp"
 
 #include <cstdio>
@@ -21,7 +21,7 @@ int main(int argument_count, char** arguments) {
         }
         std::ifstream file{entry.path(), std::ios::binary};
         std::vector<char> data{std::istreambuf_iterator<char>{file}, {}};
-        data.shrink_to_fit(); // So that the address sanitizer sees a read beyond the end.
+        data.shrink_to_fit(); // So that the address sanitizer detects a read beyond the end.
         std::printf("%s: %zu bytes\n", entry.path().filename().c_str(), data.size());
         std::fflush(stdout); // If the target aborts, the last line names the input.
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(data.data()), data.size());

@@ -20,7 +20,7 @@
 
 namespace zlink::fuzz {
 
-/// Takes an input apart from its front. What is not there any more is zero, or empty.
+/// Takes an input apart from its front. Bytes after its end are zero, or the result is empty.
 class script {
 public:
     script(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
@@ -45,7 +45,7 @@ private:
     std::span<const std::uint8_t> rest_;
 };
 
-/// What the first byte of an input makes of a session's socket.
+/// The socket options that the first byte of an input selects.
 inline socket_options chosen_options(unsigned choice) {
     constexpr std::array types{socket_type::pair,   socket_type::sub,    socket_type::xpub,
                                socket_type::router, socket_type::dealer, socket_type::rep,
@@ -59,7 +59,7 @@ inline socket_options chosen_options(unsigned choice) {
     return made;
 }
 
-/// A claim of what tests are made with that does not hold ends the process, too.
+/// A failed assertion in the test helpers ends the process, too.
 inline void make_claims_fatal() {
     struct claims {
         claims() {
@@ -71,21 +71,21 @@ inline void make_claims_fatal() {
     static claims fatal;
 }
 
-/// A session whose peer, socket, ZAP handler and time do what an input says.
+/// A session whose peer, socket, ZAP handler and clock follow an input.
 ///
 ///   first byte   chosen_options(); 128: it dials
-///   0 to 239      the peer says as many bytes
-///   240           the peer says as many bytes as the next two say
-///   241           the socket sends as many bytes as the next one says
+///   0 to 239      the peer sends as many bytes
+///   240           the peer sends as many bytes as the next two bytes say
+///   241           the socket sends as many bytes as the square of the next byte
 ///   242           the socket receives
 ///   243           as many milliseconds pass as the next byte says
-///   244           the peer ends the connection; who dials is connected again
-///   245           ZAP lets the peer in
+///   244           the peer ends the connection; a session that dials is connected again
+///   245           ZAP accepts the peer
 ///   246           ZAP replies with as many frames as the next byte says, each behind its length
-///   247           ZAP's handler leaves
+///   247           ZAP's handler disconnects
 ///   248           the stream takes as many bytes more as the next byte says
 ///   249           the socket closes
-///   from 250      the mechanism's
+///   from 250      specific to the mechanism
 class session_play {
 public:
     session_play(script& input, const socket_options& options, bool dials,
@@ -158,7 +158,7 @@ public:
         }
     }
 
-    /// Lets the session end if it is to.
+    /// Lets a session whose socket has closed end.
     void finish() {
         recv();
         if (is_closed_) {
@@ -232,10 +232,10 @@ private:
     unsigned passed_ = 0;
     testing::session_harness session_;
     testing::scripted_stream* stream_ = nullptr; ///< The newest connection.
-    testing::scripted_zap_handler zap_;          ///< Goes before the session's thread does.
+    testing::scripted_zap_handler zap_;          ///< Destroyed before the session's thread.
 };
 
-/// Plays a whole input.
+/// Runs a whole input.
 inline void play(const std::uint8_t* data, std::size_t size, security_mechanism mechanism) {
     script input{data, size};
     const unsigned choice = input.byte();

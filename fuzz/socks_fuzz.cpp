@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte whose lowest bit says whether the client has credentials, then what the proxy
-// sends.
+// Input: a byte whose lowest bit says whether the client has credentials, then the bytes that the
+// proxy sends.
 #include "fuzz.hpp"
 
 #include "wire/socks.hpp"

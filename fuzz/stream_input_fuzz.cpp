@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
-// What peers of a STREAM send has to come to the same however many bytes are read at a time.
+// The bytes of a STREAM's peer must decode the same however many bytes are read at a time.
 //
-// Input: a byte, of which 1 and 2 choose the frames, 4 a limit of 300 bytes on messages, and 8 a
-// queue of two messages; a byte for what is read at a time the second time; then what the peer
-// sends, 16 times over if 16 is set in the first byte.
+// Input: a byte, of which 1 and 2 select the framing, 4 a limit of 300 bytes on messages, and 8 a
+// queue of two messages; a byte for the read size of the second pass; then the bytes that the peer
+// sends, 16 times if 16 is set in the first byte.
 #include "input_fuzz.hpp"
 
 using namespace zlink;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: what happens to a session of a STREAM (session_play, web_peer), over ws or, if the second
-// byte is odd, over tcp. There 2 says that messages may be compressed, 4 that windows are kept,
-// 8 that they are the smallest, and 16 that short messages are compressed, too.
+// Input: the acts of a session of a STREAM (session_play, web_peer), over ws or, if the second byte
+// is odd, over tcp. In that byte 2 says that messages may be compressed, 4 that windows are kept, 8
+// that they are the smallest, and 16 that short messages are compressed, too.
 //
 //   249   nothing, where it dials
-//   253   the socket ends the connection, for the reason that the next two bytes say
+//   253   the socket ends the connection, with the code in the next two bytes
 //   254   the socket sends as many letters as the next byte says, as text
 //
-// What it says behind the upgrade has to be frames that keep the rules.
+// The bytes it sends after the upgrade must be valid frames.
 #include "web_peer.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void choose_compression(unsigned choice, socket_options& options) {
     options.web_deflate_level = 1;
 }
 
-/// What a peer asks for, or agrees to, that wants what this socket wants.
+/// The extension header of a peer that wants the same as this socket.
 std::string extension_field(const socket_options& options) {
     std::string field;
     if (options.web_deflate) {

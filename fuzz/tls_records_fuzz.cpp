@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
-// Records end where they end, however the bytes are cut and however many are stepped over at once.
+// The decoder finds the same ends of records however the bytes are split and however many records
+// are skipped at once.
 //
-// Input: a byte that says how many bytes come at a time, one that says how many records are
-// stepped over at once, then what a peer sends.
+// Input: a byte with the size of the pieces, one with the number of records skipped at once, then
+// the bytes that a peer sends.
 #include "fuzz.hpp"
 
 #include "wire/tls_records.hpp"
@@ -14,7 +15,7 @@ using zlink::wire::tls_records;
 
 namespace {
 
-/// Where the record ends that begins at `begin`, or where the bytes do.
+/// The end of the record that begins at `begin`, or the end of the bytes.
 std::size_t end_of_record(std::span<const std::byte> content, std::size_t begin) {
     if (content.size() - begin < tls_records::header_bytes) {
         return content.size();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: what happens to a session over TLS (session_play), whose peer is OpenSSL itself.
+// Input: the acts of a session over TLS (session_play), whose peer is OpenSSL itself.
 //
 //   second byte  odd: raw bytes instead of ZMTP
-//   250   the peer hears what was said, and says what it has to say
-//   251   the same, with one byte changed: where it is, by what
+//   250   the peer receives, and sends what OpenSSL has to send
+//   251   the same, with one byte changed: its position, the bits that change
 //   252   the peer encrypts as many bytes as the next one says
-//   253   the peer changes its keys and wants ours changed
-//   254   the peer says goodbye
+//   253   the peer changes its keys and asks us to change ours
+//   254   the peer sends close_notify
 #include "session_fuzz.hpp"
 
 #include "testing/tls_far_end.hpp"
@@ -19,7 +19,7 @@ using fuzz::script;
 
 namespace {
 
-/// Without verifying, since who dials meets a peer that nobody trusts.
+/// Without verification: the certificate of the peer that a session dials is not trusted.
 const testing::tls_sides& sides() {
     static const testing::tls_sides made = [] {
         socket_options trusting;
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (act < 250) {
             run.act(act);
         } else if (&run.stream() == first) {
-            act_as_peer(act, peer, run, input); // With the first connection it is gone.
+            act_as_peer(act, peer, run, input); // The peer exists on the first connection only.
         }
     }
     run.finish();

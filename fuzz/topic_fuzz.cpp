@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: operations on the containers of topics, as testing/topic_operations.hpp spells them.
+// Input: operations on the containers of topics, in the encoding of testing/topic_operations.hpp.
 #include "fuzz.hpp"
 
 #include "testing/topic_operations.hpp"

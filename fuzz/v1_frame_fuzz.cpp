@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks the size of pieces and who is greeted, then what a peer of version 1.0
-// sends: its identity, and frames. The outcome must not depend on how the input is cut into pieces.
+// Input: a byte that selects the size of pieces and the peer's greeting, then the bytes of a peer
+// of version 1.0: its identity, and frames. The outcome must not depend on how the input is split.
 #include "fuzz.hpp"
 
 #include "wire/zmtp/identity.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using byte_list = std::vector<std::byte>;
 
-/// What came of a peer's bytes.
+/// The result of decoding a peer's bytes.
 struct heard {
     std::string identity;
     byte_list frames; ///< Of version 2.0.
@@ -53,7 +53,7 @@ heard hear(std::span<const std::byte> content, std::size_t piece_bytes_max,
     return all;
 }
 
-/// Frames of version 2.0 in a row, none of which breaks its rules.
+/// Checks that `frames` are valid frames of version 2.0.
 void check_frames(std::span<const std::byte> frames) {
     while (!frames.empty()) {
         frame_head head;

@@ -17,7 +17,7 @@ namespace zlink::fuzz {
 
 constexpr std::string_view header_end = "\r\n\r\n";
 
-/// What a server proves with that it has read the request.
+/// The proof that a server has read the request.
 inline std::string accept_of(const std::string& request) {
     constexpr std::string_view field = "Sec-WebSocket-Key: ";
     const std::string text = request.substr(request.find(field) + field.size(), 24) +
@@ -30,18 +30,18 @@ inline std::string accept_of(const std::string& request) {
     return reinterpret_cast<const char*>(encoded.data());
 }
 
-/// The peer of a session over ws, which cannot be played by bytes alone: a server has to know the
-/// key, and a client masks.
+/// The peer of a session over ws. Fixed bytes cannot play it: a server has to know the key, and a
+/// client masks.
 ///
-///   250   it asks for the upgrade, or agrees to it, as it should
-///   251   the same, with one byte changed: where it is, by what
-///   252   it says a frame: its first byte, how long it is, its payload
+///   250   it requests the upgrade, or accepts it, correctly
+///   251   the same, with one byte changed: its position, the bits that change
+///   252   it sends a frame: its first byte, its length, its payload
 class web_peer {
 public:
     static constexpr unsigned first_act = 250;
     static constexpr unsigned last_act = 252;
 
-    /// @param fields  What its request or its answer has besides, each with its end of line.
+    /// @param fields  Further header fields of its request or response, each with its end of line.
     web_peer(bool is_client, session_play& run, script& input, std::string fields)
         : is_client_(is_client), run_(run), input_(input), fields_(std::move(fields)) {}
 
@@ -90,7 +90,7 @@ private:
     std::string fields_;
 };
 
-/// What of `written` lies behind the upgrade: nothing if the session has refused it.
+/// The part of `written` after the upgrade: empty if the session has refused it.
 inline std::string_view behind_upgrade(std::string_view written) {
     const std::size_t end = written.find(header_end);
     const bool is_upgrade = written.starts_with("HTTP/1.1 101 ") || written.starts_with("GET ");
@@ -98,8 +98,8 @@ inline std::string_view behind_upgrade(std::string_view written) {
                                                        : std::string_view{};
 }
 
-/// Claims that what a session over ws has written keeps the rules, and ends with a close frame if
-/// there is one. The last frame may be cut.
+/// Checks that a session over ws has written valid frames, and nothing after a close frame. The
+/// last frame may be truncated.
 inline void require_frames(std::string_view written, const wire::websocket::frame_rules& rules) {
     using namespace wire::websocket;
     for (bool has_closed = false; !written.empty();) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks who sends, whether compression was agreed, and the limit on messages;
-// one that picks the size of pieces; then what the peer sends. What comes of it must not depend on
-// how it is cut into pieces. A compressed payload stands for what it would be inflated to.
+// Input: a byte that selects the sender, whether compression was agreed, and the limit on messages;
+// one that selects the size of pieces; then the bytes that the peer sends. The outcome must not
+// depend on how they are split. A compressed payload stands for its inflated form.
 #include "fuzz.hpp"
 
 #include "wire/websocket/message_tracker.hpp"
@@ -18,12 +18,12 @@ namespace {
 
 using byte_list = std::vector<std::byte>;
 
-/// What came of a peer's bytes.
+/// The result of decoding a peer's bytes.
 struct heard {
-    byte_list payloads; ///< Of all frames, unmasked, each behind its first byte.
+    byte_list payloads; ///< Of all frames, unmasked, each preceded by the frame's first byte.
     std::size_t message_count = 0;
     std::optional<close_code> refusal;
-    std::size_t refused_at = 0; ///< Where the frame begins that was refused.
+    std::size_t refused_at = 0; ///< The start of the frame that was refused.
     message_state state = message_state::between;
 
     bool operator==(const heard&) const = default;
@@ -42,7 +42,7 @@ std::optional<close_code> code_of(head_status status) {
     return std::nullopt;
 }
 
-/// What is found in a part of a header is final unless it is "incomplete".
+/// The status of a partial header is final unless it is "incomplete".
 void check_each_prefix(std::span<const std::byte> content, const frame_rules& rules) {
     frame_head whole;
     const head_status outcome = read_head(content.data(), content.size(), rules, whole);
@@ -54,7 +54,7 @@ void check_each_prefix(std::span<const std::byte> content, const frame_rules& ru
     }
 }
 
-/// A header that was accepted is the one that would be written.
+/// An accepted header must equal the one that the encoder writes.
 void check_complete(std::span<const std::byte> content, const frame_head& head,
                     const frame_rules& rules) {
     require(head.header_bytes <= content.size());
@@ -77,7 +77,7 @@ public:
     listener(const frame_rules& rules, std::uint64_t message_bytes_max)
         : rules_(rules), tracker_(message_bytes_max) {}
 
-    /// Takes what was received so far, of which nothing goes away, and more than the last time.
+    /// Takes all bytes received so far: those of the last call, and more.
     void on_received(std::span<const std::byte> content) {
         while (!is_over()) {
             if (!has_head_ && !take_head(content.subspan(at_))) {
@@ -159,13 +159,13 @@ private:
     heard all_;
     frame_head head_;
     bool has_head_ = false;
-    std::size_t at_ = 0;       ///< What was taken of all bytes.
-    std::size_t frame_at_ = 0; ///< Where the frame under way begins.
+    std::size_t at_ = 0;       ///< Bytes taken.
+    std::size_t frame_at_ = 0; ///< The start of the current frame.
     std::uint64_t taken_bytes_ = 0;
     unsigned phase_ = 0;
 };
 
-/// @param piece_bytes_max  Bytes by which the received ones grow.
+/// @param piece_bytes_max  The number of bytes that each call adds.
 heard hear(std::span<const std::byte> content, std::size_t piece_bytes_max,
            const frame_rules& rules, std::uint64_t message_bytes_max) {
     listener all{rules, message_bytes_max};
@@ -175,7 +175,7 @@ heard hear(std::span<const std::byte> content, std::size_t piece_bytes_max,
     }
     heard outcome = all.outcome();
     if (outcome.refusal) {
-        // How much of the payload was looked at before depends on the pieces.
+        // The amount of payload checked before the refusal depends on the pieces.
         outcome.payloads.clear();
     }
     return outcome;

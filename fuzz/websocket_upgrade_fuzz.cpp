@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: two bytes that pick what is wanted, then the value of a field of a request to upgrade,
-// which is taken for each field that is looked at.
+// Input: two bytes that select the parameters wanted, then the value of a header field of an
+// upgrade request, which is decoded as each field that the library reads.
 #include "fuzz.hpp"
 
 #include "wire/websocket/deflate_negotiation.hpp"
@@ -19,7 +19,7 @@ deflate_parameters wanted_by(std::uint8_t one, std::uint8_t other) {
     return {.server = {bits(one), (one & 0x80) != 0}, .client = {bits(other), (other & 0x80) != 0}};
 }
 
-/// What a server accepts is no more than it wants, and its answer says it.
+/// A server accepts no more than it wants, and its answer says so.
 void check_offer(std::string_view offered, const deflate_parameters& wanted) {
     const auto answer = accept_deflate(offered, wanted);
     if (!answer) {
@@ -36,7 +36,7 @@ void check_offer(std::string_view offered, const deflate_parameters& wanted) {
     require(read ? **read == agreed : agreed.client.window_bits == 8);
 }
 
-/// What a client takes for an answer is no more than it wants.
+/// A client accepts no answer with more than it wants.
 void check_answer(std::string_view answer, const deflate_parameters& wanted) {
     const auto read = decode_deflate_answer(answer, wanted);
     if (!read || !*read) {
@@ -65,7 +65,7 @@ void check_origin(std::string_view origin) {
     const bool is_below = is_origin_allowed(origin, std::span{wildcards}.first(1));
     const bool is_that_port = is_origin_allowed(origin, std::span{wildcards}.subspan(1));
     require(!is_that_port || is_below);
-    // Nothing that ends the host in a URL may come before the domain.
+    // No character that ends the host in a URL may come before the domain.
     const std::size_t host_at = origin.find("://");
     const std::size_t host_end = origin.find_first_of("/?#\\@", host_at + 3);
     require(!is_below || (host_at < origin.size() && host_end >= origin.rfind('.')));

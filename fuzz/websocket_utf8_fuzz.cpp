@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte that picks the size of pieces, then a text. It is compared with a decoder that
-// goes by the numbers of characters, and must not depend on how it is cut into pieces.
+// Input: a byte that selects the size of pieces, then a text. The result is compared with a decoder
+// that works on code points, and must not depend on how the text is split.
 #include "fuzz.hpp"
 
 #include "wire/websocket/utf8.hpp"
@@ -12,7 +12,7 @@ using zlink::fuzz::require;
 
 namespace {
 
-/// How many bytes at the front of `text` are one character; 0 if it begins with none.
+/// The number of bytes of the first character of `text`; 0 if it begins with none.
 std::size_t character_bytes(std::span<const std::uint8_t> text) {
     const std::uint8_t lead = text[0];
     const std::size_t bytes = lead < 0x80             ? 1
@@ -35,7 +35,7 @@ std::size_t character_bytes(std::span<const std::uint8_t> text) {
     return number >= lowest[bytes] && number <= 0x10ffff && !is_surrogate ? bytes : 0;
 }
 
-/// How many bytes at the front of `text` are whole characters.
+/// The number of bytes at the front of `text` that are whole characters.
 std::size_t valid_bytes(std::span<const std::uint8_t> text) {
     std::size_t at = 0;
     while (at < text.size()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: taken as text of Z85, and as bytes to write so.
+// Input: decoded as Z85 text, and encoded as bytes.
 #include "fuzz.hpp"
 
 #include "api/z85.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: the frames of a ZAP reply, each behind a byte with its length.
+// Input: the frames of a ZAP reply, each preceded by a byte with its length.
 #include "fuzz.hpp"
 
 #include "wire/zap.hpp"

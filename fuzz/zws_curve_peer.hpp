@@ -21,13 +21,13 @@
 
 namespace zlink::fuzz {
 
-/// A peer of CURVE over ZWS, behind the upgrade, whose keys are good.
+/// A peer of CURVE over ZWS, after the upgrade, whose keys are valid.
 class zws_curve_peer {
 public:
     zws_curve_peer(bool is_client, session_play& run, const socket_options& options)
         : is_client_(is_client), run_(run), options_(options) {}
 
-    /// Says what comes next in the handshake: the answer to all that came since.
+    /// Sends the next command of the handshake: the answer to all bytes received since.
     void go_on() {
         begin_on_new_stream();
         if (!is_well_ || ciphers_) {
@@ -45,7 +45,7 @@ public:
         say(std::exchange(unsent_, {}));
     }
 
-    /// Says a frame, once the handshake is over.
+    /// Sends a frame, once the handshake is over.
     void seal(unsigned flags, std::string_view body, std::size_t piece_count = 1) {
         begin_on_new_stream();
         if (!ciphers_) {
@@ -72,7 +72,7 @@ private:
         is_well_ = static_cast<bool>(shake_->start_upgraded(true, unsent_));
     }
 
-    /// What the session has written since, as ZMTP.
+    /// The bytes that the session has written since, as ZMTP.
     std::vector<std::byte> take_written() {
         using piece = wire::zws::decoder::piece;
         std::vector<std::byte> frames;
@@ -109,7 +109,7 @@ private:
     session_play& run_;
     socket_options options_;
     const testing::scripted_stream* stream_ = nullptr;
-    std::size_t taken_ = 0; ///< Of what the session wrote behind the upgrade.
+    std::size_t taken_ = 0; ///< Bytes taken of those that the session wrote after the upgrade.
     std::optional<wire::zws::decoder> decoder_;
     std::optional<security::handshake> shake_;
     std::vector<std::byte> unsent_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
-// What a peer of ZWS sends has to come to the same however it is cut.
+// The bytes of a ZWS peer must decode the same however they are split.
 //
 // Input: a byte, of which 1 says that the peer is a client and 2 that bodies are limited to 300
-// bytes; a byte for the size of the pieces; then what the peer sends.
+// bytes; a byte for the size of the pieces; then the bytes that the peer sends.
 #include "fuzz.hpp"
 
 #include "wire/zws_decoder.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
-// Input: a byte, of which 1 and 2 choose the mechanism and 4 leaves a client's upgrade to the
-// input; what chooses the session's socket and, with CURVE, a byte that chooses the type of the
-// peer's; then what happens to a session of a pattern over ws (session_play, web_peer).
+// Input: a byte, of which 1 and 2 select the mechanism and 4 leaves a client's upgrade to the
+// input; the byte that selects the session's socket and, with CURVE, a byte that selects the type
+// of the peer's; then the acts of a session of a pattern over ws (session_play, web_peer).
 //
-//   253   a peer of CURVE says what comes next in the handshake
+//   253   a peer of CURVE sends the next command of the handshake
 //   254   a peer of CURVE seals a message of as many bytes as the square of the next byte, and
-//         says it in pieces: 1 to 8, by the byte behind that
-//   255   a peer of CURVE seals a frame: its flags, how many bytes, which
+//         sends it in pieces: 1 to 8, by the byte after that
+//   255   a peer of CURVE sends a sealed frame: its flags, its length, its bytes
 //
-// What the session says behind the upgrade has to be frames of ZWS that keep the rules.
+// The bytes that the session sends after the upgrade must be valid ZWS frames.
 #include "testing/curve_far_end.hpp"
 #include "zws_curve_peer.hpp"
 
@@ -29,7 +29,7 @@ security_mechanism chosen_mechanism(unsigned choice) noexcept {
                                : security_mechanism::null;
 }
 
-/// Gives both sides keys that go together.
+/// Gives both sides matching keys.
 void share_keys(socket_options& own, socket_options& others) {
     static const testing::key_ring keys;
     for (socket_options* const each : {&own, &others}) {
@@ -52,7 +52,7 @@ void act_as_curve_peer(unsigned choice, fuzz::zws_curve_peer& peer, fuzz::script
     }
 }
 
-/// Claims that a decoder accepts what was written.
+/// Requires that a decoder accepts the bytes written.
 void require_decodable(std::string written, wire::websocket::sender from) {
     using piece = wire::zws::decoder::piece;
     wire::zws::decoder by{from, wire::zws::body_bytes_limit};

@@ -2,11 +2,11 @@
 /*
  * libzmq's stable C API, provided by zlink: the same names, types, values and errno numbers as
  * libzmq 4.3.5 without its draft interface, so that source and binaries written for it run on
- * zlink. Every function is zlink.h's function of the same name; its contract is stated there.
+ * zlink. Every function is the one of the same name in zlink.h, which documents it.
  *
- * Stands alone: needs no other header of zlink, and may be included beside zlink.h.
+ * Needs no other header of zlink, and may be included together with zlink.h.
  */
-/* libzmq's own include guard, which some programs test for. */
+/* libzmq's include guard, which some programs test for. */
 #ifndef __ZMQ_H_INCLUDED__
 #define __ZMQ_H_INCLUDED__
 
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Says that the types of <stdint.h> are there; programs that bring their own test for it. */
+/* Tells programs that would define the types of <stdint.h> themselves that they are defined. */
 #ifndef ZMQ_DEFINED_STDINT
 #define ZMQ_DEFINED_STDINT 1
 #endif
@@ -36,7 +36,7 @@ extern "C" {
 #define ZMQ_EXPORT
 #endif
 
-/* Errors: errno numbers, with substitutes where a system has none, and four of our own. */
+/* Errors: errno numbers, substitutes for those that the system lacks, and four of ZeroMQ's own. */
 #define ZMQ_HAUSNUMERO 156384712
 #ifndef ENOTSUP
 #define ENOTSUP (ZMQ_HAUSNUMERO + 1)
@@ -130,7 +130,7 @@ ZMQ_EXPORT int zmq_ctx_shutdown(void* context);
 ZMQ_EXPORT int zmq_ctx_set(void* context, int option, int value);
 ZMQ_EXPORT int zmq_ctx_get(void* context, int option);
 
-/* Deprecated: zmq_ctx_new with ZMQ_IO_THREADS set, and zmq_ctx_term under older names. */
+/* Deprecated: zmq_ctx_new with ZMQ_IO_THREADS, and older names of zmq_ctx_term. */
 ZMQ_EXPORT void* zmq_init(int io_threads);
 ZMQ_EXPORT int zmq_term(void* context);
 ZMQ_EXPORT int zmq_ctx_destroy(void* context);
@@ -294,13 +294,13 @@ ZMQ_EXPORT const char* zmq_msg_gets(const zmq_msg_t* msg, const char* property);
 #define ZMQ_DONTWAIT 1
 #define ZMQ_SNDMORE 2
 
-/* Security mechanisms, as ZMQ_MECHANISM reports them. */
+/* Security mechanisms, as ZMQ_MECHANISM returns them. */
 #define ZMQ_NULL 0
 #define ZMQ_PLAIN 1
 #define ZMQ_CURVE 2
 #define ZMQ_GSSAPI 3
 
-/* Kinds of name that ZMQ_GSSAPI_PRINCIPAL_NAMETYPE takes. */
+/* Values of ZMQ_GSSAPI_PRINCIPAL_NAMETYPE. */
 #define ZMQ_GSSAPI_NT_HOSTBASED 0
 #define ZMQ_GSSAPI_NT_USER_NAME 1
 #define ZMQ_GSSAPI_NT_KRB5_PRINCIPAL 2
@@ -318,11 +318,11 @@ ZMQ_EXPORT int zmq_send_const(void* socket, const void* data, size_t size, int f
 ZMQ_EXPORT int zmq_recv(void* socket, void* buffer, size_t size, int flags);
 ZMQ_EXPORT int zmq_socket_monitor(void* socket, const char* endpoint, int events);
 
-/* Deprecated: zmq_msg_send and zmq_msg_recv with the arguments the other way round. */
+/* Deprecated: zmq_msg_send and zmq_msg_recv with the arguments in another order. */
 ZMQ_EXPORT int zmq_sendmsg(void* socket, zmq_msg_t* msg, int flags);
 ZMQ_EXPORT int zmq_recvmsg(void* socket, zmq_msg_t* msg, int flags);
 
-/* Several frames of one message at once. */
+/* Several frames of a message in one call. */
 ZMQ_EXPORT int zmq_sendiov(void* socket, struct iovec* frames, size_t count, int flags);
 ZMQ_EXPORT int zmq_recviov(void* socket, struct iovec* frames, size_t* count, int flags);
 
@@ -344,7 +344,7 @@ ZMQ_EXPORT int zmq_recviov(void* socket, struct iovec* frames, size_t* count, in
 #define ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL 0x2000
 #define ZMQ_EVENT_HANDSHAKE_FAILED_AUTH 0x4000
 
-/* What a ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL event carries as its value. */
+/* Values of ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL. */
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED 0x10000000
 #define ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND 0x10000001
 #define ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_SEQUENCE 0x10000002

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Reads include/zlink.h: what its documentation comments say, and of what.
+"""Reads the documentation comments of include/zlink.h.
 
-A comment of `///` lines belongs to the run of declarations that follows it without an empty line between. `///<` belongs
-to the macro that it stands behind. `/// @name` begins a group.
+A comment of `///` lines belongs to the declarations that follow it up to the next empty line. `///<` belongs to the macro
+on its left. `/// @name` begins a group.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ FUNCTION = re.compile(r"\b(zlink_\w+)\(")
 
 @dataclasses.dataclass
 class Comment:
-    """What a comment says: its text, paragraph by paragraph, and its tags, each with all its lines in one."""
+    """A comment: the paragraphs of its text, and its tags, each with its lines joined."""
 
     text: list
     tags: list  # (name, text), in order
@@ -67,7 +67,7 @@ def parse_comment(lines):
 
 
 def logical_lines(text):
-    """The header's lines, those that a backslash continues in one."""
+    """The header's lines; lines continued by a backslash are joined."""
     joined = re.sub(r"\s*\\\n\s*", " ", text)
     return [line.rstrip() for line in joined.split("\n")]
 
@@ -110,9 +110,9 @@ def read():
 
 
 def write_pages(pages, check):
-    """Writes pages, texts by path below the project, or compares them with what is there.
+    """Writes pages, given as texts by path below the project, or with `check` only compares them.
 
-    Gives the number of those that were out of date.
+    Returns the number of pages that were out of date.
     """
     stale = 0
     for path, text in pages.items():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Writes docs/throughput.svg, the chart of README.md, out of the table of patterns in docs/performance.md.
+"""Writes docs/throughput.svg, the chart of README.md, from the table of patterns in docs/performance.md.
 
     make_chart.py [--check]
 
-With --check nothing is written: the status says whether the chart is up to date.
+With --check nothing is written: the exit status is 0 if the chart is up to date.
 """
 
 import re
@@ -15,7 +15,7 @@ from api_header import ROOT
 
 PAGE = "docs/performance.md"
 CHART = "docs/throughput.svg"
-# Rows of the table that the chart shows, of one size of message, so that bars can be compared.
+# Rows of the table that the chart shows: one message size, so that the bars are comparable.
 SHOWN = [
     "PUSH/PULL inproc 64 B",
     "PUSH/PULL ipc 64 B",

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Writes docs/options.md out of what the code says of each socket option.
+"""Writes docs/options.md from the code and the header.
 
     make_options_page.py [--check]
 
 Numbers, types, units and meanings come from include/zlink.h; ranges, access and the types of sockets from the table in
-src/api/option_table.cpp; defaults from src/base/socket_options.hpp. Where two of them say the same they must agree. With
---check nothing is written: the status says whether the page is up to date.
+src/api/option_table.cpp; defaults from src/base/socket_options.hpp. Facts stated in two of them must agree. With --check
+nothing is written: the exit status is 0 if the page is up to date.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ FIELDS = ROOT / "src" / "base" / "socket_options.hpp"
 WORDS = ROOT / "src" / "api" / "option_words.cpp"
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
-# What a comment says instead of a unit where bytes are not limited to 255.
+# In a comment, in place of the unit: the bytes are not limited to 255.
 ANY_LENGTH = "any length"
 CONSTANTS = {
     "INT_MIN": INT_MIN,
@@ -43,9 +43,9 @@ INTRODUCTION = """\
 The options of `zlink_setsockopt` and `zlink_getsockopt` (`zmq_setsockopt` and `zmq_getsockopt`). The names are those of
 `zlink.h`; `zmq.h` has them as `ZMQ_…`.
 
-A *flag* is an int, 0 or 1. A *text* is read back with a zero byte behind it, *bytes* are not. Options that concern
-connections apply to those that are bound or connected after they are set. A value out of its range, or of another size than
-its type, gives EINVAL, as does an option on a socket of another type.
+A *flag* is an int, 0 or 1. A *text* is read back with a zero byte at its end, *bytes* without one. Options that concern
+connections apply to endpoints that are bound or connected later. A value that is out of range or has the wrong size fails
+with EINVAL, as does an option that the socket's type does not have.
 
 """
 
@@ -59,9 +59,9 @@ The options of `zlink_ctx_set` and `zlink_ctx_get`; all are ints.
 """
 
 ABSENT_INTRODUCTION = """
-## Not there
+## Not supported
 
-These are defined, so that programs that use their names compile; reading and setting them gives EINVAL.
+These are defined so that programs that use their names compile; reading and setting them fails with EINVAL.
 
 """
 
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclasses.dataclass
 class Option:
-    """What the header says of an option."""
+    """The description of an option in the header."""
 
     name: str
     number: str
@@ -99,11 +99,11 @@ class Option:
 
 
 def evaluate(expression, names):
-    return int(eval(expression, {"__builtins__": {}}, names))  # Of our own sources.
+    return int(eval(expression, {"__builtins__": {}}, names))  # The expression is from our own sources.
 
 
 def socket_sets(text):
-    """Names of sets of socket types, and the types."""
+    """The named sets of socket types, each with its types as a text."""
     found = {"any_type": "any"}
     pattern = r"constexpr unsigned (\w+)\s*=\s*only\(\{([^}]*)\}\)"
     for name, types in re.findall(pattern, text):
@@ -158,7 +158,7 @@ def read_table():
 
 
 def unused_by_streams():
-    """Options that are for any type of socket but STREAM."""
+    """Options for every socket type except STREAM."""
     text = TABLE.read_text()
     listed = re.search(r"std::array unused_by_streams\{(.*?)\};", text, re.S)[1]
     return set(re.findall(r"ZLINK_\w+", listed))
@@ -174,13 +174,13 @@ def read_defaults():
 
 
 def served_elsewhere():
-    """Options that functions serve, not the table."""
+    """Options that are handled by functions instead of the table."""
     text = TABLE.read_text() + SECURITY.read_text()
     return set(re.findall(r"case (ZLINK_\w+):", text))
 
 
 def read_option(macro):
-    """Takes apart a comment such as 'Write, SUB, bytes: meaning. -1: no limit. 5.'"""
+    """Parses a comment such as 'Write, SUB, bytes: meaning. -1: no limit. 5.'"""
     text = " ".join(macro.comment.text)
     head, colon, meaning = text.partition(": ")
     if not colon:
@@ -210,7 +210,7 @@ def read_option(macro):
 
 def range_of(option, entry):
     if option.type == "flag" and entry and entry.has_range:
-        return "0, 1; " + ("any other number is 1" if entry.least < 0 else "a larger number is 1")
+        return "0, 1; " + ("other numbers mean 1" if entry.least < 0 else "larger numbers mean 1")
     if option.type == "flag":
         return "0, 1"
     if option.type == "key":
@@ -246,7 +246,7 @@ def row_of(option, entry, defaults, unused):
         if not is_bytes and kinds[kind] not in (option.type, option.type.replace("flag", "bool")):
             raise Disagreement(f"{option.name}: {kind} in the code, {option.type} in the header")
         if is_bytes and entry.is_text != (option.type == "text"):
-            raise Disagreement(f"{option.name}: text and bytes are mixed up")
+            raise Disagreement(f"{option.name}: text in one of the table and the header, bytes in the other")
         if default != option.default:
             raise Disagreement(f"{option.name}: default {default} in the code, {option.default} in the header")
     if option.name in unused and sockets == "any":
@@ -281,7 +281,7 @@ def make_page():
     macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
     values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
-    # Options that only libzmq's draft API has a name for are named by constants of the table's own.
+    # The table has constants of its own for options that only libzmq's draft API names.
     missing = {name for name in table if name.isupper()} | elsewhere
     missing -= {each.name for each in options}
     if missing:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Writes docs/reference/, a page for each group of functions, out of the comments of include/zlink.h.
+"""Writes docs/reference/, a page for each group of functions, from the comments in include/zlink.h.
 
     make_reference.py [--check]
 
-A function whose comment does not say what it does, what it gives or what its errors mean is refused. With --check nothing
-is written: the status says whether the pages are up to date.
+A function whose comment lacks a description, its return value or the cause of an error is refused. With --check nothing is
+written: the exit status is 0 if the pages are up to date.
 """
 
 import re
@@ -15,7 +15,7 @@ import api_header
 from api_header import ROOT, Function, Macro
 
 FOLDER = "docs/reference"
-NOTE = "<!-- Written by scripts/make_reference.py out of include/zlink.h. -->\n\n"
+NOTE = "<!-- Written by scripts/make_reference.py from include/zlink.h. -->\n\n"
 
 
 def slug(name):
@@ -23,26 +23,26 @@ def slug(name):
 
 
 def check(function):
-    """What is missing of a function's comment; None if nothing is."""
+    """The first fault of a function's comment, or None."""
     gives = function.declaration.split("zlink_")[0].strip()
     said = function.comment
     if not said.text:
-        return "does not say what it does"
+        return "has no description"
     if gives not in ("void", "int") and not said.tagged("return") and not said.tagged("owns"):
-        return "does not say what it gives"
+        return "has neither @return nor @owns"
     for error in said.tagged("error"):
         if not re.match(r"(E[A-Z]+|others) +\S", error):
-            return f"has an error without a name or a cause: {error}"
+            return f"has an @error without a name or a cause: {error}"
     known = set(re.findall(r"\w+", function.declaration))
     for parameter in said.tagged("param"):
         for name in re.split(r",\s*", parameter.split("  ")[0]):
             if name not in known:
-                return f"has no parameter {name}"
+                return f"documents a parameter that it does not have: {name}"
     return None
 
 
 def linked(text, pages, here):
-    """Marks names, and links those of functions to their place."""
+    """Marks names as code, and links names of functions to their sections."""
 
     def link(match):
         name = match[0]
@@ -56,7 +56,7 @@ def linked(text, pages, here):
 
 
 def wrapped(declaration):
-    """The declaration, one parameter a line if it is long."""
+    """The declaration, with one parameter per line if it is long."""
     if len(declaration) <= 90:
         return declaration
     head, _, rest = declaration.partition("(")
@@ -71,7 +71,7 @@ def function_text(function, group, link):
     parameters = [each.split("  ", 1) for each in said.tagged("param")]
     if parameters:
         text += "".join(f"- `{name.strip()}`: {link(meaning.strip())}\n" for name, meaning in parameters) + "\n"
-    for tag, title in (("return", "Gives"), ("owns", "Owned by"), ("blocks", "Waits")):
+    for tag, title in (("return", "Returns"), ("owns", "Owner"), ("blocks", "Blocks")):
         for each in said.tagged(tag):
             text += f"**{title}:** {link(each)}\n\n"
     threads = said.tagged("threads") or group.comment.tagged("threads")
@@ -140,7 +140,7 @@ def main():
     for file in sorted((ROOT / FOLDER).glob("*.md")):
         if f"{FOLDER}/{file.name}" not in texts:
             stale += 1
-            print(f"{FOLDER}/{file.name} belongs to no group")
+            print(f"{FOLDER}/{file.name} does not belong to any group; remove it")
     sys.exit(1 if is_check and stale else 0)
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Adds up the JUnit files of ctest and pytest: prints 'PASSED FAILED SKIPPED'.
 
-A ctest test that closes with doctest's summary counts as many tests as that says.
+A ctest test whose output ends with doctest's summary counts as the number of tests in the summary.
 
-With --list first: a line a test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and 'N passed, M failed, K skipped'.
+With --list as the first argument it prints one line per test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and then
+'N passed, M failed, K skipped'.
 """
 
 import re
@@ -17,14 +18,14 @@ DOCTEST = re.compile(
 
 
 def counts(case):
-    """Passed, failed, skipped of one testcase element."""
+    """The numbers of passed, failed and skipped tests of one testcase element."""
     has_failed = case.find("failure") is not None or case.find("error") is not None
     has_failed = has_failed or case.get("status") == "fail"
     has_skipped = case.find("skipped") is not None or case.get("status") in ("disabled", "notrun")
     summary = DOCTEST.findall(COLOUR.sub("", case.findtext("system-out") or ""))
     if summary:
         passed, failed, _ = map(sum, zip(*[map(int, line) for line in summary]))
-        # What a program did not run because of its own filter is another test's.
+        # Tests that the program's filter excluded are counted by another ctest test.
         return passed, failed or int(has_failed), 0
     if has_failed:
         return 0, 1, 0
@@ -32,7 +33,7 @@ def counts(case):
 
 
 def described(case, counted):
-    """A testcase element's line."""
+    """The line of a testcase element."""
     word = ("PASS", "FAIL", "SKIP")[counted.index(max(counted))]
     return f"{word} {case.get('classname').rpartition('.')[2]}::{case.get('name')}"
 

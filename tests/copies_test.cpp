@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How often the bytes of a STREAM's messages are copied in user space on their way between the
-// application and the system. The peer is a socket in another process, so that nothing else is
-// counted: all that memcpy and memmove move outside of the test's own code, and what
-// base/copied.hpp is told of copies that are no calls.
+// Counts how often the bytes of a STREAM's messages are copied in user space between the
+// application and the system. The peer is a socket in another process, so that only this process
+// counts: all bytes that memcpy and memmove move outside of the test's own code, and inline copies,
+// which base/copied.hpp counts.
 //
-// Its own program: it replaces memcpy and memmove.
+// A program of its own: it replaces memcpy and memmove.
 #include "api/fixture.hpp"
 #include "base/copied.hpp"
 #include "robustness/other_process.hpp"
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// Whether what this thread does is the test's. The library's threads are never asked.
+/// Whether this thread runs test code now. Always false on the library's threads.
 thread_local bool is_test = false;
 
 std::atomic<bool> is_counting{false};
@@ -75,7 +75,7 @@ struct flow {
     int io_threads;
     std::size_t bytes;
     int count;
-    bool in_lockstep = false; ///< The next message comes when the one before was received.
+    bool in_lockstep = false; ///< The next message is sent when the previous one was received.
 };
 
 std::string name_of(const flow& shown) {
@@ -87,7 +87,7 @@ std::string name_of(const flow& shown) {
            " I/O threads";
 }
 
-/// What is the library's: the bytes copied meanwhile count.
+/// Runs a call of the library: bytes copied meanwhile count.
 template<class Call>
 auto counted(Call&& call) {
     is_test = false;
@@ -146,7 +146,7 @@ std::string recv_peer(socket& by_whom) {
     return told.frames[0];
 }
 
-/// Lets a peer be the other end of `planned`.
+/// Plays the peer of `planned`.
 void play_peer(const line& to_test, const flow& planned) {
     is_test = true;
     const context owner{1};
@@ -169,7 +169,7 @@ void play_peer(const line& to_test, const flow& planned) {
     to_test.hear();
 }
 
-/// @return Bytes that were copied for each byte of payload, in thousandths.
+/// @return The bytes copied per byte of payload, in thousandths.
 std::uint64_t copies_of(const flow& planned) {
     const other_process peer{[&](const line& to_test) { play_peer(to_test, planned); }};
     const context owner{planned.io_threads};
@@ -189,7 +189,7 @@ std::uint64_t copies_of(const flow& planned) {
         send_all(own, id, planned);
         std::array<char, id_bytes> from;
         std::array<char, 16> answer;
-        // Where the caller drives, this sends what waits.
+        // Without I/O threads, this call sends the messages that wait.
         REQUIRE(counted([&] {
                     return zlink_stream_recv(own, from.data(), answer.data(), answer.size(), 0);
                 }) > 0);
@@ -199,7 +199,7 @@ std::uint64_t copies_of(const flow& planned) {
            (planned.bytes * static_cast<std::uint64_t>(planned.count));
 }
 
-/// Of `payload_bytes` in all, or as many messages one by one.
+/// Messages of `payload_bytes` in all, or fewer one by one.
 int count_of(std::size_t bytes, bool in_lockstep) {
     constexpr std::size_t payload_bytes = std::size_t{16} << 20;
     constexpr std::size_t lockstep_count_max = 300;
@@ -207,8 +207,8 @@ int count_of(std::size_t bytes, bool in_lockstep) {
     return static_cast<int>(in_lockstep ? std::min(count, lockstep_count_max) : count);
 }
 
-/// A twentieth more: what a new connection costs, messages that lie across two segments, and what
-/// is read behind a large message.
+/// A twentieth more: for a new connection, for messages that lie across two segments, and for bytes
+/// that are read behind a large message.
 constexpr std::uint64_t thousandths_max = 1050;
 
 void check(role own, direction way) {
@@ -235,7 +235,7 @@ void check(role own, direction way) {
     }
 }
 
-/// Sends messages a few at a time and gets each back.
+/// Sends messages a few at a time and receives their echoes.
 void play_echoed_peer(const line& to_test, std::size_t bytes, int count) {
     is_test = true;
     constexpr int window = 64;
@@ -257,7 +257,7 @@ void play_echoed_peer(const line& to_test, std::size_t bytes, int count) {
     to_test.hear();
 }
 
-/// @return  As copies_of(), of a server that sends what it receives back.
+/// @return  As copies_of(), for a server that sends back what it receives.
 std::uint64_t copies_of_echo(std::string_view scheme, int io_threads, std::size_t bytes) {
     const int count = count_of(bytes, false);
     const other_process peer{[&](const line& to_test) { play_echoed_peer(to_test, bytes, count); }};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Checks that a library exports what src/api/functions.def lists, under one prefix, and no more. What libzmq lacks has the
-prefix zlink_ in every library.
+"""Checks that a library exports what src/api/functions.def lists, under one prefix, and no more. Functions that
+libzmq lacks have the prefix zlink_ in every library.
 
     exports_test.py FUNCTIONS.DEF LIBRARY PREFIX
 

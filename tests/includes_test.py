@@ -11,8 +11,8 @@ import pathlib
 import re
 import sys
 
-# From the bottom up. Folders on one line are one layer, and may not include each other. A pipe's
-# bytes are laid out as a wire's frames, so pipe stands on wire, which knows nothing of queues.
+# From the bottom up. Folders on one line are one layer, and may not include each other. A pipe stores bytes in the
+# frames of a wire protocol, so pipe is above wire, which does not use queues.
 LAYERS = [
     {"base"},
     {"wire"},
@@ -27,10 +27,10 @@ LAYERS = [
 ]
 HEIGHTS = {folder: height for height, layer in enumerate(LAYERS) for folder in layer}
 
-# Layers whose sub-folders know nothing of each other: a protocol is a folder of wire/.
+# Layers whose sub-folders may not include each other: each protocol is a folder of wire/.
 DIVIDED = {"wire"}
 
-# Tests, and what they are made with, see everything.
+# Tests and their helpers may include everything.
 ANYWHERE = {"testing"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
@@ -41,12 +41,12 @@ def is_unrestricted(path):
 
 
 def are_apart(path, target):
-    """Whether both files of one layer lie in sub-folders, and not in the same one."""
+    """Whether both files are in sub-folders of one layer, and not in the same one."""
     return len(path.parts) > 2 and len(target.parts) > 2 and path.parts[1] != target.parts[1]
 
 
 def complaint(src, path, target):
-    """What is wrong with the file `path`, below `src`, including `target`; None if nothing is."""
+    """The error in the file `path`, below `src`, including `target`; None if there is none."""
     if (src.parent / "include" / target).is_file():
         return None
     if not (src / target).is_file():

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Checks what the Markdown files say of other files.
+"""Checks the references of the Markdown files to other files.
 
     links_test.py ROOT
 
-Every link to a file must lead to one, and to a heading of it where the link names one; links to other sites are left alone.
+Every link to a file must lead to one, and to a heading of it if the link names one; links to other sites are ignored.
 Every block of a language in QUOTED must occur in a file of that language, under examples/ or tests/, that its page links to,
-line by line and but for the indentation. The index of the ADRs must link to each of them.
+line by line, except for the indentation. The index of the ADRs must link to each of them.
 """
 import pathlib
 import re
 import sys
 
-# Made by builds and tools, not by us.
+# Made by builds and tools.
 ELSEWHERE = {"build", ".venv", ".git"}
 
-# Languages of blocks, and how the names of files end that have them.
+# Languages of blocks, and the endings of the names of their files.
 QUOTED = {"c": (".c",), "cpp": (".cpp",), "html": (".html",), "js": (".html", ".js"), "cmake": ("CMakeLists.txt",)}
 QUOTED_FROM = ("examples", "tests")
 
@@ -32,7 +32,7 @@ def pages(root):
 
 
 def anchors(page):
-    """The names under which a page's headings are reached, as GitHub makes them."""
+    """The anchors of a page's headings, as GitHub makes them."""
     found = set()
     for heading in HEADING.findall(FENCE.sub("", page.read_text())):
         plain = re.sub(r"\]\([^)]*\)", "", heading).lower()
@@ -45,7 +45,7 @@ def anchors(page):
 
 
 def link_complaint(page, target):
-    """What is wrong with the link to `target`; None if nothing is."""
+    """The error of the link to `target`; None if there is none."""
     if re.match(r"[a-z]+:", target):
         return None
     file, _, anchor = target.partition("#")
@@ -71,7 +71,7 @@ def is_quoted(block, files):
 
 
 def complaints(root, page):
-    """What is wrong with `page`; and None for each statement that is right."""
+    """The errors of `page`; and None for each correct statement."""
     text = page.read_text()
     links = LINK.findall(CODE.sub("", FENCE.sub("", text)))
     for target in links:
@@ -84,7 +84,7 @@ def complaints(root, page):
         for record in sorted(page.parent.glob("[0-9]*.md")):
             yield None if record in reached else f"{record.name} is not listed"
     if page.parent.name == "reference":
-        return  # Its C is of the header, and checked by who writes it.
+        return  # Its C is quoted from the header, and checked by make_reference.py, which writes these pages.
     for language, block in FENCE.findall(text):
         if language in QUOTED:
             matching = [each for each in files if each.name.endswith(QUOTED[language])]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Memory that the system refuses. A small conversation is repeated, and each time another one of
-// its allocations fails, on whatever thread it happens. Calls may fail with ENOMEM and messages may
-// get lost, but nothing crashes, hangs or stays unusable.
+// its allocations fails, on any thread. Calls may fail with ENOMEM and messages may be lost, but
+// nothing crashes, hangs or stays unusable.
 //
-// Its own program: it replaces the operator new of all.
+// A program of its own: it replaces the global operator new.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "testing/certificates.hpp"
 #include "zlink.h"
@@ -21,7 +21,7 @@
 
 namespace {
 
-/// Allocations until one fails; below 1: none does.
+/// The number of the allocation that fails; below 1: none.
 std::atomic<long> allocations_left{0};
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -40,9 +40,9 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 }
 
 constexpr int longest_wait = 300;
-constexpr char large[20000]{}; ///< Travels by reference.
+constexpr char large[20000]{}; ///< Passed by reference.
 
-/// Notes whether a call failed for another reason than want of memory, or of what that prevented.
+/// Records whether a call failed for another reason than missing memory or its consequences.
 class outcome {
 public:
     bool operator()(int returned) {
@@ -66,7 +66,7 @@ bool set(void* socket, int option, const std::string& value) {
     return zlink_setsockopt(socket, option, value.data(), value.size()) == 0;
 }
 
-/// What endpoints with TLS need, made before memory is refused.
+/// Certificates for endpoints with TLS, made before memory is refused.
 struct certificates {
     zlink::testing::temporary_folder folder;
     zlink::testing::authority issuer{folder, "issuer"};
@@ -75,17 +75,17 @@ struct certificates {
 };
 const certificates* tls = nullptr;
 
-/// @return Whether there was memory for it.
+/// @return False if memory was refused.
 bool present_certificates(void* socket) {
     return tls == nullptr ||
            (set(socket, ZLINK_TLS_CERTIFICATE, tls->shown.certificate) &&
             set(socket, ZLINK_TLS_KEY, tls->shown.key) && set(socket, ZLINK_TLS_CA, tls->trusted));
 }
 
-/// Has two sockets of a context of their own talk, and ends all three.
+/// Runs `talk` with two sockets of a new context, and ends all three.
 /// @param far_type  Of the socket that binds.
-/// @param talk      talk(check, near, far) is called if there are both sockets.
-/// @return An error that is no want of memory, or 0.
+/// @param talk      talk(check, near, far), called if both sockets exist.
+/// @return An error other than missing memory, or 0.
 template<class Talk>
 int between_sockets(int io_threads, int near_type, int far_type, Talk&& talk) {
     outcome check;
@@ -115,7 +115,7 @@ int between_sockets(int io_threads, int near_type, int far_type, Talk&& talk) {
     return check.other_error();
 }
 
-/// Binds the one and connects the other there.
+/// Binds one and connects the other to it.
 bool join(outcome& check, void* near, void* far, const char* endpoint) {
     char bound[256];
     std::size_t bound_bytes = sizeof bound;

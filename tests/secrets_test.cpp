@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a password leaves behind in memory, once the context that used it has ended: nothing. A
-// program of its own, so that its memory is small and nobody else's.
+// After the end of the context that used a password, no copy of the password is left in memory. A
+// program of its own, so that its memory is small and contains nothing else.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "zlink.h"
 
@@ -25,14 +25,14 @@ namespace {
 
 constexpr std::size_t password_bytes = 40;
 
-/// Unknown to the compiler, which else keeps the password as a constant.
+/// Unknown to the compiler, which would otherwise keep the password as a constant.
 volatile std::uint64_t seed = 0x9e3779b97f4a7c15;
 
 char password_byte(std::size_t index) {
     return static_cast<char>('a' + (((index + 1) * seed) >> 32) % 26);
 }
 
-/// @param first_index  Where in the password `at` begins.
+/// @param first_index  The position in the password that `at` corresponds to.
 bool is_password(const char* at, std::size_t first_index = 0) {
     std::size_t index = first_index;
     while (index < password_bytes && at[index - first_index] == password_byte(index)) {
@@ -41,7 +41,7 @@ bool is_password(const char* at, std::size_t first_index = 0) {
     return index == password_bytes;
 }
 
-/// The password, in memory for as long as it is needed.
+/// The password, in memory during the object's lifetime only.
 class spelled_password {
 public:
     spelled_password() {
@@ -56,8 +56,8 @@ public:
     std::array<char, password_bytes> text;
 };
 
-/// How often the second half of the password is in memory that this process can write. The first is
-/// what the allocator writes over.
+/// Counts the copies of the second half of the password in memory that this process can write. The
+/// allocator may have overwritten the first half.
 int count_in_memory() {
     constexpr std::size_t half_bytes = password_bytes / 2;
     int count = 0;
@@ -87,7 +87,7 @@ int count_in_memory() {
     return count;
 }
 
-/// A context whose end is a part of the test.
+/// A context whose termination is a part of the test.
 struct context {
     ~context() { zlink_ctx_term(handle); }
     void* handle = zlink_ctx_new();
@@ -117,8 +117,8 @@ struct socket_handle {
     void* handle;
 };
 
-/// Answers one question of ZAP with yes.
-/// @return Whether the password was asked about.
+/// Accepts the client of one ZAP request.
+/// @return Whether the request had the password.
 bool admit_one(void* handler) {
     bool was_right = false;
     for (int more = 1; more != 0;) {
@@ -139,7 +139,7 @@ bool admit_one(void* handler) {
     return was_right;
 }
 
-/// A SOCKS5 proxy for one client, which ends once it knows the password.
+/// A SOCKS5 proxy for one client, which ends once it has received the password.
 class proxy {
 public:
     proxy() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -154,7 +154,7 @@ public:
     }
     ~proxy() { ::close(listener_); }
 
-    /// @return Whether the client said the password.
+    /// @return Whether the client sent the password.
     bool serve() const {
         const int client = ::accept(listener_, nullptr, nullptr);
         std::array<char, 2 + 2> greeting;
@@ -181,7 +181,7 @@ private:
 
 TEST_SUITE("secrets") {
 
-    TEST_CASE("secrets: what is spelled out is found, and gone afterwards") {
+    TEST_CASE("secrets: a password in memory is found, and gone afterwards") {
         {
             const spelled_password spelled;
             CHECK(is_password(spelled.text.data()));
@@ -239,8 +239,8 @@ TEST_SUITE("secrets") {
 } // TEST_SUITE
 
 int main(int count, char** words) {
-    // Where functions are looked up when they are called first, the linker keeps what is in the
-    // vector registers on the stack meanwhile.
+    // With lazy binding, the linker saves the vector registers on the stack when a function is
+    // first called, and their contents stay there.
     if (std::getenv("LD_BIND_NOW") == nullptr) {
         ::setenv("LD_BIND_NOW", "1", 1);
         ::execv("/proc/self/exe", words);

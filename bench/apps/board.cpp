@@ -13,7 +13,7 @@ namespace app_bench {
 
 board::board(std::size_t lane_count)
     : lane_count_{lane_count}, mapped_bytes_{(lane_count + 1) * sizeof(lane)} {
-    // The first place is taken by the phase, so that readers of it share its line with nothing that
+    // The phase takes the first slot, so that its readers share a cache line with nothing that
     // changes.
     void* const memory =
         mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -12,18 +12,18 @@ namespace app_bench {
 
 using monotonic = std::chrono::steady_clock;
 
-/// Where a run stands. The leader alone moves it on.
+/// The phase of a run. Only the leader advances it.
 enum class phase : std::uint32_t {
     starting,  ///< Sockets are being connected.
     warming,   ///< The load runs, nothing is counted.
     measuring, ///< The window is open.
-    stopping,  ///< Nothing new is sent; what is under way arrives.
+    stopping,  ///< Nothing new is sent; messages in flight arrive.
 };
 
-/// What one thread has done. It alone writes here, others may read.
+/// Counters of one thread. Only that thread writes them; others may read.
 struct alignas(64) lane {
     std::atomic<std::uint64_t> sent{0};
-    std::atomic<std::uint64_t> done{0};    ///< What the rate counts.
+    std::atomic<std::uint64_t> done{0};    ///< Operations that the rate counts.
     std::atomic<std::uint64_t> wakeups{0}; ///< Of an event loop.
     stream_bench::histogram round_trips;   ///< Nanoseconds, of the measuring phase.
 };
@@ -33,7 +33,7 @@ inline void add(std::atomic<std::uint64_t>& counter, std::uint64_t count = 1) {
     counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
 }
 
-/// What the processes and threads of a workload share. It is made before any of them starts.
+/// Memory that the processes and threads of a workload share. It is made before any of them starts.
 class board {
 public:
     explicit board(std::size_t lane_count);
@@ -51,10 +51,10 @@ public:
     [[nodiscard]] std::uint64_t wakeups() const;
     [[nodiscard]] stream_bench::histogram round_trips() const;
 
-    /// Tells the leader that a part has come to a point that it waits for.
+    /// Tells the leader that a part has reached a point that the leader waits for.
     void arrive();
 
-    /// @blocks  Until so many parts have arrived; the time limit of the process bounds it.
+    /// @blocks  Until that many parts have arrived; the time limit of the process bounds it.
     void await(std::size_t part_count);
 
 private:

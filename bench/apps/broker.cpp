@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // A broker between many clients and many workers in the manner of the ZeroMQ guide: a ROUTER on
-// each side, and a request goes to the worker that has been idle longest. Broker, clients and
-// workers are a process each.
+// each side; a request goes to the worker that has been idle longest. The broker, the clients and
+// the workers are one process each.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -41,7 +41,8 @@ frames recv_frames(zmq::socket_t& socket, std::size_t count) {
     return parts;
 }
 
-// From a worker: its id, nothing, and READY or the client's id, nothing and the reply.
+// A worker's message: its id, an empty frame, then READY or the client's id, an empty frame and the
+// reply.
 void on_worker(zmq::socket_t& frontend, zmq::socket_t& backend, std::deque<zmq::message_t>& idle) {
     frames parts;
     (void)zmq::recv_multipart(backend, std::back_inserter(parts));
@@ -73,7 +74,7 @@ void mediate(const stage& here, const workload& load) {
     for (;;) {
         zmq::pollitem_t items[] = {{backend.handle(), 0, ZMQ_POLLIN, 0},
                                    {frontend.handle(), 0, ZMQ_POLLIN, 0}};
-        // Requests wait where no worker could take them.
+        // Requests stay in the socket while no worker is idle.
         zmq::poll(items, idle.empty() ? 1 : 2, std::chrono::milliseconds{-1});
         if ((items[0].revents & ZMQ_POLLIN) != 0) {
             on_worker(frontend, backend, idle);
@@ -95,7 +96,7 @@ void work(const stage& here, const workload& load) {
     }
 }
 
-// Each client asks once, then each takes its answer, again and again.
+// In each round every client first sends a request, then every client receives its reply.
 void ask(const stage& here, const workload& load, std::size_t thread) {
     std::vector<zmq::socket_t> sockets;
     for (std::size_t i = thread; i < load.run.client_count; i += client_threads) {

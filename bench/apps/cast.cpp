@@ -82,7 +82,7 @@ void cast::start(part body) {
     }
     watched[children_.size()].store(child);
     children_.push_back(child);
-    on_child(0); // It may have ended before it was watched.
+    on_child(0); // The child may have ended before it was registered.
 }
 
 // In a process of the part's own.

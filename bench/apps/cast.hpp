@@ -17,7 +17,7 @@
 
 namespace app_bench {
 
-/// Calls `body`. The end of its context is the end of it; any other error ends the process.
+/// Calls `body`. It ends when its context is terminated; any other error ends the process.
 template<class Body>
 void guard(Body& body) {
     try {
@@ -31,7 +31,7 @@ void guard(Body& body) {
     }
 }
 
-/// Threads of one process, joined at the latest when it goes.
+/// Threads of one process, joined at the latest by the destructor.
 class crew {
 public:
     crew() = default;
@@ -55,20 +55,20 @@ private:
     std::vector<std::thread> threads_;
 };
 
-/// What a part of a workload runs with.
+/// The environment in which a part of a workload runs.
 struct stage {
     zmq::context_t& context;
     const std::atomic<bool>& has_ended;
 
-    /// @blocks  Until the leader has everything, so that nothing is closed before its peer has read
-    /// it.
+    /// @blocks  Until the leader has everything, so that no socket is closed before its peer has
+    /// read all of it.
     void await_end() const { has_ended.wait(false); }
 };
 
-/// The parts of a workload: threads of this process over one context, or a process with a context
-/// each.
+/// The parts of a workload: threads of this process that share a context, or one process with a
+/// context of its own for each part.
 ///
-/// A part ends by itself or, where it waits for messages, by the end of its context.
+/// A part ends by itself or, if it waits for messages, when its context is terminated.
 class cast {
 public:
     using part = std::function<void(const stage&)>;
@@ -78,8 +78,7 @@ public:
     cast& operator=(const cast&) = delete;
     ~cast() { end(); }
 
-    /// Starts a part. A process of a workload that fails takes the leader with it, and the other
-    /// way round.
+    /// Starts a part. When a process of a workload fails, it ends the leader, and vice versa.
     void start(part body);
 
     /// Shuts the contexts down and waits for all parts.

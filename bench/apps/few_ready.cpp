@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// One zmq_poll over many ROUTER sockets of which few are ready: each client thread has a request
-// under way on one of its sockets, now this one, now that one.
+// One zmq_poll over many ROUTER sockets of which few are ready: each client thread has one request
+// outstanding, each time on another of its sockets.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -59,7 +59,7 @@ void ask(const stage& here, const workload& load, std::size_t thread) {
     std::minstd_rand chance(static_cast<unsigned>(thread) + 1);
     lane& mine = load.shared.at(thread);
     for (std::uint64_t number = 0; !load.shared.is_over(); ++number) {
-        // At first each of them in turn, so that all are connected.
+        // At first on each of them in turn, so that all are connected.
         zmq::socket_t& socket =
             sockets[number < sockets.size() ? number : chance() % sockets.size()];
         const round_trip asked;

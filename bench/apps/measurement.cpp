@@ -18,7 +18,7 @@
 namespace app_bench {
 namespace {
 
-// Added to the length of a run for connecting, draining and closing.
+// Added to the duration of a run for connecting, draining and closing.
 constexpr unsigned time_limit_slack_seconds = 30;
 
 const board* shown_by_alarm = nullptr;
@@ -44,7 +44,7 @@ double cpu_seconds_of(pid_t process) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// The fields 14 and 15 of /proc/PID/stat; the second one is a name that may hold blanks.
+// Fields 14 and 15 of /proc/PID/stat; the second field is a name that may contain blanks.
 void add_ticks(usage& used, const std::string& folder) {
     std::ifstream file(folder + "/stat");
     std::string line;

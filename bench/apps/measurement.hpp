@@ -11,23 +11,23 @@
 
 namespace app_bench {
 
-/// What every workload is told.
+/// The options that every workload takes.
 struct run_settings {
     double seconds = 3;
     double warmup_seconds = 0.5;
-    unsigned limit_seconds = 0; // 0: derived from the length of the run.
+    unsigned limit_seconds = 0; // 0: derived from the duration of the run.
     std::string transport = "tcp";
     int io_threads = 1;
 
     [[nodiscard]] bool is_inproc() const { return transport == "inproc"; }
 };
 
-/// Reads the command line, with options of the workload's own, and sets the time limit of this
+/// Reads the command line, including the workload's own options, and sets the time limit of this
 /// process.
 void decode(run_settings& run, int argument_count, char** arguments,
             std::vector<stream_bench::option> own_options);
 
-/// What the processes of a workload used, from the system's accounting.
+/// CPU time and memory that the processes of a workload used, from the system's accounting.
 struct usage {
     double cpu_seconds = 0;  ///< Exact.
     double user_seconds = 0; ///< This and the next are counted in ticks.
@@ -43,10 +43,10 @@ struct measurement {
     usage used;
 };
 
-/// Lets the load run, opens the window, closes it, and lets the load stop.
+/// Runs the load, opens the window, closes it, and stops the load.
 measurement measure(const run_settings& run, board& shared, const cast& parts);
 
-/// Ends the process with a complaint unless as much was done as was sent: the rest was lost.
+/// Ends the process with an error message unless as much was done as was sent: the rest was lost.
 void check_complete(std::uint64_t done, std::uint64_t sent);
 
 /// Prints the line of a run that has passed its own check.

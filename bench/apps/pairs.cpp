@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Pairs of threads, one that asks and one that answers, each over an endpoint of its own: REQ and
-// REP, or DEALER and ROUTER.
+// Pairs of threads, a client and a server, each pair over an endpoint of its own: REQ and REP, or
+// DEALER and ROUTER.
 
 #include "measurement.hpp"
 #include "sockets.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A ventilator shares tasks out among workers, and a sink collects their results: a process each,
-// or threads of one over inproc.
+// A ventilator distributes tasks to workers, and a sink collects their results: one process each,
+// or threads of one process over inproc.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -24,7 +24,7 @@ struct workload {
     board& shared;
 };
 
-// How long nothing may come while something is missing.
+// The longest time without a result while results are missing.
 constexpr std::chrono::seconds patience{5};
 constexpr std::chrono::milliseconds look_interval{50};
 
@@ -32,7 +32,8 @@ void ventilate(const stage& here, const workload& load) {
     zmq::socket_t out(here.context, zmq::socket_type::push);
     out.bind(load.tasks);
     load.shared.arrive();
-    // The first task waits for the first worker, as every one waits for room.
+    // The first send blocks until the first worker connects, as every send blocks until there is
+    // room.
     lane& mine = load.shared.at(0);
     while (!load.shared.is_over()) {
         out.send(load.bodies.make(mine.sent.load(std::memory_order_relaxed)),
@@ -61,7 +62,7 @@ void collect(const stage& here, const workload& load) {
     in.set(zmq::sockopt::rcvtimeo, static_cast<int>(look_interval.count()));
     load.shared.arrive();
     lane& mine = load.shared.at(1);
-    // Each task once: the sum of their numbers says so.
+    // The sum of the numbers shows that each task was done once.
     std::uint64_t sum = 0;
     auto last = monotonic::now();
     bool has_drained = false;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A server in one process: clients ask over tcp, a proxy passes their requests on to worker
-// threads, and each client waits for its answer. Every second client is a DEALER, the others are
-// REQ.
+// A server in one process: clients send requests over tcp, a proxy forwards them to worker threads,
+// and each client waits for its reply. Every second client is a DEALER, the others are REQ.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -20,7 +19,7 @@ namespace {
 struct settings : run_settings {
     int client_count = 8;
     int worker_count = 4;
-    bool is_steered = false; // By zmq_proxy_steerable, with a capture socket nobody reads.
+    bool is_steered = false; // By zmq_proxy_steerable, with a capture socket that is not read.
 };
 
 void work(zmq::context_t& context, const std::string& endpoint) {

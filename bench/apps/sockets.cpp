@@ -76,7 +76,7 @@ std::vector<std::string> make_endpoints(const std::string& transport, const std:
     std::vector<std::string> endpoints;
     while (endpoints.size() < count) {
         std::string next = make_endpoint(transport, name + std::to_string(endpoints.size()));
-        // A port that is free may have been given out already.
+        // A free port may have been handed out already.
         if (std::find(endpoints.begin(), endpoints.end(), next) == endpoints.end()) {
             endpoints.push_back(std::move(next));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What the workloads do with sockets alike: endpoints, bodies that say who they are, keys,
+// Socket helpers that the workloads share: endpoints, bodies that identify themselves, keys,
 // monitors.
 
 #pragma once
@@ -16,14 +16,14 @@
 
 namespace app_bench {
 
-/// An endpoint that is free now; `name` tells those of one process apart.
+/// An endpoint that is free now; `name` distinguishes the endpoints of one process.
 [[nodiscard]] std::string make_endpoint(const std::string& transport, const std::string& name);
 
-/// @param count  How many of them, each with a number behind its name.
+/// @param count  The number of endpoints; each gets its number appended to its name.
 [[nodiscard]] std::vector<std::string> make_endpoints(const std::string& transport,
                                                       const std::string& name, std::size_t count);
 
-/// The body of a message. It tells its sequence number at both ends, and where it comes from.
+/// The body of a message. It carries its sequence number at both ends, and its origin.
 class body_format {
 public:
     static constexpr std::size_t bytes_min = 24;
@@ -32,8 +32,7 @@ public:
 
     [[nodiscard]] zmq::message_t make(std::uint64_t sequence, std::uint64_t origin = 0) const;
 
-    /// @return What it is the sequence number of; a body that is not what was made ends the
-    /// process.
+    /// @return The sequence number; an altered body ends the process.
     [[nodiscard]] std::uint64_t check(const zmq::message_t& body) const;
 
     [[nodiscard]] static std::uint64_t origin_of(const zmq::message_t& body);
@@ -42,17 +41,17 @@ private:
     std::vector<unsigned char> filling_;
 };
 
-/// Closes a stream: its receiver knows how many messages came before it.
+/// The sequence number of a stream's last message, which tells the receiver how many came before.
 inline constexpr std::uint64_t end_sequence = ~std::uint64_t{0};
 
-/// Ends the process with a complaint unless the claim holds.
+/// Ends the process with the complaint unless the claim holds.
 inline void require(bool claim, const char* complaint) {
     if (!claim) {
         stream_bench::reject(complaint);
     }
 }
 
-/// Key pairs of CURVE for both sides, made anew for each run.
+/// CURVE key pairs for both sides, made anew for each run.
 class key_pairs {
 public:
     key_pairs();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// One PUSH sends zmq::message_t, or messages of several frames, to one PULL as fast as it takes
-// them.
+// One PUSH sends zmq::message_t, or messages of several frames, to one PULL as fast as the PULL
+// receives them.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -40,8 +40,8 @@ void prepare(const stage& here, const workload& load, zmq::socket_t& socket, cre
     }
 }
 
-// Frame i of message n says i and n; the last message is of one frame that says how many came
-// before.
+// Frame i of message n carries i and n; the last message is one frame that carries the number of
+// messages before it.
 void send_message(zmq::socket_t& socket, const workload& load, std::uint64_t number) {
     if (load.run.frame_count == 1) {
         socket.send(load.bodies.make(number), zmq::send_flags::none);
@@ -69,7 +69,7 @@ void send_all(const stage& here, const workload& load) {
     socket.close();
 }
 
-// Whether it was one of the messages that count; the last one is not.
+// @return Whether the message counts; the last one does not.
 bool recv_message(zmq::socket_t& socket, const workload& load, std::uint64_t number) {
     std::vector<zmq::message_t> frames;
     if (load.run.frame_count == 1) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Thousands of DEALERs in several processes on one ROUTER that answers, each of which sends a
-// message a second. The load is paced: what differs is what it costs, and how long an answer takes.
+// Thousands of DEALERs in several processes on one ROUTER that replies; each DEALER sends a message
+// a second. The load is paced: libraries differ in CPU time and in the time until a reply.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -30,8 +30,8 @@ struct workload {
 };
 
 constexpr int backlog = 4096;
-constexpr std::size_t connecting_max = 100;  // At a time, of a process.
-constexpr std::uint64_t timed_interval = 16; // One of so many requests is waited for at once.
+constexpr std::size_t connecting_max = 100;  // At a time, in one process.
+constexpr std::uint64_t timed_interval = 16; // One of so many replies is awaited at once.
 
 void answer(const stage& here, const workload& load) {
     zmq::socket_t socket(here.context, zmq::socket_type::router);
@@ -68,7 +68,7 @@ public:
         }
     }
 
-    // Each client takes the answer to its last message, if it has not, and sends the next one.
+    // Each client receives the reply to its last message, unless it has it, and sends the next one.
     void run() {
         const auto interval =
             std::chrono::duration_cast<monotonic::duration>(std::chrono::duration<double>(
@@ -142,7 +142,7 @@ int main(int argument_count, char** arguments) {
          stream_bench::number_option("--interval", "seconds between two messages of a client (1)",
                                      run.interval_seconds)});
     require(!run.is_inproc(), "the clients are in processes of their own");
-    // Until each has sent once and taken its answer, there are fewer answers than there will be.
+    // Fewer replies come until each client has sent once and received its reply.
     run.warmup_seconds = std::max(run.warmup_seconds, run.interval_seconds);
     board shared(run.process_count);
     const workload load{run, make_endpoint(run.transport, "swarm"), body_format(64), shared};

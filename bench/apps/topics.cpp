@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// PUB to many SUB sockets that share many topics out among themselves, directly or through an
-// XSUB/XPUB proxy. Publishers wait where a subscriber has no room (ZMQ_XPUB_NODROP), so everything
-// has to arrive.
+// PUB to many SUB sockets that divide many topics among themselves, directly or through an
+// XSUB/XPUB proxy. Publishers block while a subscriber has no room (ZMQ_XPUB_NODROP), so every
+// message has to arrive.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -31,22 +31,23 @@ struct workload {
 };
 
 constexpr std::size_t topic_stride =
-    7919; // A prime, so all topics have their turn in a scattered order.
+    7919; // A prime, so that all topics are visited, in a scattered order.
 constexpr std::size_t topic_name_base = 10'000'000;
-constexpr char end_topic[] = "the end"; // Its body has the number of messages sent as its origin.
+constexpr char end_topic[] = "the end"; // Its body's origin is the number of messages sent.
 
-// Of one length, so that none is the beginning of another.
+// All have one length, so that none is a prefix of another.
 std::string topic_name(std::size_t topic) {
     return "topic/" + std::to_string(topic_name_base + topic);
 }
 
-// Sent until it arrives. A subscriber subscribes to it last, and nobody else does: a proxy passes a
-// subscription on only if it is new, so with a name that all share it would prove nothing.
+// Topics of the messages that are sent until they arrive. A subscriber subscribes to its own one
+// last, and is the only one that does: a proxy forwards only new subscriptions, so a shared name
+// would prove nothing.
 std::string sync_name(std::size_t subscriber) {
     return "sync/" + std::to_string(topic_name_base + subscriber);
 }
 
-// Two of the subscribers want a topic, but for those where the two are the same.
+// Two of the subscribers want each topic, or one where the two are the same.
 bool wants(const settings& run, std::size_t subscriber, std::size_t topic) {
     return topic % run.subscriber_count == subscriber ||
            topic / run.subscriber_count % run.subscriber_count == subscriber;
@@ -88,7 +89,7 @@ void forward(const stage& here, const workload& load) {
     zmq::socket_t in(here.context, zmq::socket_type::xsub);
     zmq::socket_t out(here.context, zmq::socket_type::xpub);
     out.set(zmq::sockopt::xpub_nodrop, true);
-    // libzmq drops the subscriptions that are above the mark of an XSUB.
+    // libzmq drops the subscriptions above the high-water mark of an XSUB.
     in.set(zmq::sockopt::sndhwm, 0);
     in.bind(load.from_publishers);
     out.bind(load.to_subscribers);
@@ -96,7 +97,7 @@ void forward(const stage& here, const workload& load) {
     zmq::proxy(in, out);
 }
 
-// What a subscriber has of one publisher.
+// The messages that a subscriber has received from one publisher.
 class subscription {
 public:
     subscription(const workload& load, std::size_t subscriber, std::size_t publisher)
@@ -110,7 +111,7 @@ public:
         }
     }
 
-    // The wanted messages come in the order in which they were sent, none missing.
+    // The wanted messages arrive in the order in which they were sent, none missing.
     void on_message(const zmq::message_t& topic, const zmq::message_t& body) {
         const std::size_t turn = received_ % turns_.size();
         require(load_.bodies.check(body) == next_number() && topic.to_string_view() == names_[turn],

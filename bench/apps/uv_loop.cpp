@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A ROUTER in a libuv loop by ZMQ_FD. Many DEALERs of one thread ask once each, then take their
-// answers.
+// A ROUTER in a libuv loop by ZMQ_FD. Many DEALERs in one thread send one request each, then
+// receive the replies.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -26,8 +26,7 @@ struct workload {
     board& shared;
 };
 
-// Answers requests for as long as ZMQ_EVENTS says that there are some: its descriptor tells of
-// changes only.
+// Answers requests as long as ZMQ_EVENTS reports some: the descriptor signals changes only.
 class server {
 public:
     server(const stage& here, const workload& load)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Clients that make a socket, connect, send one message and close, for every message. The server
-// says by another socket, which stays, what it has; then the next message goes.
+// Clients that open a socket, connect, send one message and close, for every message. The server
+// confirms each message over another, lasting socket; then the client sends the next one.
 
 #include "measurement.hpp"
 #include "sockets.hpp"
@@ -41,7 +41,7 @@ void receive(const stage& here, const workload& load) {
     }
 }
 
-// Closed sockets count until the library has done with them; meanwhile there may be too many.
+// A closed socket counts until the library has finished it, so there may be too many for a while.
 zmq::socket_t open_socket(zmq::context_t& context) {
     for (;;) {
         try {

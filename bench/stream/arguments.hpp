@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The command line of the programs of this folder, and how a process of them ends itself.
+// The command line of the programs of this folder, and how they end on errors.
 
 #pragma once
 
@@ -84,7 +84,7 @@ inline void on_limit(int) {
     _exit(exit_timeout);
 }
 
-/// Lets the process have as many connections as the system allows.
+/// Raises the process's limit on open descriptors to the most that the system allows.
 inline void raise_descriptor_limit() {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -92,7 +92,7 @@ inline void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Ends the process with a status of its own after so many seconds; 0 means never.
+/// Ends the process with a distinct exit status after so many seconds; 0 means never.
 inline void limit_time(unsigned seconds) {
     signal(SIGALRM, on_limit);
     alarm(seconds);

@@ -2,10 +2,10 @@
 //
 // An echo server on Boost.Asio with two send buffers per session, the design of CppServer's
 // sessions: messages are appended to `main` under a lock; when nothing is being sent, `main` and
-// `flush` change places and `flush` goes out in as few writes as the socket takes, while `main`
-// fills again. Receives are one read at a time into a buffer of the session. As an echo on
-// CppServer does, a session sends back all whole messages of a read by one call; with
-// `--per-message 1` by a call each, of which the first is written before the second is there.
+// `flush` are swapped and `flush` is sent in as few writes as the socket takes, while `main` fills
+// again. A session has one read at a time under way, into a buffer of its own. As an echo on
+// CppServer does, it sends back all whole messages of a read with one call; with `--per-message 1`
+// with a call for each, of which the first is written before the second is appended.
 
 #include "framing.hpp"
 #include "io_context_pool.hpp"
@@ -26,8 +26,8 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 
 constexpr std::size_t receive_bytes = 64 * 1024;
-// Nothing more is read from a peer that leaves so much unread. (CppServer's buffers may grow
-// without end; those of ten thousand sessions would take all memory.)
+// The server stops reading from a peer that leaves so many bytes unread. (CppServer's buffers may
+// grow without limit; those of ten thousand sessions would use all memory.)
 constexpr std::size_t unsent_bytes_max = 64 * 1024;
 
 template<class Stream>
@@ -73,7 +73,7 @@ private:
         }
     }
 
-    // Finds whole messages; what is left of the bytes is kept until the rest of it comes.
+    // Finds whole messages; the bytes of an incomplete one are kept until the rest arrives.
     bool take(const unsigned char* data, std::size_t count) {
         if (partial_.empty()) {
             const std::size_t taken = send_messages(data, count);
@@ -87,7 +87,7 @@ private:
                decode_length(partial_.data()) <= message_bytes_max_;
     }
 
-    // @return How many bytes the whole messages have, up to one that is too long.
+    // @return The bytes of the whole messages, up to a message that is too long.
     std::size_t send_messages(const unsigned char* data, std::size_t count) {
         std::size_t sent = 0;
         std::size_t found = 0;
@@ -171,12 +171,12 @@ private:
     std::vector<unsigned char> receive_buffer_;
     std::vector<unsigned char> partial_;
 
-    std::mutex send_lock_; // Guards main_, and the change of places.
+    std::mutex send_lock_; // Guards main_, and the swap with flush_.
     std::vector<unsigned char> main_;
     std::vector<unsigned char> flush_;
     std::size_t flush_done_ = 0;
     bool is_sending_ = false;
-    bool is_paused_ = false; // No read is under way until main_ has moved on.
+    bool is_paused_ = false; // No read is under way until main_ was swapped.
 };
 
 } // namespace

@@ -8,15 +8,14 @@
 
 namespace stream_bench {
 
-/// The bytes of a batch of equal messages, laid out once: to send one, only the stamps are
-/// written.
+/// The bytes of a batch of equal messages, laid out once: to send one, only the stamps are written.
 ///
-/// WebSocket's clients must mask. All messages have the same key, so their filling is masked when
-/// the buffer is made: the server gets properly masked frames, and the client pays for the stamps
-/// only.
+/// WebSocket clients must mask. All messages have the same key, so their filling is masked once,
+/// when the buffer is made: the server gets properly masked frames, and the client masks only the
+/// stamps.
 class batch {
 public:
-    /// @param message_count  The most messages of one batch.
+    /// @param message_count  The largest number of messages in one batch.
     batch(bool is_websocket, std::size_t body_bytes, std::size_t message_count)
         : key_{is_websocket ? mask_key{0x3a, 0xc5, 0x71, 0x9e} : mask_key{}} {
         std::vector<unsigned char> head(websocket_head_bytes_max + mask_key_bytes);

@@ -14,10 +14,10 @@
 
 namespace stream_bench {
 
-/// A connected non-blocking socket, with TLS or without. Owns both.
+/// A connected non-blocking socket, with or without TLS. Owns both.
 class byte_stream {
 public:
-    /// What read and write give when they must wait.
+    /// Returned by read and write when they would block.
     static constexpr long would_block = 0;
     static constexpr long is_gone = -1;
 
@@ -48,7 +48,7 @@ public:
         return status == 1 ? 1 : outcome(status);
     }
 
-    /// Reads what is there, as far as there is room: fewer bytes than that mean there are no more.
+    /// Reads the available bytes, as far as there is room: a short read means that none are left.
     long read(unsigned char* room, std::size_t room_bytes) {
         if (tls_ == nullptr) {
             const ssize_t count = ::recv(descriptor_, room, room_bytes, 0);
@@ -70,7 +70,7 @@ public:
         return static_cast<long>(total);
     }
 
-    /// After would_block the same bytes have to be given again: TLS has encrypted some of them.
+    /// After would_block the caller must pass the same bytes again: TLS has encrypted some of them.
     long write(const unsigned char* data, std::size_t count) {
         if (tls_ == nullptr) {
             const ssize_t written = ::send(descriptor_, data, count, MSG_NOSIGNAL);
@@ -84,7 +84,8 @@ public:
         return written > 0 ? written : outcome(written);
     }
 
-    /// Resets the connection: a client that closes first would leave ten thousand ports waiting.
+    /// Resets the connection: a client that closes first would leave ten thousand ports in
+    /// TIME_WAIT.
     void close() {
         if (tls_ != nullptr) {
             SSL_free(std::exchange(tls_, nullptr));
@@ -102,8 +103,8 @@ public:
 private:
     long outcome(int status) {
         const int reason = SSL_get_error(tls_, status);
-        ERR_clear_error(); // Or the next call on this thread, of any connection, would seem to
-                           // fail.
+        ERR_clear_error(); // Otherwise the next call on this thread, for any connection, would seem
+                           // to fail.
         return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE ? would_block
                                                                                : is_gone;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What the system's sockets allow an echo server: edge-triggered epoll around one buffer per
-// thread. On tcp it sends back the bytes that it read and does not look at them. On ws it walks
-// through the frames, unmasks their payload and sends it back under the heads of a server. Knows
-// nothing of fragments, text, ping or close: it is a yardstick for well-behaved clients.
+// The limit that the system's sockets set for an echo server: edge-triggered epoll around one
+// buffer per thread. On tcp it sends back the bytes that it read without looking at them. On ws it
+// parses the frames, unmasks their payload and sends it back with a server's frame headers.
+// Fragments, text, ping and close are not supported: it is a yardstick for well-behaved clients.
 
 #include "framing.hpp"
 #include "server_settings.hpp"
@@ -27,7 +27,7 @@ constexpr int events_max = 512;
 // Sends bytes back as they are.
 class raw_echo {
 public:
-    // Writes what is to be sent for these bytes, and says how much that is.
+    // Makes the reply to these bytes. @return  Its length.
     static std::size_t answer(const unsigned char* in, std::size_t count, unsigned char*) {
         static_cast<void>(in);
         return count;
@@ -36,12 +36,12 @@ public:
     static constexpr std::size_t growth_max = 0;
 };
 
-// Turns frames of a client into frames of a server. Works on whatever bytes are there: a payload
-// goes out as it comes in, so nothing is kept but a head that is not whole.
+// Turns a client's frames into a server's frames. Works on whatever bytes are available: a payload
+// is sent on as it arrives, so only an incomplete header is kept.
 class websocket_echo {
 public:
     static constexpr bool is_in_place = false;
-    static constexpr std::size_t growth_max = 4096; // The answer to an upgrade.
+    static constexpr std::size_t growth_max = 4096; // The response to an upgrade.
 
     std::size_t answer(const unsigned char* in, std::size_t count, unsigned char* out) {
         unsigned char* const begin = out;
@@ -97,7 +97,7 @@ template<class Echo>
 struct peer {
     int descriptor;
     Echo echo;
-    std::vector<unsigned char> unsent; // Nothing is read before this has left.
+    std::vector<unsigned char> unsent; // Nothing is read before this has been sent.
     std::size_t unsent_done = 0;
 };
 
@@ -150,7 +150,7 @@ private:
         }
     }
 
-    // Reads and sends back until a read or a write comes short. False: the peer is gone.
+    // Reads and sends back until a short read or write. @return  False: the peer is gone.
     bool serve(peer<Echo>& from) {
         if (!send_rest(from)) {
             return false;
@@ -209,7 +209,7 @@ private:
     std::vector<unsigned char> out_;
 };
 
-// Each thread has a listening socket, and the system spreads the peers over them.
+// Each thread has a listening socket, and the system distributes the peers among them.
 template<class Echo>
 [[noreturn]] void run_echo(const server_settings& settings) {
     std::vector<std::unique_ptr<echo_thread<Echo>>> threads;

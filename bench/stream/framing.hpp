@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The two framings of STREAM: u32 BE length | body on tcp and tls, one message of WebSocket (RFC
-// 6455) on ws and wss; and what every body begins with:
+// The two framings of STREAM: u32 BE length | body on tcp and tls, one WebSocket message (RFC 6455)
+// on ws and wss; and the start of every body:
 //
 //   +-------+----------------+---------+   phase: 0 warming up, 1 measuring
 //   | phase | sent, ns (u64) | filling |   sent:  the sender's own clock, in its own byte order
@@ -19,7 +19,7 @@ namespace stream_bench {
 inline constexpr std::size_t body_bytes_min = 16;
 inline constexpr std::size_t length_head_bytes = 4;
 inline constexpr std::size_t mask_key_bytes = 4;
-inline constexpr std::size_t websocket_head_bytes_max = 10; // Without the key of a mask.
+inline constexpr std::size_t websocket_head_bytes_max = 10; // Without the mask's key.
 
 inline constexpr unsigned char final_flag = 0x80;
 inline constexpr unsigned char opcode_mask = 0x0f;
@@ -67,7 +67,7 @@ inline std::size_t decode_length(const unsigned char* in) noexcept {
     return std::size_t{in[0]} << 24 | std::size_t{in[1]} << 16 | std::size_t{in[2]} << 8 | in[3];
 }
 
-/// Writes the head of a frame as a server sends it; a client sets mask_flag in the second byte.
+/// Writes the header of a frame as a server sends it; a client sets mask_flag in the second byte.
 /// @return Its length: 2, 4 or 10.
 inline std::size_t encode_websocket_head(unsigned char* out, unsigned char first_byte,
                                          std::uint64_t payload_bytes) noexcept {
@@ -85,14 +85,14 @@ inline std::size_t encode_websocket_head(unsigned char* out, unsigned char first
     return 2 + size_bytes;
 }
 
-/// The length of a head, its key included, of which two bytes are there.
+/// The length of a header, its key included, given the first two bytes.
 inline std::size_t websocket_head_bytes(const unsigned char* in) noexcept {
     const unsigned size_code = in[1] & 0x7f;
     const std::size_t size_bytes = size_code == 126 ? 2 : size_code == 127 ? 8 : 0;
     return 2 + size_bytes + ((in[1] & mask_flag) != 0 ? mask_key_bytes : 0);
 }
 
-/// The length of the payload that a whole head announces.
+/// The payload length that a whole header announces.
 inline std::uint64_t websocket_payload_bytes(const unsigned char* in) noexcept {
     const unsigned size_code = in[1] & 0x7f;
     if (size_code < 126) {
@@ -109,7 +109,7 @@ using mask_key = std::array<unsigned char, mask_key_bytes>;
 
 /// Copies bytes XORed with the key; `out` may be `in` or lie before it in the same buffer.
 ///
-/// @param phase  How many bytes of the payload come before these, modulo 4.
+/// @param phase  The number of payload bytes before these, modulo 4.
 inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t data,
                         const mask_key& key, std::size_t phase) noexcept {
     std::uint64_t pattern = 0;
@@ -117,7 +117,7 @@ inline void copy_masked(unsigned char* out, const unsigned char* in, std::size_t
         pattern |= std::uint64_t{key[(phase + index) % 4]} << (8 * index);
     }
     // Four words at a time are loaded before any is stored: the compiler may use vectors although
-    // the two places may overlap.
+    // the two buffers may overlap.
     std::size_t done = 0;
     for (; data - done >= 32; done += 32) {
         std::uint64_t words[4];

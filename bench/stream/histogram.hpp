@@ -10,8 +10,8 @@
 
 namespace stream_bench {
 
-/// Counts values in buckets that are at most 1/128 of their value wide, so what it says of a value
-/// is right within 0.8 %. Each worker has one of its own; they are merged at the end.
+/// Counts values in buckets that are at most 1/128 of their value wide, so its results are within
+/// 0.8 %. Each worker has a histogram of its own; they are merged at the end.
 class histogram {
 public:
     void add(std::uint64_t value) noexcept {
@@ -28,8 +28,8 @@ public:
 
     [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
 
-    /// The least value that at least `share` of all values do not exceed, as the upper end of its
-    /// bucket; 0 if there are no values.
+    /// The smallest value that at least `share` of all values do not exceed, as the upper end of
+    /// its bucket; 0 if there are no values.
     ///
     /// @param share  From 0 to 1.
     [[nodiscard]] std::uint64_t percentile(double share) const noexcept {
@@ -51,7 +51,7 @@ private:
     static constexpr std::size_t buckets_per_octave = std::size_t{1} << precision_bits;
     static constexpr std::size_t octave_count = 64 - precision_bits;
 
-    // Values below two octaves' worth of buckets have one each; from there on an octave has 128.
+    // The first 2 * 128 values have a bucket each; above them each octave has 128.
     static std::size_t bucket_of(std::uint64_t value) noexcept {
         if (value < buckets_per_octave) {
             return value;

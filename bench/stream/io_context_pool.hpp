@@ -15,8 +15,8 @@
 
 namespace stream_bench {
 
-/// Accepts connections on the first of several io_contexts, each of which has a thread, and deals
-/// them out in turn.
+/// Accepts connections on the first of several io_contexts, each of which has a thread, and assigns
+/// them to the io_contexts in turn.
 class io_context_pool {
 public:
     using accepted_handler = std::function<void(boost::asio::ip::tcp::socket)>;
@@ -53,7 +53,7 @@ private:
                                                     boost::asio::ip::tcp::socket socket) {
             if (!error) {
                 set_options(socket.native_handle(), settings_.sockets);
-                // The session begins on the thread that it will live on.
+                // The session starts on the thread that runs it.
                 boost::asio::post(next, [this, accepted = std::move(socket)]() mutable {
                     on_accepted_(std::move(accepted));
                 });

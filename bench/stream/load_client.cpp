@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The load of the STREAM scenarios: one program for every server that is measured, on plain epoll
-// and OpenSSL. Prints one JSON line; ends with 0 when the run passed, with 1 when it did not. With
-// --paced it says that it is connected, and keeps its connections from one run to the next, of
-// which there is one, with a line, for each line on standard input.
+// The load generator of the STREAM scenarios: one program for every server that is measured, on
+// plain epoll and OpenSSL. Prints one JSON line; exits with 0 if the run passed, with 1 if it did
+// not. With --paced it reports when it is connected, keeps its connections between runs, and makes
+// one run, with a JSON line, for each line on standard input.
 
 #include "load_worker.hpp"
 
@@ -29,14 +29,14 @@ double own_cpu_seconds() {
     return in_seconds(used.ru_utime) + in_seconds(used.ru_stime);
 }
 
-// User and system time of another process; in ticks of 10 ms, as the kernel tells it.
+// User and system time of another process, in the kernel's ticks of 10 ms.
 double cpu_seconds_of(int process) {
     const std::string path = "/proc/" + std::to_string(process) + "/stat";
     std::FILE* const file = process > 0 ? std::fopen(path.c_str(), "r") : nullptr;
     if (file == nullptr) {
         return 0;
     }
-    // The name of the program, in parentheses, may hold anything but a second closing one.
+    // The program's name, in parentheses, may contain anything but a second closing parenthesis.
     unsigned long user_ticks = 0;
     unsigned long system_ticks = 0;
     const int found =
@@ -73,7 +73,7 @@ SSL_CTX* make_tls_context() {
         reject("SSL_CTX_new failed");
     }
     // Certificates are not verified: the servers make theirs for the run. Ten thousand connections
-    // give back their record buffers when idle.
+    // release their record buffers when idle.
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
@@ -96,7 +96,7 @@ double per_echo_us(double seconds, const load_counts& counts) {
     return counts.window_echoes > 0 ? seconds * 1e6 / static_cast<double>(counts.window_echoes) : 0;
 }
 
-// Text within quotes; the names that are put here need no escaping.
+// Quoted text; the names that are passed here need no escaping.
 void print_text(const char* name, const std::string& value) {
     std::printf(", \"%s\": \"%s\"", name, value.c_str());
 }
@@ -154,7 +154,7 @@ bool report(const load_settings& run, const load_counts& counts, double connect_
     return passed;
 }
 
-// Gives each worker a thread for this.
+// Runs this on a thread for each worker.
 template<class Worker, class Function>
 void on_each(const std::vector<std::unique_ptr<Worker>>& workers, Function function) {
     std::vector<std::thread> threads;
@@ -166,7 +166,7 @@ void on_each(const std::vector<std::unique_ptr<Worker>>& workers, Function funct
     }
 }
 
-// Waits for a line on standard input, however long that takes; false: there is none any more.
+// Waits for a line on standard input, without a limit; false: the input has ended.
 bool is_asked_for_more(const load_settings& run) {
     limit_time(0);
     int byte = 0;

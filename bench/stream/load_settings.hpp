@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a run of the load client does; the defaults are the locked profile of the scenarios.
+// The settings of a run of the load client; the defaults are the locked profile of the scenarios.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct load_settings {
     std::uint64_t latency_sample_rate = 16;
     bool verifies_filling = false;
     bool is_paced = false; // The load runs once for each line on standard input.
-    int server_pid = 0;    // 0: unknown, so its CPU time is not told.
+    int server_pid = 0;    // 0: unknown, so its CPU time is not reported.
     unsigned limit_seconds = 0;
 
     [[nodiscard]] bool is_secure() const { return transport == "tls" || transport == "wss"; }

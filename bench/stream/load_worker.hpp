@@ -33,7 +33,7 @@ inline std::uint64_t to_ns(double seconds) {
     return static_cast<std::uint64_t>(seconds * 1e9);
 }
 
-/// What a worker has counted; those of all workers are added up.
+/// Counts of a worker; those of all workers are added up.
 struct load_counts {
     std::uint64_t connect_success = 0;
     std::uint64_t connect_fail = 0;
@@ -74,7 +74,7 @@ struct load_counts {
     }
 };
 
-/// Told when the worker's window opens and closes.
+/// Notified when the worker's window opens and closes.
 struct window_observer {
     virtual void on_window_open() = 0;
     virtual void on_window_closed() = 0;
@@ -83,17 +83,17 @@ protected:
     ~window_observer() = default;
 };
 
-/// A closed loop over many connections: each has `inflight` messages under way, and every echo is
-/// answered by the next message.
+/// A closed loop over many connections: each has `inflight` messages outstanding, and the worker
+/// answers every echo with the next message.
 ///
-/// 1. A connection owes `credit` messages. They leave in batches of one stamp; while a batch is not
-///    wholly written there is no other. An unfinished one is kept as its stamp, its message count
-///    and the bytes done, from which the same bytes are laid out again.
-/// 2. Readiness is edge-triggered, so a connection is read until a read comes short, and written
-///    until a write does.
+/// 1. A connection may send `credit` messages. They are sent in batches of one stamp, one batch at
+///    a time. Of an unfinished one only the stamp, the message count and the bytes done are kept;
+///    the same bytes are laid out again from these.
+/// 2. Readiness is edge-triggered, so a connection is read until a short read, and written until a
+///    short write.
 ///
-/// @threads One at a time; open() is called first, then run(), as often as wanted: each time all
-/// echoes are back when it returns, or its counts say that they are not.
+/// @threads One at a time; open() is called first, then run(), any number of times: each run ends
+/// when all echoes are back, or its counts say that they are not.
 template<class Reader>
 class load_worker {
 public:
@@ -116,7 +116,7 @@ public:
     load_worker& operator=(const load_worker&) = delete;
     ~load_worker() { ::close(epoll_); }
 
-    /// Makes all connections, or fails to.
+    /// Makes all connections; counts those that fail.
     void open() {
         while (!waiting_.empty() || !in_progress_.empty()) {
             now_ns_ = now_ns();
@@ -133,7 +133,7 @@ public:
         opened_ = counts_;
     }
 
-    /// Runs the scenario on the connections that were made, and have lasted since.
+    /// Runs the scenario on the connections that were made and are still open.
     void run() {
         opened_.connection_lost = counts_.connection_lost;
         counts_ = opened_;
@@ -147,13 +147,13 @@ public:
             load();
             drain();
         } else {
-            // Takes note of connections that the server ended at once.
+            // Notices connections that the server ended at once.
             while (poll(poll_ms) > 0) {
             }
         }
     }
 
-    /// Of the last run, and of making the connections.
+    /// Counts of the last run, and of making the connections.
     [[nodiscard]] const load_counts& counts() const noexcept { return counts_; }
 
 private:
@@ -171,11 +171,11 @@ private:
         message_phase batch_phase = message_phase::warming;
         std::uint16_t attempt_count = 0;
         std::uint32_t batch_count = 0; // Messages of the batch under way, or 0.
-        std::size_t batch_done = 0;    // Bytes of it that are written.
+        std::size_t batch_done = 0;    // Bytes of the batch that are written.
         std::uint64_t batch_sent_ns = 0;
         std::uint64_t started_ns = 0;
         std::size_t credit = 0;      // Messages that may be sent.
-        std::size_t outstanding = 0; // Messages that were given to a batch and have no echo.
+        std::size_t outstanding = 0; // Messages put into a batch whose echo has not come.
         Reader reader;
         std::unique_ptr<upgrade_client> upgrade;
     };
@@ -263,7 +263,7 @@ private:
         remove_in_progress(index);
     }
 
-    // Tries again later, or counts the connection as one that could not be made.
+    // Tries again later, or counts the connection as failed.
     void end_dial(std::size_t index, std::uint64_t& reason_count) {
         connection& peer = connections_[index];
         peer.stream.close();
@@ -323,7 +323,7 @@ private:
         }
     }
 
-    // Gives every connection its messages; echoes are taken meanwhile, or buffers would fill.
+    // Gives every connection its first credit. Polls for echoes in between, or buffers would fill.
     void kick() {
         is_sending_ = true;
         std::size_t kicked = 0;
@@ -349,7 +349,7 @@ private:
         counts_.drain_timeout = counts_.outstanding > 0 ? 1 : 0;
     }
 
-    // @return How many connections there was something to tell of.
+    // @return The number of connections that had events.
     int poll(int timeout_ms) {
         epoll_event events[events_max];
         const int count = epoll_wait(epoll_, events, events_max, timeout_ms);
@@ -416,7 +416,7 @@ private:
         }
     }
 
-    // Only while no batch is under way: otherwise there is traffic, which says as much as a pong.
+    // Only while no batch is under way: otherwise there is traffic, which shows as much as a pong.
     void answer_ping(connection& peer) {
         if (std::string payload; peer.reader.take_ping(payload) && peer.batch_count == 0) {
             const std::string pong = make_pong(payload);
@@ -493,8 +493,8 @@ private:
     std::uint64_t now_ns_ = 0;
     std::uint64_t until_sample_ = 1;
     std::uint64_t outstanding_ = 0;
-    std::uint64_t lost_outstanding_ = 0; // Of connections that are gone: their echoes never come.
-    load_counts opened_;                 // What there was to count before the last run.
+    std::uint64_t lost_outstanding_ = 0; // Of connections that were lost: their echoes never come.
+    load_counts opened_;                 // The counts before the last run.
     load_counts counts_;
 };
 

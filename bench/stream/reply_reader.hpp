@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Finds the echoes in what a server sends. A reader keeps no bodies, only how far it is in a
-// message and the bytes before the filling, so ten thousand of them are small whatever a message's
-// size is. Its `read` calls `on_reply(const unsigned char* stamp)` for each message.
+// Finds the echoes in the bytes that a server sends. A reader keeps no bodies, only its position in
+// a message and the bytes before the filling, so ten thousand readers are small whatever the size
+// of a message is. Its `read` calls `on_reply(const unsigned char* stamp)` for each message.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace stream_bench {
 
-/// What all replies of a run must look like.
+/// The contents that all replies of a run must have.
 struct expected_reply {
     explicit expected_reply(std::size_t size, bool verifies_filling) : body_bytes{size} {
         if (verifies_filling) {
@@ -26,7 +26,7 @@ struct expected_reply {
         }
     }
 
-    /// Whether these bytes may lie at this offset of a body.
+    /// Whether a body may contain these bytes at this offset.
     [[nodiscard]] bool matches(std::size_t offset, const unsigned char* data,
                                std::size_t count) const noexcept {
         if (filling.empty() || offset + count <= stamp::wire_bytes) {
@@ -37,13 +37,13 @@ struct expected_reply {
     }
 
     std::size_t body_bytes;
-    std::vector<unsigned char> filling; // Empty: is not compared.
+    std::vector<unsigned char> filling; // Empty: not compared.
 };
 
 /// Reads `u32 BE length | body`.
 class length_reader {
 public:
-    /// @return False when the bytes are no replies; the connection is of no use then.
+    /// @return False if the bytes are no replies; the connection is unusable then.
     template<class OnReply>
     bool read(const unsigned char* data, std::size_t count, const expected_reply& expected,
               OnReply&& on_reply) {
@@ -91,14 +91,14 @@ private:
         return offset_ < length_head_bytes || decode_length(head_) == expected.body_bytes;
     }
 
-    std::size_t offset_ = 0; // In the frame that has begun.
+    std::size_t offset_ = 0; // In the current frame.
     unsigned char head_[kept_bytes];
 };
 
-/// Reads messages of WebSocket from a server, fragmented or not, and the control frames between.
+/// Reads WebSocket messages from a server, fragmented or not, and the control frames between them.
 class websocket_reader {
 public:
-    /// @return False when the bytes are no replies or the server closes.
+    /// @return False if the bytes are no replies, or when the server closes.
     template<class OnReply>
     bool read(const unsigned char* data, std::size_t count, const expected_reply& expected,
               OnReply&& on_reply) {
@@ -132,7 +132,7 @@ public:
         return true;
     }
 
-    /// Whether a ping has come since the last call; `payload` is what a pong must return.
+    /// Whether a ping has come since the last call; `payload` is the payload of the pong to send.
     bool take_ping(std::string& payload) {
         if (!has_ping_) {
             return false;
@@ -216,7 +216,7 @@ private:
     }
 
     std::uint64_t payload_left_ = 0;
-    std::size_t body_count_ = 0; // Of the message, over all its fragments.
+    std::size_t body_count_ = 0; // Of the message, in all its fragments.
     std::size_t head_count_ = 0;
     std::string control_;
     std::string ping_;

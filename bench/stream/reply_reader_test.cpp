@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Bytes that a server may send are given to the readers whole, one at a time, and split
-// everywhere.
+// The readers get the bytes that a server may send whole, one at a time, and split at every
+// position.
 
 #include "batch.hpp"
 #include "reply_reader.hpp"
@@ -47,13 +47,13 @@ data part(const data& whole, std::size_t begin, std::size_t end) {
     return {whole.begin() + static_cast<long>(begin), whole.begin() + static_cast<long>(end)};
 }
 
-// The stamps of the replies found, or {0} if the bytes are none.
+// The stamps of the replies found, or {0} if the bytes are no replies.
 template<class Reader>
 struct reading {
     explicit reading(std::size_t body_bytes) : expected{body_bytes, true} {}
 
     bool take(const unsigned char* begin, std::size_t count) {
-        // A copy of its own, so that reading past its end is found.
+        // A copy of its own, so that a read past its end is detected.
         const data copy(begin, begin + count);
         return reader.read(copy.data(), copy.size(), expected, [&](const unsigned char* in) {
             sent.push_back(stamp::decode(in).sent_ns);

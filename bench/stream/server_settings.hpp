@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The command line that all echo servers share.
+// The command line of all echo servers.
 
 #pragma once
 
@@ -33,7 +33,7 @@ struct server_settings {
     [[nodiscard]] bool is_websocket() const { return transport == "ws" || transport == "wss"; }
 };
 
-/// `transports` are those that this server has.
+/// `transports` are those that this server supports.
 inline server_settings decode_server_settings(int argument_count, char** arguments,
                                               std::initializer_list<const char*> transports) {
     server_settings settings;
@@ -80,7 +80,7 @@ inline server_settings decode_server_settings(int argument_count, char** argumen
     return settings;
 }
 
-/// Tells the driver that peers may connect.
+/// Tells the benchmark's driver that peers may connect.
 inline void report_ready(const server_settings& settings) {
     std::printf("{\"event\": \"ready\", \"port\": %u}\n", static_cast<unsigned>(settings.port));
     std::fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What the servers and the load client set on their sockets.
+// The socket options of the servers and the load client.
 
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace stream_bench {
 
 struct socket_settings {
-    int send_buffer_bytes = 262144; // 0: what the system chooses.
+    int send_buffer_bytes = 262144; // 0: the system's default.
     int recv_buffer_bytes = 262144;
 };
 
@@ -42,8 +42,8 @@ inline sockaddr_in loopback_address(std::uint16_t port) {
     return address;
 }
 
-/// Listens on loopback; several threads may listen on one port, and the system spreads the peers.
-/// Accepted sockets inherit the buffers, which therefore hold from the first byte on.
+/// Listens on loopback; several threads may listen on one port, and the system distributes the
+/// peers. Accepted sockets inherit the buffer sizes, which therefore apply from the first byte on.
 inline int listen_on(std::uint16_t port, int backlog, const socket_settings& settings) {
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) {

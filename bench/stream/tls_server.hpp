@@ -12,7 +12,7 @@ inline boost::asio::ssl::context make_tls_context(const server_settings& setting
     if (settings.is_secure()) {
         context.use_certificate_chain_file(settings.certificate);
         context.use_private_key_file(settings.key, boost::asio::ssl::context::pem);
-        // Ten thousand connections give back their record buffers when idle.
+        // Ten thousand connections release their record buffers when idle.
         SSL_CTX_set_mode(context.native_handle(), SSL_MODE_RELEASE_BUFFERS);
     }
     return context;

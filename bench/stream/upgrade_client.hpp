@@ -10,8 +10,8 @@
 
 namespace stream_bench {
 
-/// The client's side of WebSocket's upgrade, with the key of RFC 6455's example (1.3), for which
-/// the right answer is known.
+/// The client's side of the WebSocket upgrade, with the key of RFC 6455's example (1.3), whose
+/// correct answer is known.
 class upgrade_client {
 public:
     explicit upgrade_client(const std::string& path)
@@ -50,7 +50,7 @@ public:
         return is_accepted ? 1 : byte_stream::is_gone;
     }
 
-    /// What came after the answer: the first bytes of frames.
+    /// The bytes behind the response: the first bytes of frames.
     [[nodiscard]] const std::string& surplus() const noexcept { return surplus_; }
 
 private:

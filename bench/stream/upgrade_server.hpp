@@ -11,11 +11,11 @@
 
 namespace stream_bench {
 
-/// The server's side of WebSocket's upgrade, for clients that do it right.
+/// The server's side of the WebSocket upgrade. The client's request is assumed to be correct.
 class upgrade_server {
 public:
     /// Takes bytes up to the end of the request.
-    /// @return How many of them.
+    /// @return The number of bytes taken.
     std::size_t take(const unsigned char* data, std::size_t count) {
         std::size_t taken = 0;
         while (taken < count && !is_whole()) {

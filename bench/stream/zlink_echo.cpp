@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // The echo server on zlink's STREAM socket, through the C API: one thread receives messages and
-// sends each back to the peer that it came from, a batch at a time. `--io-threads 0` lets that
-// thread drive the I/O, too.
+// sends each back to its peer, a batch at a time. With `--io-threads 0` that thread runs the I/O,
+// too.
 
 #include "server_settings.hpp"
 
@@ -62,7 +62,8 @@ void* open_server(void* context, const server_settings& settings) {
     return socket;
 }
 
-// Receives what waits and sends it back until a call fails in a way that is no peer's.
+// Receives the waiting messages and sends them back until a call fails with an error that no peer
+// causes.
 [[noreturn]] void echo_batches(void* socket) {
     std::vector<zlink_stream_message_t> batch(256);
     for (;;) {
@@ -76,12 +77,12 @@ void* open_server(void* context, const server_settings& settings) {
             if (sent < 0 && zlink_errno() != EHOSTUNREACH) {
                 fail_zlink("sending");
             }
-            done += sent > 0 ? sent : 1; // Who has gone gets nothing.
+            done += sent > 0 ? sent : 1; // A peer that has gone gets nothing.
         }
     }
 }
 
-// The same by messages, a call for each.
+// The same, one message per call.
 [[noreturn]] void echo_messages(void* socket) {
     unsigned char routing_id[routing_id_bytes];
     zlink_msg_t message;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A chat for browsers: what one says goes to all. chat.html is its page.
+// A chat for browsers: each message goes to all users. chat.html is its page.
 //
 //     chat_server [ENDPOINT]     ws://127.0.0.1:8082/chat if none is given
 //
-// SIGTERM and SIGINT have it say goodbye and end.
+// On SIGTERM and SIGINT it closes all connections and ends.
 #include <zlink.h>
 
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds turn = 100ms; // How long a signal may take to be noticed.
+constexpr std::chrono::milliseconds turn = 100ms; // How long it may take until a signal is noticed.
 constexpr std::chrono::milliseconds goodbye = 3s;
 constexpr std::int64_t message_bytes_max = 1000;
 
@@ -58,7 +58,7 @@ public:
         }
     }
 
-    /// Whether all have gone by themselves.
+    /// Whether all have disconnected by themselves.
     bool end() { return zlink_socket_drain(socket_.get(), static_cast<int>(goodbye.count())) == 0; }
 
 private:
@@ -81,7 +81,7 @@ private:
         }
     }
 
-    /// Sends `text` to all, without waiting for anybody.
+    /// Sends `text` to all, without waiting for any of them.
     void say(std::string_view text) {
         std::string ids;
         for (const auto& [id, name] : names_) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A small game server for browsers: players move on a field, and 20 times a second everybody is
- * sent the position of all. game.html is its page.
+/* A small game server for browsers: players move on a field, and 20 times a second every player is
+ * sent the positions of all. game.html is its page.
  *
  *     game_server [ENDPOINT]     ws://127.0.0.1:8081/game if none is given
  *
- * SIGTERM and SIGINT have it say goodbye to its players and end. */
+ * On SIGTERM and SIGINT it closes all connections and ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 
 enum {
     players_max = 1000,
-    field_max = 1000000, /* Farthest from the middle, in each direction. */
+    field_max = 1000000, /* The field's size from the middle, in each direction. */
     tick_ms = 50,
-    messages_max = 10,        /* That a player may send in a tick. */
+    messages_max = 10,        /* A player may send in a tick. */
     waiting_max = 100,        /* Messages that may wait for a player: 5 s of ticks. */
-    kernel_bytes_max = 16384, /* What waits shall wait here, where it is counted. */
+    kernel_bytes_max = 16384, /* Small: messages are to wait in zlink, which counts them. */
     goodbye_ms = 3000,
-    code_too_slow = 4000 /* Close codes from 4000 on mean what the application likes. */
+    code_too_slow = 4000 /* Close codes from 4000 on are the application's own. */
 };
 
 typedef struct {
@@ -74,7 +74,7 @@ static void leave(const zlink_stream_message_t* event) {
     printf("left: %.*s\n", (int)event->size, (const char*)event->data);
 }
 
-/* Reads "move X Y"; gives 0 if it is something else. */
+/* Reads "move X Y"; returns 0 for anything else. */
 static int read_move(const char* text, long* x, long* y) {
     char* end;
     if (strncmp(text, "move ", 5) != 0) {
@@ -90,7 +90,7 @@ static void play(void* server, const zlink_stream_message_t* message) {
     char text[32] = "";
     long x, y;
     if (index < 0) {
-        return; /* Sent before it was kicked. */
+        return; /* Sent before the server closed its connection. */
     }
     memcpy(text, message->data, message->size < sizeof text ? message->size : sizeof text - 1);
     if (++players[index].messages > messages_max || !read_move(text, &x, &y)) {
@@ -102,7 +102,7 @@ static void play(void* server, const zlink_stream_message_t* message) {
     players[index].y = (int)y;
 }
 
-/* Handles all that has come; never waits. */
+/* Handles all messages and events that have come; never waits. */
 static void receive(void* server) {
     zlink_stream_message_t batch[64];
     int count;
@@ -119,8 +119,8 @@ static void receive(void* server) {
     }
 }
 
-/* Sends "X Y;X Y;..." to everybody. A player with waiting_max messages waiting is disconnected by
- * ZLINK_STREAM_FULL_CLOSE, and the event that it has gone follows. */
+/* Sends "X Y;X Y;..." to all players. ZLINK_STREAM_FULL_CLOSE disconnects a player with waiting_max
+ * messages waiting; the event that it has gone follows. */
 static void broadcast(void* server) {
     static unsigned char ids[players_max][4];
     static char state[players_max * 24 + 1];
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
         fflush(stdout);
     }
     int is_clean = zlink_socket_drain(server, goodbye_ms) == 0;
-    receive(server); /* The events that the players have gone. */
+    receive(server); /* The events of the players' disconnection. */
     printf("%s\n", is_clean ? "all have gone" : "some had to be disconnected");
     zlink_close(server);
     zlink_ctx_term(context);

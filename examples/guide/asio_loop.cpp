@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A socket in an io_context of Boost.Asio, beside a timer of it.
+// A socket in an io_context of Boost.Asio, beside one of its timers.
 #include <boost/asio.hpp>
 #include <zlink.h>
 
@@ -34,7 +34,7 @@ private:
         return descriptor;
     }
 
-    /// Readiness is reported once for each change, so everything is taken before waiting again.
+    /// Readiness is reported once per change, so all messages are received before waiting again.
     void take_all() {
         char text[64];
         int bytes;
@@ -54,7 +54,7 @@ private:
     std::function<void(const char*, int)> handler_;
 };
 
-/// Gives how many messages came.
+/// Returns the number of messages received.
 int exchange(void* pull, void* push) {
     asio::io_context loop;
     int received = 0;

@@ -30,7 +30,7 @@ int main(void) {
         return 1;
     }
     char text[8] = "";
-    zlink_send(client, "ping", 4, 0);         /* Waits in the queue: sending had not to wait. */
+    zlink_send(client, "ping", 4, 0);         /* Stays queued: the call did not block. */
     zlink_recv(server, text, sizeof text, 0); /* Connects, writes the request and reads it. */
     zlink_send(server, "pong", 4, 0);
     zlink_recv(client, text, sizeof text, 0);
@@ -38,6 +38,6 @@ int main(void) {
     printf("%s, with %d more threads\n", text, threads - before);
     zlink_close(client);
     zlink_close(server);
-    zlink_ctx_term(context); /* Sends what is left, as far as the sockets linger. */
+    zlink_ctx_term(context); /* Sends the remaining messages, as long as the sockets linger. */
     return strcmp(text, "pong") == 0 && threads == before ? 0 : 1;
 }

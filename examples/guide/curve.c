@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A server that lets in the clients whose CURVE keys it knows, by a ZAP handler. */
+/* A server whose ZAP handler accepts the clients whose CURVE keys it knows. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { frames_max = 8, frame_max = 256 };
 
 static unsigned char known_key[32];
 
-/* Receives the frames of a message, each cut off at frame_max; gives how many, or -1. */
+/* Receives the frames of a message, each cut off at frame_max; returns their number, or -1. */
 static int receive(void* socket, char frames[frames_max][frame_max]) {
     int count = 0, more = 1;
     size_t more_bytes = sizeof more;
@@ -23,7 +23,7 @@ static int receive(void* socket, char frames[frames_max][frame_max]) {
     return count;
 }
 
-/* Answers questions of ZAP: may this peer come in? A request has the frames version, request id,
+/* Answers ZAP requests: may this peer connect? A request has the frames version, request id,
  * domain, address, routing id, mechanism and, with CURVE, the client's key of 32 bytes. */
 static void* decide(void* handler) {
     char request[frames_max][frame_max];
@@ -98,7 +98,7 @@ int main(void) {
     zlink_close(alice);
     zlink_close(stranger);
     zlink_close(server);
-    zlink_ctx_shutdown(context); /* Ends the handler's waiting. */
+    zlink_ctx_shutdown(context); /* Ends the handler's receive. */
     pthread_join(deciding, NULL);
     zlink_ctx_term(context);
     return is_alice ? 0 : 1;

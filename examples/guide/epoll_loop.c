@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A socket in an epoll loop of the application's own, by its descriptor ZLINK_FD. */
+/* A socket in the application's own epoll loop, by its descriptor ZLINK_FD. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -8,7 +8,7 @@
 
 enum { messages = 10000 };
 
-/* Receives all that waits; gives how many messages that were. */
+/* Receives all waiting messages; returns their number. */
 static int take_all(void* socket) {
     char text[16];
     int count = 0;
@@ -46,7 +46,7 @@ int main(void) {
     int loop = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = receiver}};
     epoll_ctl(loop, EPOLL_CTL_ADD, descriptor, &event);
-    int received = take_all(receiver); /* What came before the descriptor was asked for. */
+    int received = take_all(receiver); /* Messages from before ZLINK_FD was read. */
     while (received >= 0 && received < messages) {
         struct epoll_event ready;
         if (epoll_wait(loop, &ready, 1, -1) == 1) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Mistakes and shortages are errno numbers, and pass. */
+/* Mistakes and shortages are reported as errno numbers; the library stays usable. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <zlink.h>

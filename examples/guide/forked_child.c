@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* What a child that fork(2) made can do with its parent's sockets, and with its own. */
+/* A child made by fork(2) and its use of its parent's sockets, and of its own. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlink.h>
 
-/* Gives 0 if all went as it should. */
+/* Returns 0 if everything worked. */
 static int child(void* parents_context, void* parents_socket, const char* endpoint) {
     int is_refused = zlink_recv(parents_socket, NULL, 0, 0) == -1 && zlink_errno() == ETERM;
-    /* Lets go of the child's view; the parent's socket stays open. */
+    /* Releases the child's copy; the parent's socket stays open. */
     zlink_close(parents_socket);
     zlink_ctx_term(parents_context);
 

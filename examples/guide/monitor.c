@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Says what happens to the connections of a socket: its events, by a monitor. */
+/* Prints the events of a socket's connections, using a monitor. */
 #include <stdio.h>
 #include <string.h>
 #include <zlink.h>
@@ -27,7 +27,7 @@ static const char* name_of(int event) {
     }
 }
 
-/* Prints the next event, and gives its number. */
+/* Prints the next event, and returns its number. */
 static int print_next(void* monitor) {
     unsigned char event[6]; /* The event's number, 2 bytes, and its value, 4. */
     char endpoint[256] = "";

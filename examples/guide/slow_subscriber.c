@@ -16,7 +16,7 @@ static void* subscribe(void* context, const char* endpoint) {
     return socket;
 }
 
-/* Prints what each peer has lost, and gives how many have lost something. */
+/* Prints how many messages each peer has lost, and returns how many peers have lost some. */
 static int report(void* publisher) {
     zlink_peer_t found[16];
     int count = zlink_socket_peers(publisher, found, 16);

@@ -8,8 +8,8 @@ enum { replies = 100 };
 
 static int answered;
 
-/* Answers all requests that wait. A reply has no need to wait for room: each client has at most
- * one request under way. */
+/* Answers all waiting requests. A reply never has to wait for room: each client has at most one
+ * request outstanding. */
 static void on_readable(uv_poll_t* watch, int status, int events) {
     void* server = watch->data;
     char text[16];
@@ -54,7 +54,7 @@ int main(void) {
     uv_poll_init(&loop, &watch, descriptor);
     watch.data = server;
     uv_poll_start(&watch, UV_READABLE, on_readable);
-    on_readable(&watch, 0, UV_READABLE); /* What came before the descriptor was asked for. */
+    on_readable(&watch, 0, UV_READABLE); /* Messages from before ZLINK_FD was read. */
 
     uv_thread_t asking;
     uv_thread_create(&asking, ask, client);

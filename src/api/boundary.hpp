@@ -10,9 +10,9 @@
 
 namespace zlink::api {
 
-/// States `outcome` the way C expects.
+/// Converts `outcome` to the form that C expects.
 ///
-/// @return The value; where there is none, errno is set and the answer is a null pointer or -1.
+/// @return The value; on failure a null pointer or -1, with errno set.
 template<class Value>
 [[nodiscard]] Value to_c(const result<Value>& outcome) noexcept {
     if (outcome) {
@@ -35,14 +35,13 @@ template<class Value>
     return -1;
 }
 
-/// Runs `body` and states its outcome the way C expects: its value, or -1 (for a pointer: null)
-/// and errno.
+/// Runs `body` and converts its outcome for C: its value, or -1 (for a pointer: null) and errno.
 ///
-/// The one place where results and exceptions meet C. Only std::bad_alloc is caught: any other
-/// exception is a bug of ours, and ends the process here rather than unwinding into C frames.
+/// The one place where results and exceptions are converted for C. Only std::bad_alloc is caught:
+/// any other exception is a bug here, and ends the process instead of unwinding into C frames.
 ///
-/// @param body  Takes nothing and gives a result: of int, long or a pointer, or of void, which
-///              becomes 0.
+/// @param body  Takes no arguments and returns a result: of int, long or a pointer, or of void,
+///              which becomes 0.
 template<class Body>
 [[nodiscard]] auto at_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
     using outcome = decltype(body());

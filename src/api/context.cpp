@@ -18,16 +18,16 @@ using zlink::api::at_boundary;
 using zlink::api::at_context;
 using zlink::socket::context_options;
 
-/// What libzmq says that ZMQ_MAX_SOCKETS can be at most, though it takes more.
+/// The maximum that libzmq reports for ZMQ_MAX_SOCKETS, although it accepts more.
 constexpr int sockets_max_limit = 65535;
 
-/// Of libzmq's draft API; its stable library takes it as well.
+/// From libzmq's draft API; its stable library accepts it, too.
 constexpr int zero_copy_recv = 10;
 
-/// For how long, in microseconds, who waits may keep a processor busy.
+/// The maximum spinning time of a blocked call, in microseconds.
 constexpr int busy_poll_limit = 1000;
 
-/// Sets a number to what is `least` or more.
+/// Sets a number, which must be within `least` to `most`.
 result<void> assign(int& target, int value, int least, int most = INT_MAX) {
     if (value < least || value > most) {
         return errc::invalid_argument;
@@ -36,7 +36,7 @@ result<void> assign(int& target, int value, int least, int most = INT_MAX) {
     return {};
 }
 
-/// Any number that is not negative, of which 0 says no.
+/// Accepts any number that is not negative; 0 means false.
 result<void> assign(bool& target, int value) {
     if (value < 0) {
         return errc::invalid_argument;

@@ -11,13 +11,13 @@
 
 namespace zlink::api {
 
-/// Why `handle` is no context that can be used.
+/// The reason why `handle` is not a usable context.
 inline errc fault_of_context(void* handle) noexcept {
     return socket::context::is_foreign(handle) ? errc::terminated : errc::bad_address;
 }
 
-/// Calls visit(context&), which another thread's zlink_ctx_term waits for.
-/// @error bad_address  `handle` is no context.
+/// Calls visit(context&). A zlink_ctx_term of another thread waits for this call.
+/// @error bad_address  `handle` is not a context.
 /// @error terminated   It belongs to the process that this one was forked from.
 template<class Visit>
 auto at_context(void* handle, Visit&& visit) -> decltype(visit(std::declval<socket::context&>())) {
@@ -28,12 +28,12 @@ auto at_context(void* handle, Visit&& visit) -> decltype(visit(std::declval<sock
     return visit(*target.get());
 }
 
-/// Why `handle` is no socket that can be used.
+/// The reason why `handle` is not a usable socket.
 inline errc fault_of_socket(void* handle) noexcept {
     return socket::socket::is_foreign(handle) ? errc::terminated : errc::not_a_socket;
 }
 
-/// @error not_a_socket  It is no open socket.
+/// @error not_a_socket  It is not an open socket.
 /// @error terminated    It belongs to the process that this one was forked from.
 inline result<socket::socket*> socket_from(void* handle) noexcept {
     if (socket::socket* const found = socket::socket::from_handle(handle)) {

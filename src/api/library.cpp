@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What the library says of itself: its version, its capabilities, its errors.
+// Information about the library: its version, its capabilities, its errors.
 #include "api/symbols.hpp"
 #include "base/error_text.hpp"
 

@@ -132,7 +132,7 @@ ZLINK_ALSO_ZMQ(msg_set)
 extern "C" const char* zlink_msg_gets(const zlink_msg_t* msg, const char* property) {
     const zlink::pipe::peer_info* const peer = message_from(msg).peer();
     if (peer != nullptr && property != nullptr) {
-        // The routing id travels as "Identity"; its name in the API is newer.
+        // The routing id is transmitted as "Identity"; its name in the API is newer.
         const char* const name = std::strcmp(property, "Routing-Id") == 0 ? "Identity" : property;
         if (const auto found = peer->properties.find(name)) {
             return found->data();

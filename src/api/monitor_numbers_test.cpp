@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The numbers that monitors tell are written down twice: where they arise, far below src/api, and
-// in the public header. Here the compiler holds the one against the other. It refuses a number that
-// differs, and one that is new below and has no line here.
+// The numbers that monitors report are written twice: where they arise, far below src/api, and in
+// the public header. Here the compiler compares them. It rejects a number that differs, and a new
+// one below that has no line here.
 #include "base/connection_event.hpp"
 #include "zlink.h"
 

@@ -11,7 +11,7 @@
 
 namespace zlink::api {
 
-/// Where an option is read to, as zmq_getsockopt(3) has it. What is given leaves zeros in the rest.
+/// The caller's buffer for an option (zmq_getsockopt(3)). The rest of it is filled with zeros.
 class room {
 public:
     /// @param value, size  Not null.
@@ -21,14 +21,14 @@ public:
     int option() const noexcept { return option_; }
     std::size_t bytes() const noexcept { return *size_; }
 
-    /// A number of exactly as many bytes.
+    /// Writes a number; the buffer must have exactly its size.
     template<class T>
     result<void> give_number(T number) const {
         return *size_ == sizeof number ? give_within(number)
                                        : refuse_size(option_, sizeof number, *size_);
     }
 
-    /// A number, for which there may be more room than it takes.
+    /// Writes a number; the buffer may be larger.
     template<class T>
     result<void> give_within(T number) const {
         return give({reinterpret_cast<const char*>(&number), sizeof number});
@@ -38,7 +38,7 @@ public:
         return give(text, with_zero ? 1 : 0);
     }
 
-    /// @param zero_count  Zeros behind `data` that belong to it.
+    /// @param zero_count  Zeros that follow `data` and count as part of it.
     result<void> give(std::string_view data, std::size_t zero_count = 0) const {
         const std::size_t bytes = data.size() + zero_count;
         if (*size_ < bytes) {

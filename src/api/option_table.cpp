@@ -50,7 +50,7 @@ using field = std::variant<int socket_options::*, bool socket_options::*,
                            std::uint64_t socket_options::*, std::int64_t socket_options::*,
                            std::string socket_options::*, secret_text socket_options::*>;
 
-// Of numbers: all that their type holds; of flags: 0 and 1.
+// For numbers the whole range of their type; for flags 0 and 1.
 constexpr std::int64_t own_least = INT64_MIN;
 constexpr std::int64_t own_most = INT64_MAX;
 
@@ -69,16 +69,16 @@ struct entry {
 
 using options = socket_options;
 
-// Options of libzmq's draft API that its stable library takes as well, and pyzmq asks for.
+// Options of libzmq's draft API that its stable library also accepts, and that pyzmq uses.
 constexpr int loopback_fast_path = 94;
 constexpr int multicast_loop = 96;
 
 constexpr std::size_t secret_bytes_max = 255;
 
-/// Of a file's path, PATH_MAX of the system, and of what may be as long.
+/// For the path of a file, the system's PATH_MAX without the zero byte, and for other long texts.
 constexpr int path_bytes_max = 4095;
 
-/// Of an interface's name, IFNAMSIZ of the system.
+/// For the name of an interface, the system's IFNAMSIZ.
 constexpr int interface_bytes_max = 16;
 
 constexpr std::array table{
@@ -153,7 +153,7 @@ constexpr std::array table{
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching, access::read_write, any_type, INT_MIN,
           INT_MAX},
     entry{ZLINK_HEARTBEAT_IVL, &options::heartbeat_interval, access::read_write, any_type, 0},
-    // As much as the wire's 16 bits hold, in tenths of a second.
+    // The largest value of the 16 bits on the wire, in tenths of a second.
     entry{ZLINK_HEARTBEAT_TTL, &options::heartbeat_ttl, access::read_write, any_type, -99,
           UINT16_MAX * 100 + 99, false, 100},
     entry{ZLINK_HEARTBEAT_TIMEOUT, &options::heartbeat_timeout, access::read_write, any_type, 0},
@@ -190,9 +190,9 @@ constexpr std::array table{
     entry{multicast_loop, &options::multicast_loop, access::read_write, any_type, INT_MIN, INT_MAX},
 };
 
-/// What a STREAM does not act on: its peers speak no ZMTP, do not shake hands by a mechanism, and
-/// each has a pipe of its own, of which nothing is replaced. Whoever sets one expects what would
-/// not happen, such as that strangers are kept out.
+/// Options without effect on a STREAM: its peers do not speak ZMTP, have no security mechanism, and
+/// each has a pipe of its own, in which no message is replaced. Setting one fails, since the caller
+/// would expect an effect, such as authentication of peers.
 constexpr std::array unused_by_streams{ZLINK_ROUTING_ID,         ZLINK_RATE,
                                        ZLINK_RECOVERY_IVL,       ZLINK_MULTICAST_HOPS,
                                        ZLINK_MULTICAST_MAXTPDU,  ZLINK_IMMEDIATE,
@@ -215,7 +215,7 @@ const entry* find(int option) noexcept {
     return found == table.end() ? nullptr : &*found;
 }
 
-/// Reads a number of type T out of exactly as many bytes.
+/// Reads a number of type T, of which `size` must be the size.
 template<class T>
 result<T> number(int option, const void* value, std::size_t size) {
     T read;
@@ -301,17 +301,18 @@ result<int> events(socket::socket& asked) {
     return (now->can_recv ? ZLINK_POLLIN : 0) | (now->can_send ? ZLINK_POLLOUT : 0);
 }
 
-/// @error no_thread  Nobody does the I/O of a STREAM while its caller waits on the descriptor.
+/// @error no_thread  No thread does the I/O of a STREAM while the caller waits on the descriptor.
 result<int> descriptor(socket::socket& source) {
     if (source.type() == socket_type::stream && source.owner().is_caller_driven()) {
-        set_error_text("ZLINK_FD: with ZLINK_IO_THREADS 0 the peers of a ZLINK_STREAM are read by "
-                       "calls that wait, so the descriptor would never become readable");
+        set_error_text("ZLINK_FD: with ZLINK_IO_THREADS 0 only blocking calls read from the peers "
+                       "of a ZLINK_STREAM, so the descriptor would never become readable");
         return errc::no_thread;
     }
     return source.descriptor();
 }
 
-/// What concerns the socket as it is now; with more room than it takes, as in libzmq.
+/// Reads options that describe the current state; the room may be larger than the value, as in
+/// libzmq.
 std::optional<result<void>> read_state(socket::socket& source, int option, const room& to) {
     switch (option) {
     case ZLINK_RCVMORE:
@@ -341,7 +342,7 @@ std::optional<result<void>> read_state(socket::socket& source, int option, const
     }
 }
 
-/// What is no field of socket_options, or a second view of one.
+/// Reads options that are not fields of socket_options, or another view of one.
 result<void> read_other(socket::socket& source, int option, const room& to) {
     if (const auto read = read_state(source, option, to)) {
         return *read;
@@ -369,13 +370,13 @@ result<void> read_other(socket::socket& source, int option, const room& to) {
 template<class T>
 result<void> add_filter(int option, std::vector<T>& filters, T added) {
     if (filters.size() >= limits::accept_filters_max) {
-        return refuse(option, "there are as many already as a socket can have");
+        return refuse(option, "the socket already has the maximum number of these filters");
     }
     filters.push_back(added);
     return {};
 }
 
-/// Adds a number to a list, or empties the list if no value is given.
+/// Adds a number to a list, or clears the list if no value is given.
 template<class T>
 result<void> add_to(int option, std::vector<T>& filters, const void* value, std::size_t size) {
     static_assert(sizeof(T) == sizeof(int));
@@ -405,8 +406,8 @@ result<void> add_network(socket_options& target, const void* value, std::size_t 
     const std::string_view text{static_cast<const char*>(value), size};
     const result<network> given = decode_network(text, target.ipv6);
     if (!given) {
-        return refuse(option, "\"" + std::string{text} + "\" is no address, nor one with /BITS" +
-                                  (target.ipv6 ? "" : " (of IPv6 only with ZLINK_IPV6)"));
+        return refuse(option, "\"" + std::string{text} + "\" is neither ADDRESS nor ADDRESS/BITS" +
+                                  (target.ipv6 ? "" : " (IPv6 requires ZLINK_IPV6)"));
     }
     return add_filter(option, target.tcp_accept_filters, *given);
 }
@@ -428,13 +429,13 @@ result<void> set_full_close(socket_options& target, const void* value, std::size
         given && *given > 0 && *given <= 4999 &&
         wire::websocket::may_be_sent(static_cast<wire::websocket::close_code>(*given));
     if (target.type != socket_type::stream) {
-        return refuse(ZLINK_STREAM_FULL_CLOSE, "not of this type of socket");
+        return refuse(ZLINK_STREAM_FULL_CLOSE, "not an option of this type of socket");
     }
     if (!given) {
         return given.error();
     }
     if (*given != 0 && !is_code) {
-        return refuse(ZLINK_STREAM_FULL_CLOSE, "no code that a close frame may have");
+        return refuse(ZLINK_STREAM_FULL_CLOSE, "a close frame must not have this code");
     }
     target.full_close_code = *given;
     return {};
@@ -449,8 +450,8 @@ result<void> change_subscription(socket::socket& target, int option, const void*
         {static_cast<const std::byte*>(value), size}, option == ZLINK_SUBSCRIBE);
     if (!changed && changed.error() == errc::invalid_argument) {
         return refuse(option, target.options().type == socket_type::xpub
-                                  ? "ZLINK_XPUB_MANUAL is not set"
-                                  : "not of this type of socket");
+                                  ? "on an XPUB this requires ZLINK_XPUB_MANUAL"
+                                  : "not an option of this type of socket");
     }
     return changed;
 }
@@ -489,14 +490,14 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
     }
 }
 
-/// What a field that was set changes besides.
+/// Applies further effects of a field that was set.
 void follow(socket::socket& target, int option) {
     socket_options& changed = target.options();
     switch (option) {
     case ZLINK_SNDHWM:
     case ZLINK_RCVHWM:
         return target.on_high_water_marks_changed();
-    // The last of these that is set says what is passed on, as in libzmq.
+    // The one of these that is set last decides which subscriptions are passed on, as in libzmq.
     case ZLINK_XPUB_VERBOSE:
         changed.xpub_verboser = false;
         return;
@@ -521,8 +522,8 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     if (target.type() == socket_type::stream && is_unused_by_streams(option)) {
         const bool is_security = is_security_option(option) || option == ZLINK_ZAP_DOMAIN;
         target.options().lacks_security |= is_security;
-        return refuse(option, is_security ? lacks_security_text
-                                          : "a ZLINK_STREAM does not act on this option");
+        return refuse(option,
+                      is_security ? lacks_security_text : "has no effect on a ZLINK_STREAM");
     }
     const entry* const at = find(option);
     if (at == nullptr) {
@@ -530,7 +531,7 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     }
     const auto type_bit = 1U << static_cast<unsigned>(target.options().type);
     if ((at->settable_on & type_bit) == 0) {
-        return refuse(option, "not of this type of socket");
+        return refuse(option, "not an option of this type of socket");
     }
     const result<void> set = std::visit(
         [&](auto member) { return assign(*at, target.options().*member, value, size); }, at->where);

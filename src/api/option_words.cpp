@@ -13,7 +13,7 @@ namespace zlink::api {
 
 namespace {
 
-/// Bytes of an endpoint that are shown; the reason has the rest of the text.
+/// Bytes of an endpoint that are shown; the rest of the text is left for the reason.
 constexpr std::size_t endpoint_shown_max = 200;
 
 struct named_option {
@@ -26,7 +26,7 @@ struct named_option {
         option, #option                                                                            \
     }
 
-/// Every option of zlink.h; what it calls deprecated names is another name of one of these.
+/// Every option of zlink.h, except deprecated names of these.
 constexpr named_option names[] = {
     NAMED(ZLINK_AFFINITY),
     NAMED(ZLINK_ROUTING_ID),
@@ -168,11 +168,11 @@ const char* words(errc error) {
     case ETERM:
         return "the context was shut down";
     case ENOTSOCK:
-        return "this is no socket, or one that was closed";
+        return "not a socket, or a closed one";
     case EADDRINUSE:
-        return "somebody is bound there already";
+        return "the address is already in use";
     case EADDRNOTAVAIL:
-        return "the address is none of this machine's";
+        return "the address is not one of this machine's";
     case ENOENT:
         return "the socket is not bound or connected there";
     default:
@@ -201,7 +201,8 @@ errc refuse_size(int option, std::size_t wanted, std::size_t given) {
 }
 
 errc refuse_range(int option, std::int64_t given, std::int64_t least, std::int64_t most) {
-    return refuse(option, std::to_string(given) + " is not one of " + range(least, most, INT_MAX));
+    return refuse(option,
+                  std::to_string(given) + " is out of range (" + range(least, most, INT_MAX) + ")");
 }
 
 errc refuse_length(int option, std::size_t given, std::int64_t least, std::int64_t most) {
@@ -210,7 +211,7 @@ errc refuse_length(int option, std::size_t given, std::int64_t least, std::int64
 }
 
 errc refuse_null(int option) {
-    return refuse(option, "a null pointer stands for the value or its size");
+    return refuse(option, "the pointer to the value, or to its size, is null");
 }
 
 errc refuse_setting(int option) {

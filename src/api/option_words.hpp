@@ -10,36 +10,36 @@
 
 namespace zlink::api {
 
-// Why an option cannot be set or read, said to set_error_text() with the option's name before it.
-// All of these return errc::invalid_argument.
+// Reasons why an option cannot be set or read, stored by set_error_text() with the option's name as
+// prefix. All of these return errc::invalid_argument.
 
 errc refuse(int option, std::string_view why);
 
 /// @param wanted, given  Bytes.
 errc refuse_size(int option, std::size_t wanted, std::size_t given);
 
-/// The number `given` is not in `least` to `most`.
+/// The number `given` is outside `least` to `most`.
 errc refuse_range(int option, std::int64_t given, std::int64_t least, std::int64_t most);
 
-/// A text of `given` bytes is not of `least` to `most`.
+/// The length of a text, `given` bytes, is outside `least` to `most`.
 errc refuse_length(int option, std::size_t given, std::int64_t least, std::int64_t most);
 
-/// A null pointer stands where there should be something.
+/// A required pointer is null.
 errc refuse_null(int option);
 
-/// It cannot be set, or read, if there is such an option at all.
+/// The option cannot be set, or read, or does not exist.
 errc refuse_setting(int option);
 errc refuse_reading(int option);
 
-/// "ZLINK_SNDHWM", or the number of what is no option.
+/// "ZLINK_SNDHWM", or the number of an unknown option.
 std::string option_name(int option);
 
-/// Says that setting or reading an option failed with `error`, unless that is invalid_argument or
-/// comes of files, which those who found it have explained.
+/// Reports that setting or reading an option failed with `error`, unless that is invalid_argument
+/// or concerns files: then an explanation is already stored.
 void tell_option_failure(int option, errc error);
 
-/// Says which endpoint it was that failed with `error`, before what was said of it, if anything
-/// was; what was said of an option stands as it is.
+/// Reports the endpoint that failed with `error`, as a prefix of an explanation that is already
+/// stored. An explanation of an option is left unchanged.
 void tell_failure(std::string_view endpoint, errc error);
 
 } // namespace zlink::api

@@ -31,7 +31,7 @@ result<int> number(int option, const void* value, std::size_t size) {
     return read;
 }
 
-/// Server of a mechanism or, with 0, of none.
+/// Selects the server role of a mechanism or, with 0, no mechanism.
 result<void> set_server(socket_options& target, int option, security_mechanism mechanism,
                         const void* value, std::size_t size) {
     const result<int> given = number(option, value, size);
@@ -46,7 +46,7 @@ result<void> set_server(socket_options& target, int option, security_mechanism m
     return {};
 }
 
-/// A name or password: whoever has one is a client of PLAIN; a null pointer goes back to NULL.
+/// Sets a name or password, and so the client role of PLAIN; a null pointer selects NULL.
 template<class Text>
 result<void> set_text(socket_options& target, int option, Text& text, const void* value,
                       std::size_t size) {
@@ -66,7 +66,7 @@ result<void> set_text(socket_options& target, int option, Text& text, const void
     return {};
 }
 
-/// Takes 32 bytes, or 40 characters of Z85 with or without a zero behind.
+/// Accepts 32 bytes, or 40 characters of Z85 with or without a terminating null.
 result<void> set_key(socket_options& target, int option, std::byte* key, const void* value,
                      std::size_t size) {
     curve_secret_key given;
@@ -143,7 +143,7 @@ result<void> set_security_option(socket_options& target, int option, const void*
     case ZLINK_CURVE_SECRETKEY:
         return set_key(target, option, target.curve_secret.data(), value, size);
     case ZLINK_CURVE_SERVERKEY: {
-        // Whoever knows the server's key is a client.
+        // A socket with the server's key is a client.
         const result<void> set = set_key(target, option, target.curve_server.data(), value, size);
         target.as_server = target.as_server && !set;
         return set;

@@ -9,8 +9,8 @@
 
 namespace zlink::api {
 
-// The options of PLAIN and CURVE. They are no plain fields: setting a name, a password or a key
-// also chooses the mechanism, and the role in it.
+// The options of PLAIN and CURVE. They are not plain fields: setting a name, a password or a key
+// also selects the mechanism and the role.
 
 /// Whether `option` is one of them.
 bool is_security_option(int option) noexcept;
@@ -22,8 +22,8 @@ result<void> set_security_option(socket_options& target, int option, const void*
                                  std::size_t size);
 
 /// @param option  One of them.
-/// @param to      Of a key its size says which form is wanted: 32 bytes, or 41 for Z85 and a zero.
-/// @error invalid_argument  The room is not right.
+/// @param to      For a key its size selects the form: 32 bytes, or 41 for Z85 and a null.
+/// @error invalid_argument  The room has the wrong size.
 result<void> read_security_option(const socket_options& source, int option, const room& to);
 
 } // namespace zlink::api

@@ -23,7 +23,7 @@ bool set(socket_options& target, int option, int value) {
     return static_cast<bool>(set_security_option(target, option, &value, sizeof value));
 }
 
-/// What is read into `room` bytes; "refused" if it is not.
+/// The value that is read into `room` bytes; "refused" if the call fails.
 std::string get(const socket_options& source, int option, std::size_t room = 256) {
     std::string read(256, '?');
     std::size_t size = room;

@@ -18,8 +18,8 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::socket_from;
 
-/// Calls `act` with the address, for bind, connect, and what undoes them. Where that fails,
-/// error_text() says at which address, and why.
+/// Calls `act` with the address, for bind, connect, and the calls that undo them. On failure
+/// error_text() gives the address and the reason.
 template<class Act>
 int at_endpoint(void* socket, const char* address, Act&& act) {
     return at_boundary([&]() -> result<void> {
@@ -41,7 +41,7 @@ int at_endpoint(void* socket, const char* address, Act&& act) {
     });
 }
 
-/// Calls `act` to set or read an option. Where that fails, error_text() says why.
+/// Calls `act` to set or read an option. On failure error_text() gives the reason.
 template<class Act>
 int at_option(void* socket, int option, Act&& act) {
     return at_boundary([&]() -> result<void> {

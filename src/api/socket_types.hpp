@@ -8,12 +8,12 @@
 
 namespace zlink::api {
 
-/// The number that a type has in zlink.h: its own, but for the one that ZMTP knows nothing of.
+/// The number of a type in zlink.h: the same, except for the type that ZMTP does not know.
 constexpr int type_for_c(socket_type type) noexcept {
     return type == socket_type::stream ? ZLINK_STREAM : static_cast<int>(type);
 }
 
-/// The type that has the number in zlink.h, if there is one.
+/// The type with this number in zlink.h, if any.
 constexpr std::optional<socket_type> type_from_c(int number) noexcept {
     if (number == ZLINK_STREAM) {
         return socket_type::stream;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What only a STREAM does.
+// Functions for STREAM only.
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
 #include "wire/websocket/close.hpp"
@@ -19,7 +19,7 @@ namespace websocket = zlink::wire::websocket;
 
 constexpr std::size_t id_bytes = 4;
 
-/// Ends the connection to a peer: `how` is what of a socket does so.
+/// Closes the connection to a peer, by the socket's member function `how`.
 template<class How>
 int end_connection(void* socket, const void* routing_id, int code, const char* reason, How how) {
     return at_boundary([&]() -> result<void> {
@@ -38,7 +38,7 @@ int end_connection(void* socket, const void* routing_id, int code, const char* r
     });
 }
 
-/// @param outcomes  As pattern::send_many() has it.
+/// @param outcomes  As in pattern::send_many().
 int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_t* msg, int flags,
                  int* outcomes) {
     return at_boundary([&]() -> result<int> {

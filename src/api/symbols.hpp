@@ -8,8 +8,7 @@
 
 /// Gives the function `zlink_<name>` its second symbol, `zmq_<name>`.
 ///
-/// To be written at namespace scope after the function's definition, in the same file, with no
-/// semicolon needed:
+/// Use at namespace scope after the function's definition, in the same file, without a semicolon:
 ///
 ///     extern "C" int zlink_close(void* socket) { ... }
 ///     ZLINK_ALSO_ZMQ(close)

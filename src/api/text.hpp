@@ -8,7 +8,7 @@
 
 namespace zlink::api {
 
-/// Copies as much of `text` as fits, and a zero byte.
+/// Copies as much of `text` as fits, and a terminating null.
 template<std::size_t bytes>
 void copy_text(std::string_view text, char (&to)[bytes]) noexcept {
     const std::size_t copied = std::min(text.size(), bytes - 1);

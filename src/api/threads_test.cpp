@@ -31,11 +31,11 @@ void observe(void* argument) {
 bool is_asleep(int thread) {
     std::string told;
     std::getline(std::ifstream{"/proc/self/task/" + std::to_string(thread) + "/stat"}, told);
-    // Its state comes behind its name, which is in brackets.
+    // The state follows the name, which is in parentheses.
     return told.compare(told.rfind(')') + 1, 2, " S") == 0;
 }
 
-/// A body that ends only when whoever closes its thread waits for it, or does not for a second.
+/// A body that ends once its thread's closer waits for it, or after a second.
 struct slow_body {
     int closed_by = ::gettid();
     std::atomic<bool> has_ended{false};
@@ -49,7 +49,7 @@ struct slow_body {
     }
 };
 
-/// Blocks SIGTERM and nothing else, as long as it is there.
+/// Blocks SIGTERM and no other signal during its lifetime.
 class chosen_signals {
 public:
     chosen_signals() {

@@ -67,7 +67,7 @@ void timer_set::execute(milliseconds now) {
     for (const int id : due_ids) {
         const auto known = places_.find(id);
         if (known == places_.end() || known->second->first > now) {
-            continue; // An earlier handler cancelled it or put it off.
+            continue; // An earlier handler cancelled or postponed it.
         }
         const timer running = known->second->second;
         reschedule(known->second, now + running.interval);

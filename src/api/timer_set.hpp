@@ -12,10 +12,10 @@
 
 namespace zlink::api {
 
-/// Timers that repeat, and that run when their owner says so: what zlink_timers_* offer.
+/// Repeating timers that run when their owner calls execute(); implements zlink_timers_*.
 ///
-/// Has no clock. Callers say what time it is, in milliseconds since any fixed moment, so that a
-/// test may move time as it likes.
+/// Has no clock. Callers pass the time, in milliseconds since any fixed moment, so that a test can
+/// control it.
 ///
 /// Invariants
 ///  1. Each timer is once in schedule_, at the time it is due, and once in places_, by its id.
@@ -33,8 +33,8 @@ public:
 
     /// Adds a timer that is due `interval` from `now`, and that long after each run.
     ///
-    /// @param interval  Cut to interval_max.
-    /// @return Its id, from 1; an id is not given again while its timer exists.
+    /// @param interval  Limited to interval_max.
+    /// @return Its id, from 1; not reused while its timer exists.
     int add(milliseconds interval, zlink_timer_fn* handler, void* argument, milliseconds now);
 
     /// @error invalid_argument  There is no such timer.
@@ -50,14 +50,14 @@ public:
     /// @error invalid_argument  There is no such timer.
     [[nodiscard]] result<void> reset(int timer_id, milliseconds now);
 
-    /// @return How long from `now` until a timer is due, 0 if one is; nothing if there is no timer.
+    /// @return The time from `now` until a timer is due, 0 if one is; empty if there is no timer.
     [[nodiscard]] std::optional<milliseconds> timeout(milliseconds now) const;
 
-    /// Runs each timer that is due at `now` once, in the order of being due. Timers that a handler
-    /// adds, or makes due at `now` again, wait for the next call.
+    /// Runs each timer that is due at `now` once, in order of due time. Timers that a handler adds,
+    /// or makes due at `now` again, wait for the next call.
     void execute(milliseconds now);
 
-    /// Tells a set from whatever else a caller of the C API may hand over.
+    /// Distinguishes a set from another pointer that a caller of the C API may pass.
     [[nodiscard]] bool is_valid() const noexcept { return mark_ == mark; }
 
     static constexpr milliseconds interval_max = std::chrono::years{100};

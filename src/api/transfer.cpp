@@ -35,8 +35,7 @@ int size_for_c(std::size_t bytes) noexcept {
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
 }
 
-/// Runs `transfer`, which every message passes: as at_boundary(), with nothing but an int to hand
-/// over.
+/// Runs `transfer`, which every message passes through: as at_boundary(), but returns only an int.
 /// @return 0, or -1 with errno set.
 template<class Transfer>
 ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
@@ -114,7 +113,7 @@ ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
     return recv_into(socket, target, flags);
 }
 
-/// Gives what is sent to the peer of a STREAM that the 4 bytes at `routing_id` name.
+/// Sends to the peer of a STREAM that the 4 bytes at `routing_id` name.
 /// @return 0, or -1 with errno set.
 ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
@@ -155,7 +154,7 @@ ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int fl
     return failed != 0 ? -1 : size_for_c(target.bytes);
 }
 
-/// @param transfer  Gets the socket, and returns how many messages were sent or received.
+/// @param transfer  Receives the socket, and returns the number of messages sent or received.
 /// @return The same, or -1 with errno set.
 template<class Transfer>
 ZLINK_HOT int transfer_batch(void* socket, const zlink_stream_message_t* messages,

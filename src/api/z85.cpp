@@ -56,7 +56,7 @@ result<void> decode_z85(std::string_view text, std::uint8_t* content) noexcept {
         return errc::invalid_argument;
     }
     for (; !text.empty(); text.remove_prefix(group_digits)) {
-        std::uint64_t number = 0; // Five digits exceed 32 bits, never 64.
+        std::uint64_t number = 0; // Five digits may exceed 32 bits, but not 64.
         for (const char digit : text.substr(0, group_digits)) {
             const std::uint8_t value = digit_values[static_cast<unsigned char>(digit)];
             if (value == no_digit) {

@@ -9,8 +9,8 @@
 
 namespace zlink::api {
 
-/// Writes `data` as Z85 (RFC 32/Z85): a big-endian number of each four bytes, as five digits of
-/// base 85. The text has no end mark.
+/// Writes `data` as Z85 (RFC 32/Z85): each four bytes are a big-endian number, written as five
+/// digits of base 85. The text has no terminating null.
 ///
 /// @param text  Has room for 5 characters for each 4 bytes.
 /// @error invalid_argument  The number of bytes is not divisible by 4.
@@ -19,8 +19,8 @@ namespace zlink::api {
 /// Reads Z85.
 ///
 /// @param data  Has room for 4 bytes for each 5 characters; undefined after failure.
-/// @error invalid_argument  The length is 0 or not divisible by 5, a character is no digit, or five
-///                          digits state a number above 2^32 - 1.
+/// @error invalid_argument  The length is 0 or not divisible by 5, a character is not a digit, or
+///                          five digits exceed 2^32 - 1.
 [[nodiscard]] result<void> decode_z85(std::string_view text, std::uint8_t* data) noexcept;
 
 } // namespace zlink::api

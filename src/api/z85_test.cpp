@@ -69,11 +69,11 @@ TEST_SUITE("api") {
                  "",           // Too short.
                  "0000",       // Not divisible by 5.
                  "000000",     // Likewise.
-                 "0000\x7F",   // No digit.
+                 "0000\x7F",   // Not a Z85 digit.
                  "0000 ",      // Likewise.
                  "0000\"",     // Likewise.
                  "0000\xFF",   // Likewise, and no ASCII.
-                 "%nSc1",      // 2^32.
+                 "%nSc1",      // 2^32: one too large.
                  "#####",      // The greatest number that five digits state.
                  "HelloWor;d", // No digit in the second group.
              }) {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// Checks an invariant of ours, in every build. Never for what a peer, a caller of the public API
-/// or the system controls.
+/// Checks an internal invariant, in every build. Not for conditions that a peer, a caller of the
+/// public API or the operating system controls.
 #define ZLINK_ASSERT(condition)                                                                    \
     do {                                                                                           \
         if (!(condition)) [[unlikely]] {                                                           \

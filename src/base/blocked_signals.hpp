@@ -6,10 +6,10 @@
 
 namespace zlink {
 
-/// Blocks signals on the calling thread, and so on those that it starts, for as long as it lives:
-/// signals are the application's, whose threads take them, and learn of them by EINTR. Signals that
-/// a fault of the thread itself raises stay open: blocked, they could not be handled, and the
-/// application's handler would never say where the process died.
+/// Blocks signals on the calling thread, and on the threads that it starts, during the lifetime of
+/// this object: the application's own threads are to handle signals, and see them as EINTR. Signals
+/// that a fault of the thread itself raises stay unblocked: blocked, they could not be handled, and
+/// the application's handler would not report where the process crashed.
 class blocked_signals {
 public:
     blocked_signals() noexcept {

@@ -7,8 +7,8 @@
 
 namespace zlink {
 
-/// Lets another processor get ahead for a moment, as long as it takes to write some dozens of short
-/// messages. The thread keeps its own processor.
+/// Spins for as long as another processor takes to write some dozens of short messages. The thread
+/// keeps its own processor.
 /// @threads Any.
 inline void brief_pause() noexcept {
     using clock = std::chrono::steady_clock;

@@ -11,18 +11,17 @@
 
 namespace zlink {
 
-/// Looks again and again for what is waited for before its owner sleeps, if the last wait was
-/// short. Who is answered at once is then neither put to sleep nor woken, which takes several times
-/// as long as the answer; who waits long looks no more until a wait is short again. Gives way to
-/// other threads between two looks.
+/// Spins before its owner parks, if the last wait was short: an answer that comes at once then
+/// costs neither a park nor a wake-up, which take several times as long as the answer. After a long
+/// wait it does not spin until a wait is short again. Yields to other threads between two checks.
 ///
-/// Where it takes the system long to wake a thread, the waits of a conversation whose threads all
-/// sleep are longer than looking would be, but would be short if all of them looked. So waits of up
-/// to a multiple count as short. Where looking then is in vain too often, as between the messages
-/// of many peers, of which some are close together by chance, the owner does not look for many
-/// waits, twice as many each time.
+/// Where the system is slow to wake a thread, the waits of a conversation whose threads all park
+/// are longer than the spinning would be, but would be short if all of them spun. So waits of up to
+/// a multiple of the spinning time count as short. Where the spinning then fails too often, as
+/// between the messages of many peers, of which some are close together by chance, the owner does
+/// not spin for many waits, twice as many each time.
 ///
-/// For conversations; streams have their stream_pace.
+/// For request-reply traffic; streams use stream_pace.
 ///
 /// @threads One at a time.
 template<class Clock>
@@ -30,14 +29,13 @@ class basic_busy_poll {
 public:
     using clock = Clock;
 
-    /// @param longest  How long it looks; 0: never.
+    /// @param longest  How long it spins; 0: never.
     explicit basic_busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
 
-    /// Begins a wait, by looking until `found` says so where that is worth it.
-    /// @param gives_way   Ends the looking when it says no.
-    /// @param is_crowded  Ends it when it says yes: other threads of the process need the
-    /// processor.
-    /// @return Whether `found` said so: the wait is over.
+    /// Begins a wait. Spins until `found` returns true, where that is worth it.
+    /// @param gives_way   Yields between two checks; false ends the spinning.
+    /// @param is_crowded  True ends the spinning: other threads of the process need the processor.
+    /// @return Whether `found` returned true: the wait is over.
     template<class Found>
     bool begin(typename clock::time_point wait_end, Found&& found,
                bool (*gives_way)() noexcept = yield_processor,
@@ -64,7 +62,7 @@ public:
         return false;
     }
 
-    /// The wait is over for which begin() did not suffice.
+    /// Ends a wait for which begin() returned false.
     /// @param was_conversation  Little was moved since the wait before.
     void end(bool was_conversation = true) noexcept {
         if (rest_count_ != 0) {
@@ -77,7 +75,7 @@ public:
     }
 
 private:
-    /// @param was_hit  Looking was not in vain.
+    /// @param was_hit  The spinning found something.
     void judge(bool was_hit) noexcept {
         hit_count_ += was_hit ? 1 : 0;
         if (++look_count_ < limits::judged_looks) {
@@ -97,9 +95,9 @@ private:
     std::chrono::microseconds longest_;
     typename clock::time_point begun_{};
     bool is_worth_it_ = false;
-    std::uint16_t look_count_ = 0; ///< Waits in which it looked, since it was judged.
+    std::uint16_t look_count_ = 0; ///< Waits with spinning since the last judgement.
     std::uint16_t hit_count_ = 0;  ///< Those of them in which something was found.
-    std::uint16_t rest_count_ = 0; ///< Waits in which it will not look.
+    std::uint16_t rest_count_ = 0; ///< Waits left in which it does not spin.
     std::uint16_t next_rest_count_ = limits::rest_waits_min;
 };
 

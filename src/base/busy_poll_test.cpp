@@ -10,7 +10,7 @@ namespace limits = zlink::limits;
 
 namespace {
 
-/// Stands still unless somebody waits.
+/// Stands still unless a test waits.
 struct test_clock {
     using duration = std::chrono::microseconds;
     using rep = duration::rep;
@@ -28,7 +28,7 @@ bool always() noexcept {
     return true;
 }
 
-/// Waits in vain, first looking if that is worth it.
+/// Waits in vain, first spinning if that is worth it.
 void wait(busy_poll& how, std::chrono::microseconds length, bool was_conversation = true) {
     how.begin(
         test_clock::now(), [] { return false; }, always);
@@ -36,7 +36,7 @@ void wait(busy_poll& how, std::chrono::microseconds length, bool was_conversatio
     how.end(was_conversation);
 }
 
-/// @return How often it looked; 100 times if `wait_end` is far.
+/// @return The number of checks; 100 if `wait_end` is far.
 unsigned looks(busy_poll& how, busy_poll::clock::time_point wait_end,
                bool (*gives_way)() noexcept = always) {
     unsigned count = 0;
@@ -45,8 +45,8 @@ unsigned looks(busy_poll& how, busy_poll::clock::time_point wait_end,
     return count;
 }
 
-/// Looks for as long as that is worth it, and finds nothing.
-/// @return How often it looked.
+/// Spins for as long as that is worth it, and finds nothing.
+/// @return The number of checks.
 unsigned look_in_vain(busy_poll& how) {
     unsigned count = 0;
     how.begin(
@@ -60,7 +60,7 @@ unsigned look_in_vain(busy_poll& how) {
     return count;
 }
 
-/// What follows where looking did not suffice.
+/// The wait that follows unsuccessful spinning.
 void wait_asleep(busy_poll& how, std::chrono::microseconds length) {
     test_clock::present += length;
     how.end();
@@ -87,7 +87,7 @@ TEST_SUITE("base") {
         CHECK(looks(how, never) == 0); // There was none.
         wait(how, 49us);
         CHECK(looks(how, never) == 100);
-        CHECK(looks(how, never) == 100); // That it was found was short, too.
+        CHECK(looks(how, never) == 100); // The successful wait was short, too.
     }
 
     TEST_CASE("busy poll: does not look after a long wait, nor after one that brought a stream") {

@@ -6,8 +6,8 @@
 
 namespace zlink {
 
-/// What happens to a socket's listeners and connections. The numbers are those of ZMQ_EVENT_*, and
-/// each says what its value is (zmq_socket_monitor(3)).
+/// Events of a socket's listeners and connections. The numbers are those of ZMQ_EVENT_*. The
+/// comment of each gives the meaning of its value (zmq_socket_monitor(3)).
 enum class connection_event : std::uint16_t {
     connected = 0x0001,                  ///< The descriptor.
     connect_delayed = 0x0002,            ///< errno: connecting goes on in the background.
@@ -20,17 +20,17 @@ enum class connection_event : std::uint16_t {
     close_failed = 0x0100,               ///< errno. Never happens here.
     disconnected = 0x0200,               ///< The descriptor.
     monitor_stopped = 0x0400,            ///< 0.
-    handshake_failed_no_detail = 0x0800, ///< errno: the connection was lost. From 200 up the status
-                                         ///< of HTTP with which a server refused, and behind the
-                                         ///< endpoint a space and what it said.
+    handshake_failed_no_detail = 0x0800, ///< errno: the connection was lost. From 200 up the HTTP
+                                         ///< status of a server that refused; a space and its
+                                         ///< text then follow the endpoint.
     handshake_succeeded = 0x1000,        ///< 0.
     handshake_failed_protocol = 0x2000,  ///< A protocol_fault.
-    handshake_failed_auth = 0x4000,      ///< The status that ZAP refused with: 300, 400 or 500.
-    certificate_expires = 0x8000,        ///< Seconds until one of ours does; negative: since then.
-    message_dropped = 0x8200, ///< Bytes: two connections ended while the message was sent.
+    handshake_failed_auth = 0x4000,      ///< The status with which ZAP refused: 300, 400 or 500.
+    certificate_expires = 0x8000, ///< Seconds until an own certificate expires; negative: since.
+    message_dropped = 0x8200, ///< Size in bytes: two connections ended while the message was sent.
 };
 
-/// By which bit who watches says that it wants to know of `what`.
+/// The bit that stands for `what` in a watcher's mask of events.
 constexpr unsigned watched_bit(connection_event what) noexcept {
     return static_cast<unsigned>(
         what == connection_event::message_dropped ? connection_event::disconnected : what);
@@ -61,19 +61,19 @@ enum class protocol_fault : std::int32_t {
     websocket_unspecified = 0x30000000,
 };
 
-/// Is told what happens to the connections of one socket.
+/// Receives the connection events of one socket.
 ///
 /// @threads Any.
 class connection_observer {
 public:
     virtual ~connection_observer() = default;
 
-    /// Whether anybody wants to know of `what`: finding out what to tell may cost something.
+    /// Whether any watcher wants `what`: collecting the details of an event may be expensive.
     virtual bool watches(connection_event what) const noexcept = 0;
 
-    /// Never waits.
-    /// @param value     As connection_event says.
-    /// @param endpoint  Where it happened: our own end if it was bound, else the peer's.
+    /// Never blocks.
+    /// @param value     As connection_event documents.
+    /// @param endpoint  The local endpoint if it was bound, else the peer's.
     virtual void on_connection_event(connection_event what, std::int32_t value,
                                      std::string_view endpoint) noexcept = 0;
 };

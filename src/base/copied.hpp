@@ -18,8 +18,8 @@ inline void count_copied(std::size_t bytes) noexcept {
 
 #else
 
-/// Is told of bytes that are copied without a call of memcpy, which tests/copies_test.cpp sees
-/// itself. They are counted only in the build that this test belongs to.
+/// Counts bytes that are copied without a call of memcpy; tests/copies_test.cpp intercepts memcpy
+/// itself. They are counted only in the build for that test.
 inline void count_copied(std::size_t) noexcept {}
 
 #endif

@@ -12,9 +12,9 @@ namespace zlink {
 
 /// Copies at most `short_copy_bytes_max` bytes without a call.
 ///
-/// Goes 16 bytes at a time. The library's memcpy would use the widest registers: such a store to
-/// memory that is not aligned to a cache line is split, and whoever reads the start of the message
-/// next waits until both halves have reached the cache.
+/// Copies 16 bytes at a time. The library's memcpy would use the widest registers: such a store to
+/// memory that is not aligned to a cache line is split, and the next read of the message's start
+/// waits until both halves have reached the cache.
 inline constexpr std::size_t short_copy_bytes_max = 256;
 
 ZLINK_HOT void copy_short(void* to, const void* from, std::size_t bytes) noexcept {

@@ -18,7 +18,7 @@ void copy_past_caches(void* to, const void* from, std::size_t bytes) noexcept {
     constexpr std::size_t line = limits::cache_line_bytes;
     auto* out = static_cast<std::byte*>(to);
     const auto* in = static_cast<const std::byte*>(from);
-    // Whole lines only: part of one would have to be merged with what memory has.
+    // Whole lines only: a partial line would have to be merged with the contents of memory.
     const std::size_t head = std::min(-reinterpret_cast<std::uintptr_t>(out) % line, bytes);
     count_copied((bytes - head) / line * line);
     std::memcpy(out, in, head);
@@ -35,7 +35,7 @@ void copy_past_caches(void* to, const void* from, std::size_t bytes) noexcept {
         }
     }
     std::memcpy(out, in, static_cast<std::size_t>(end - in));
-    _mm_sfence(); // A release store does not wait for such stores.
+    _mm_sfence(); // A release store does not order non-temporal stores.
 #else
     copy_bytes(to, from, bytes);
 #endif

@@ -5,13 +5,13 @@
 
 namespace zlink {
 
-/// memcpy of a large payload for another processor: what is written goes past the caches, on
-/// x86-64.
+/// memcpy of a large payload for another processor. On x86-64 it uses non-temporal stores, which
+/// bypass the caches.
 ///
-/// Lines that the other processor has read before need not be won back from it one by one, which
-/// takes longer than memory does. Who reads it next on this processor gets it from memory.
+/// Lines that the other processor has read before need not be taken back from it one by one, which
+/// takes longer than writing to memory. The next read on this processor comes from memory.
 ///
-/// What is stored after it is seen after it, as with memcpy.
+/// Later stores become visible after it, as with memcpy.
 ///
 /// @threads Any.
 void copy_past_caches(void* to, const void* from, std::size_t bytes) noexcept;

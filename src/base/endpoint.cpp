@@ -29,8 +29,8 @@ bool is_letter_or_digit(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Whether a peer can be called so: a letter, digit or the colon of an IPv6 address, followed by
-/// those, dots, dashes and underscores.
+/// Whether `host` can be a peer's name: a letter, digit or the colon of an IPv6 address, followed
+/// by those, dots, dashes and underscores.
 bool is_host_to_dial(std::string_view host) noexcept {
     if (host.empty() || !(is_letter_or_digit(host.front()) || host.front() == ':')) {
         return false;
@@ -84,7 +84,7 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
     return host_address{std::string{host}, std::string{scope}, *port};
 }
 
-/// Whether a request can have it as its target as it stands (RFC 3986, 3.3 and 3.4).
+/// Whether it can be the target of a request unchanged (RFC 3986, 3.3 and 3.4).
 bool is_web_path(std::string_view path) noexcept {
     return path.size() <= web_path_bytes_max && path.starts_with('/') &&
            std::all_of(path.begin(), path.end(),
@@ -165,7 +165,7 @@ result<endpoint> decode_inproc(std::string_view name) {
     return endpoint{.via = scheme::inproc, .address = {}, .source = {}, .path = std::string{name}};
 }
 
-/// Appends the address so that decode_host_address reads the same out of it.
+/// Appends the address in a form that decode_host_address decodes to the same address.
 void append_host_address(std::string& out, const host_address& address) {
     std::string host = address.host;
     if (!address.scope.empty()) {

@@ -13,14 +13,14 @@
 namespace zlink {
 
 inline constexpr std::size_t host_bytes_max = 255;
-inline constexpr std::size_t ipc_path_bytes_max = 107; ///< What fits into a sockaddr_un.
+inline constexpr std::size_t ipc_path_bytes_max = 107; ///< The limit of a sockaddr_un.
 inline constexpr std::size_t inproc_name_bytes_max = 256;
 inline constexpr std::size_t web_path_bytes_max = 2048; ///< Of ws and wss, the query included.
 
 /// The error of an ipc path that is too long, ENAMETOOLONG as in libzmq.
 inline constexpr errc path_too_long = static_cast<errc>(ENAMETOOLONG);
 
-/// What stands before the "://" of an endpoint.
+/// The part of an endpoint before the "://".
 enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss };
 
 /// As it is spelled: "tcp".
@@ -47,7 +47,7 @@ constexpr bool has_host(scheme asked) noexcept {
     return asked != scheme::ipc && asked != scheme::inproc;
 }
 
-/// Whether TLS lies below it.
+/// Whether it runs over TLS.
 constexpr bool is_encrypted(scheme asked) noexcept {
     return asked == scheme::tls || asked == scheme::wss;
 }
@@ -57,7 +57,7 @@ constexpr bool is_web(scheme asked) noexcept {
     return asked == scheme::ws || asked == scheme::wss;
 }
 
-/// What an endpoint is for: the rules differ.
+/// The use of an endpoint: the rules differ.
 enum class endpoint_use : std::uint8_t {
     listen, ///< zmq_bind
     dial,   ///< zmq_connect
@@ -66,20 +66,21 @@ enum class endpoint_use : std::uint8_t {
 /// One end of a connection over tcp, not resolved yet.
 struct host_address {
     std::string host;       ///< A name, an address without brackets, an interface, or "*" (listen).
-    std::string scope;      ///< What follows a '%' in the host: an interface's name or number.
+    std::string scope;      ///< After a '%' in the host: an interface's name or number.
     std::uint16_t port = 0; ///< Zero: the system chooses one.
 
     friend bool operator==(const host_address&, const host_address&) = default;
 };
 
-/// Where a socket listens or dials, as its text says it. Nothing is resolved.
+/// Where a socket listens or connects, as written. Nothing is resolved.
 struct endpoint {
     scheme via = scheme::tcp;
     host_address address;               ///< Where has_host(via).
     std::optional<host_address> source; ///< Likewise, dial only: where to connect from.
 
-    /// ipc: the file's path, where "@name" is an abstract socket and "*", to listen, is a path of
-    /// our choice. inproc: the name. ws and wss: the path with its query, "/" if there is none.
+    /// ipc: the file's path, where "@name" is an abstract socket and "*", to listen, is a path that
+    /// the library chooses. inproc: the name. ws and wss: the path with its query, "/" if there is
+    /// none.
     std::string path;
 
     /// Spells the endpoint as ZMQ_LAST_ENDPOINT does: "tcp://127.0.0.1:5555", "tcp://[::1]:5555",
@@ -94,14 +95,14 @@ struct endpoint {
 /// port of tls, ws and wss are those of tcp; a path may follow those of ws and wss, e.g.
 /// "wss://example.org:443/chat?room=1".
 ///
-/// The last colon separates host and port, so an IPv6 address needs no brackets. To listen, any
-/// host passes, as in libzmq: whether there is such an interface is the resolver's to say.
+/// The last colon separates host and port, so an IPv6 address needs no brackets. For listening any
+/// host is accepted, as in libzmq: the resolver decides whether there is such an interface.
 ///
 /// @error invalid_argument        Malformed: no "://" or nothing on a side of it; no port, or one
-///                                that is no number up to 65535 ("*" passes where the port may be
-///                                chosen); to dial, a host that cannot be one; an empty scope; a
-///                                path of ws or wss above web_path_bytes_max, with a fragment, or
-///                                with bytes that have no place in a URI: such are escaped.
+///                                that is not a number up to 65535 ("*" is valid where the port may
+///                                be chosen); to dial, an impossible host; an empty scope; a path
+///                                of ws or wss above web_path_bytes_max, with a fragment, or with
+///                                bytes that are not allowed in a URI unescaped.
 /// @error protocol_not_supported  The scheme is unknown. It is compared exactly.
 /// @error path_too_long           An ipc path above ipc_path_bytes_max.
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use);

@@ -16,7 +16,7 @@ using enum zlink::endpoint_use;
 
 namespace {
 
-/// The error that `text` leads to, or none (0).
+/// The error of decoding `text`, or none (0).
 errc error_of(std::string_view text, endpoint_use use) {
     const result<endpoint> decoded = decode_endpoint(text, use);
     return decoded ? errc{} : decoded.error();

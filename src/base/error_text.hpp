@@ -5,12 +5,12 @@
 
 namespace zlink {
 
-/// Says in words why the call of this thread fails that is being made, where its errno number does
+/// Sets a text that explains why the current call on this thread fails, where the errno number does
 /// not say enough.
-/// @param text  Cut off after 511 bytes.
+/// @param text  Truncated to 511 bytes.
 void set_error_text(std::string_view text) noexcept;
 
-/// What was said last on this thread; empty if nothing was.
+/// The text that was set last on this thread; empty if none was.
 /// @return Valid until the next set_error_text() of this thread.
 const char* error_text() noexcept;
 

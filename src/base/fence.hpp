@@ -26,11 +26,11 @@ struct asymmetric_fence {
 
     static void heavy() noexcept;
 
-    /// For both sides, where neither is frequent: a fence for the thread that calls it alone, at
-    /// the cost of a locked instruction. It does not go together with light().
+    /// For both sides, where neither is frequent: a full fence for the calling thread only, at the
+    /// cost of a locked instruction. Does not pair with light().
     static void full() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
-    /// Whether the kernel took the registration. Fixed before main() and never written again.
+    /// Whether the kernel accepted the registration. Set before main() and never written again.
     static const bool has_membarrier;
 };
 

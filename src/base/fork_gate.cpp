@@ -16,7 +16,7 @@ namespace zlink {
 
 namespace {
 
-/// Threads that hold the gate are counted in several places, each thread in its own as a rule, so
+/// The threads that hold the gate are counted in several places, usually each thread in its own, so
 /// that they do not take a cache line from each other.
 struct alignas(limits::cache_line_bytes) counter {
     std::atomic<std::uint32_t> holds{0};
@@ -39,15 +39,15 @@ counter& own_counter() noexcept {
     return *own;
 }
 
-/// What the calling thread holds itself of `each`.
+/// The calling thread's own share of `each`.
 std::uint32_t own_part(const counter& each) noexcept {
     return depth != 0 && &each == own ? 1 : 0;
 }
 
 bool is_free() noexcept {
     for (const counter& each : counters) {
-        // Either a thread sees the gate shut, or we see its hold: both sides are sequentially
-        // consistent.
+        // Either a thread sees the gate shut, or this thread sees its hold: both sides are
+        // sequentially consistent.
         if (each.holds.load(std::memory_order_seq_cst) > own_part(each)) {
             return false;
         }
@@ -55,7 +55,7 @@ bool is_free() noexcept {
     return true;
 }
 
-/// A hold lasts for some microseconds as a rule, so nobody tells us of its end.
+/// A hold usually lasts for some microseconds, so the end of a hold is polled for.
 void shut() noexcept {
     passing.lock();
     is_shut.store(1, std::memory_order_seq_cst);
@@ -82,8 +82,7 @@ constinit std::size_t lock_count = 0;
 
 void before_fork() noexcept {
     shut();
-    // The upper layers' first: they are constructed last, and may hold theirs when they take
-    // others.
+    // The upper layers' locks first: they are constructed last, and their holders may take others.
     for (std::size_t index = lock_count; index-- > 0;) {
         locks[index].lock();
     }
@@ -107,8 +106,8 @@ void begin_in_child() noexcept {
     open();
 }
 
-// While the library is loaded, not when the gate is used first: what a thread begins then it might
-// be about to begin in the midst of a fork, and the child would wait for it.
+// When the library is loaded, not when the gate is used first: a thread could otherwise be in the
+// middle of this initialisation during a fork, and the child would wait for it.
 [[maybe_unused]] const int watches_forks = pthread_atfork(before_fork, after_fork, begin_in_child);
 
 } // namespace

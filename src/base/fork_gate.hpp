@@ -5,16 +5,16 @@
 
 namespace zlink {
 
-/// Keeps fork(2) waiting while a thread is where a child process could not go on from: inside
-/// another library, whose locks nobody would ever release in the child, or between opening a
-/// descriptor and taking note of it.
+/// Makes fork(2) wait while a thread is in a section that a child process could not continue:
+/// inside another library, whose locks would never be released in the child, or between opening a
+/// descriptor and recording it.
 ///
-/// A thread that holds the gate must not wait for another one that may want it.
+/// A thread that holds the gate must not wait for another thread that may want it.
 ///
 /// @threads Any.
 class fork_gate {
 public:
-    /// Keeps the gate from being passed. May be nested.
+    /// Delays forks while it exists. May be nested.
     /// @blocks  While another thread passes.
     class hold {
     public:
@@ -24,19 +24,20 @@ public:
         ~hold();
     };
 
-    /// Has a lock taken by each fork, so that a child finds whole what it guards: behind the gate,
-    /// since a thread that holds the gate may want it. To be called while the library is loaded.
-    /// @param lock, unlock     Of the process that forks.
-    /// @param unlock_in_child  Of the child.
+    /// Registers a lock that each fork takes, so that the child finds the guarded data consistent.
+    /// It is taken after the gate is shut, since a thread that holds the gate may want it. To be
+    /// called while the library is loaded.
+    /// @param lock, unlock     Called in the process that forks.
+    /// @param unlock_in_child  Called in the child.
     /// @return true
     static bool take_lock(void (*lock)(), void (*unlock)(), void (*unlock_in_child)()) noexcept;
 
-    /// Waits until no other thread is where it was when this was called.
+    /// Waits until every other thread has left the section that it was in when this was called.
     /// @blocks  At most limits::fork_wait_max.
     static void pass() noexcept;
 
-    /// How often the process, or one that it was forked from, has been forked since the library was
-    /// loaded: 0 in a process that is nobody's child.
+    /// The number of forks between the process that loaded the library and this one; 0 in the
+    /// former.
     static std::uint32_t generation() noexcept;
 };
 

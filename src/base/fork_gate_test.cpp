@@ -17,7 +17,7 @@ using zlink::fork_gate;
 
 namespace {
 
-/// @return The exit status of a child that gives `body`'s answer.
+/// @return The exit status of a child that exits with body's result.
 template<class Body>
 int in_child(Body&& body) {
     const pid_t child = ::fork();

@@ -10,18 +10,19 @@
 
 namespace zlink {
 
-/// Keeps a writer of large payloads close to its reader: what both touch next is then memory that
-/// is still in the processor's caches, and of the pools. A writer that is further ahead than that
-/// gives way until the reader has taken some of it. Where the reader does not do so soon the stream
-/// waits for something else: then the writer goes on, and is held back less and less often.
+/// Keeps the producer of large payloads close to the consumer, so that the memory that both touch
+/// next is still in the processor's caches, and comes from the pools. A producer that is further
+/// ahead yields until the consumer has taken some of it. If the consumer does not do so soon, the
+/// stream is limited by something else: then the producer continues, and is held back less and less
+/// often.
 ///
-/// @threads The writer's.
+/// @threads The producer's.
 class head_start {
 public:
-    /// Before a large payload is written: gives way, if the writer is to look again instead.
-    /// @param ahead_bytes    What the reader has not taken yet.
+    /// Called before a large payload is written. Yields if the producer is to check again instead.
+    /// @param ahead_bytes    Bytes that the consumer has not taken yet.
     /// @param payload_bytes  Of this one, or of the largest so far.
-    /// @param gives_way      Nobody is held back while it says no.
+    /// @param gives_way      Yields; if it returns false the producer is not held back.
     bool holds_back(std::uint64_t ahead_bytes, std::uint64_t payload_bytes,
                     bool (*gives_way)() noexcept = yield_processor) noexcept {
         if (goal_bytes_ == 0) {
@@ -52,7 +53,7 @@ private:
     }
 
     std::uint64_t goal_bytes_ = 0; ///< 0: not held back.
-    clock::time_point end_{};      ///< Of being held back.
+    clock::time_point end_{};      ///< When the producer is held back no longer.
     std::uint32_t skipped_count_ = 0;
     std::uint32_t to_skip_count_ = 0;
 };

@@ -14,7 +14,7 @@ bool holds_back(head_start& how, std::uint64_t ahead_bytes, std::uint64_t payloa
     return how.holds_back(ahead_bytes, payload_bytes, []() noexcept { return true; });
 }
 
-/// Has a writer wait for a reader that takes nothing.
+/// A producer waits for a consumer that takes nothing.
 /// @return Whether it waited at all.
 bool wait_in_vain(head_start& how) {
     bool has_waited = false;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t v4_bytes = 4;
 constexpr std::size_t v6_bytes = 16;
 
-/// How IPv6 spells an IPv4 address (RFC 4291, 2.5.5.2).
+/// The mapping of an IPv4 address into IPv6 (RFC 4291, 2.5.5.2).
 std::span<const std::byte> without_v4_mapping(std::span<const std::byte> asked) noexcept {
     constexpr std::size_t prefix_bytes = v6_bytes - v4_bytes;
     const auto is_mapped = [&] {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t word_bits = 64;
 
-// A bit for each. Neither constructed nor destroyed; pages that no descriptor reaches take no
+// One bit for each. Neither constructed nor destroyed; pages that no descriptor reaches take no
 // memory.
 constinit std::array<std::atomic<std::uint64_t>, limits::noted_descriptors_max / word_bits> noted{};
 constinit std::atomic<std::size_t> used_words{0};

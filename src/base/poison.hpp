@@ -17,8 +17,8 @@
 
 namespace zlink {
 
-/// Lets the address sanitizer, where there is one, report who uses these bytes: memory that a pool
-/// keeps was freed as far as everybody else is concerned.
+/// Makes the address sanitizer, where there is one, report accesses to these bytes: memory that a
+/// pool keeps counts as freed for all other code.
 inline void poison([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef ZLINK_ADDRESS_SANITIZER
     __asan_poison_memory_region(memory, bytes);

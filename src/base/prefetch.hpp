@@ -8,12 +8,12 @@
 
 namespace zlink {
 
-/// Asks the processor for the cache line at `place`, to be read soon. Any address will do.
+/// Prefetches the cache line at `place` for reading. Any address is valid.
 ZLINK_HOT void prefetch_to_read(const void* place) noexcept {
     __builtin_prefetch(place);
 }
 
-/// Asks the processor for an object, to be read soon.
+/// Prefetches an object for reading.
 ZLINK_HOT void prefetch_object(const void* begin, std::size_t bytes) noexcept {
     const auto* const first = static_cast<const std::byte*>(begin);
     for (std::size_t offset = 0; offset < bytes; offset += limits::cache_line_bytes) {

@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t line = limits::cache_line_bytes;
 constexpr std::size_t block = limits::owned_block_bytes;
 
-/// Memory in which each byte that is written to shows.
+/// Memory in which each written byte is visible.
 struct memory {
     alignas(limits::owned_block_bytes) std::array<std::byte, 8 * limits::owned_block_bytes> data;
 
     memory() { data.fill(std::byte{0xff}); }
 
-    /// Owns lines behind a message, and says where bytes were written.
+    /// Takes the lines behind a message, and returns the offsets of the bytes that were written.
     std::vector<std::size_t> own(std::size_t begin, std::size_t end, std::size_t limit) {
         zlink::prefetch_for_writing(data.data() + begin, data.data() + end, data.data() + limit);
         std::vector<std::size_t> changed;

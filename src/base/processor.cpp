@@ -12,7 +12,7 @@ namespace {
 std::optional<cpu_set_t> allowed_processors() noexcept {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        return {}; // There are more than fit, or the system refuses.
+        return {}; // There are more processors than fit, or the system refuses.
     }
     return allowed;
 }
@@ -39,8 +39,8 @@ bool move_to_processor(processor_number processor) noexcept {
     if (!allow(one)) {
         return false;
     }
-    // The system remembers what a thread asked for, and keeps to it when it gives the process more:
-    // so to ask for all is right unless somebody had asked for less.
+    // The system remembers the set that a thread asked for, and applies it when it grants the
+    // process more: so asking for all is right unless a smaller set was asked for before.
     cpu_set_t all;
     std::memset(&all, 0xff, sizeof all);
     const std::optional<cpu_set_t> given = allow(all) ? allowed_processors() : std::nullopt;

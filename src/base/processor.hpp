@@ -5,18 +5,18 @@
 
 namespace zlink {
 
-/// Numbers a processor of the machine, as the system does.
+/// The number of a processor, as the system counts them.
 using processor_number = std::int16_t;
 constexpr processor_number no_processor = -1;
 
-/// Where the calling thread runs at this moment; `no_processor` if the system does not say, or has
-/// too many.
+/// The processor that the calling thread runs on at this moment; `no_processor` if the system does
+/// not report it, or has too many.
 /// @threads Any.
 processor_number current_processor() noexcept;
 
-/// Moves the calling thread to `processor`, from where the system may move it on at any time: which
-/// processors it may run on stays as it is. Where that is all that the system gives to the process
-/// (cpuset), it remains so if the system gives more, or others, later.
+/// Moves the calling thread to `processor`, from where the system may move it on at any time: the
+/// set of processors that it may run on stays the same. If the set is all that the system grants
+/// the process (cpuset), the thread keeps it even if the system grants more, or others, later.
 /// @return Whether it was moved; if not, it may not run there, or the system refuses.
 /// @threads Any.
 bool move_to_processor(processor_number processor) noexcept;

@@ -9,7 +9,7 @@ using namespace zlink;
 
 namespace {
 
-/// The processors that the calling thread may run on, which come back at the end.
+/// The processors that the calling thread may run on, restored at the end.
 class allowed_processors {
 public:
     allowed_processors() { is_known_ = sched_getaffinity(0, sizeof before_, &before_) == 0; }
@@ -19,7 +19,7 @@ public:
         }
     }
 
-    /// Whether the system tells, and lets them be changed; if not there is nothing to be seen.
+    /// Whether the system reports the set, and lets it be changed; if not there is nothing to test.
     bool can_change() const {
         return is_known_ && sched_setaffinity(0, sizeof before_, &before_) == 0;
     }
@@ -34,7 +34,7 @@ private:
     bool is_known_;
 };
 
-/// Whether this thread gets there. The system may move it on before it has a look.
+/// Whether this thread gets there. The system may move it on before it checks.
 bool gets_to(processor_number processor) {
     for (int attempts = 0; attempts < 1000; ++attempts) {
         if (move_to_processor(processor) && current_processor() == processor) {

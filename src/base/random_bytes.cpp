@@ -13,7 +13,8 @@ namespace {
 constinit thread_local std::array<std::byte, 1024> supply{};
 constinit thread_local std::size_t left_bytes = 0;
 
-// A child process has the one thread that forked: it would give out what its parent gives out.
+// A child process has only the forking thread, with a copy of its supply: it would return the same
+// bytes as its parent.
 [[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { left_bytes = 0; });
 
 } // namespace

@@ -7,8 +7,8 @@
 
 namespace zlink {
 
-/// Four bytes that nobody can foresee, as WebSocket's masks have to be (RFC 6455, 5.3). Asks the
-/// system once for many, and again in a child process.
+/// Four unpredictable bytes, as required for WebSocket masks (RFC 6455, 5.3). Asks the system for
+/// many at once, and again in a child process.
 /// @threads Any.
 std::array<std::byte, 4> random_bytes() noexcept;
 

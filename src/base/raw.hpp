@@ -6,7 +6,7 @@
 
 namespace zlink {
 
-/// Bytes as the functions of C libraries take them.
+/// Bytes in the form that C libraries take.
 inline std::uint8_t* raw(std::byte* data) noexcept {
     return reinterpret_cast<std::uint8_t*>(data);
 }

@@ -9,22 +9,22 @@
 
 namespace zlink {
 
-/// How far the writer of a queue is ahead of its reader.
+/// How far the producer of a queue is ahead of its consumer.
 struct writer_lead {
     std::uint64_t bytes;
-    std::uint64_t message_count; ///< Some fewer while it publishes; anything if `bytes` is 0.
-    bool is_long; ///< As many messages as the reader lets come before it returns credit.
+    std::uint64_t message_count; ///< Slightly low while it publishes; arbitrary if `bytes` is 0.
+    bool is_long; ///< As many messages as the consumer takes before it returns credit.
 };
 
-/// Keeps a reader from staying right behind its writer, so that both want the same cache lines at
-/// the same time: then it pauses now and then, until there is more. (docs/adr/0016.)
+/// Keeps a consumer from staying right behind its producer, where both access the same cache lines
+/// at the same time: the consumer then pauses now and then until more has arrived. (docs/adr/0016.)
 ///
 /// @threads One at a time.
 class reader_distance {
 public:
-    /// For a reader that has read all that it had seen: looks at what there is now, and lets more
-    /// come where that is little each time.
-    /// @param look  Gives a `writer_lead`.
+    /// Called when the consumer has read everything that it had seen. Checks for more, and pauses
+    /// to let more arrive if there was little each time.
+    /// @param look  Returns a `writer_lead`.
     template<class Look>
     void keep(Look&& look, void (*pause)() noexcept = brief_pause) noexcept {
         writer_lead found = look();
@@ -40,7 +40,7 @@ public:
             const std::uint64_t seen_count = found.message_count;
             found = look();
             if (found.message_count - seen_count < limits::brief_pause_messages_min) {
-                // It is slow, waits for answers or credit, or is this thread.
+                // The producer is slow, waits for answers or credit, or is this thread.
                 vain_pauses_ = std::min(vain_pauses_ + 1, limits::vain_pauses_max);
                 return lose();
             }
@@ -49,7 +49,7 @@ public:
         short_looks_ = limits::short_looks_max;
     }
 
-    /// It is not right behind one writer: the looks count from the beginning.
+    /// The consumer is not right behind one producer: the count of checks starts again.
     void lose() noexcept { short_looks_ = 0; }
 
 private:

@@ -19,18 +19,18 @@ void count_pause() noexcept {
     ++pause_count;
 }
 
-/// A reader that finds, in each look, as much as `finds` says after so many pauses.
+/// A consumer that finds, in each check, as much as `finds` returns for so many pauses.
 struct reader {
     reader_distance distance;
 
-    /// @return The pauses after one look.
+    /// @return The number of pauses after one check.
     unsigned look(const std::function<writer_lead(unsigned)>& finds) {
         pause_count = 0;
         distance.keep([&] { return finds(pause_count); }, count_pause);
         return pause_count;
     }
 
-    /// How many looks go by without a pause, at most `looks_max` of them.
+    /// The number of checks without a pause, at most `looks_max`.
     unsigned looks_before_pause(const std::function<writer_lead(unsigned)>& finds,
                                 unsigned looks_max = 100'000) {
         unsigned count = 0;
@@ -104,7 +104,7 @@ TEST_SUITE("base") {
 
     TEST_CASE(
         "reader distance: pauses in which little comes end, and become rare, until one is not") {
-        // The second one writes no more once it has sent what it may before it is answered.
+        // The second one writes no more once it has used up its credit.
         const std::function<writer_lead(unsigned)> slow_writers[] = {
             slowly, [](unsigned pauses) { return fast(std::min(pauses, 1U)); }};
         for (const auto& writer : slow_writers) {
@@ -114,7 +114,7 @@ TEST_SUITE("base") {
                 CHECK(one.looks_before_pause(writer) == looks);
             }
             CHECK(one.looks_before_pause(writer) == looks);
-            CHECK(one.looks_before_pause(fast) == looks); // No rarer than that.
+            CHECK(one.looks_before_pause(fast) == looks); // Not more rarely than that.
             CHECK(one.looks_before_pause(fast) == 0);
         }
     }

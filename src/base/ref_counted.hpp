@@ -9,7 +9,7 @@ namespace zlink {
 
 /// Gives `Derived` a reference count for boost::intrusive_ptr; the last holder deletes it.
 ///
-/// @threads Any; the count is atomic, what it guards is not.
+/// @threads Any; the count is atomic, the guarded object is not.
 template<class Derived>
 class ref_counted {
 public:

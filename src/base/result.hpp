@@ -7,19 +7,19 @@
 
 namespace zlink {
 
-/// What went wrong, as a value. The numbers are those of errno, so that an error of the system
-/// passes through unchanged and the C boundary has nothing to translate (docs/adr/0001).
+/// An error, as a value. The numbers are those of errno, so that an error of the system passes
+/// through unchanged and the C boundary has nothing to translate (docs/adr/0001).
 enum class errc : int {
-    again = EAGAIN,                           ///< Not now: it would have waited.
+    again = EAGAIN,                           ///< Not now: the call would have blocked.
     interrupted = EINTR,                      ///< A signal handler ran while waiting.
     invalid_argument = EINVAL,                ///< The caller's argument is out of range.
-    not_a_socket = ENOTSOCK,                  ///< The handle is no open socket.
-    not_supported = ENOTSUP,                  ///< This object does not do that.
+    not_a_socket = ENOTSOCK,                  ///< The handle is not an open socket.
+    not_supported = ENOTSUP,                  ///< This object does not support it.
     protocol_not_supported = EPROTONOSUPPORT, ///< This build has no such transport.
     no_such_endpoint = ENOENT,                ///< Nothing is bound or connected there.
-    address_in_use = EADDRINUSE,              ///< Somebody listens there already.
+    address_in_use = EADDRINUSE,              ///< Another socket already listens there.
     host_unreachable = EHOSTUNREACH,          ///< No peer has this routing id.
-    connection_refused = ECONNREFUSED,        ///< Nobody listens there.
+    connection_refused = ECONNREFUSED,        ///< No socket listens there.
     permission_denied = EACCES,               ///< The peer refused us, or ZAP refused the peer.
     bad_address = EFAULT,                     ///< A pointer is null or an object is not valid.
     no_memory = ENOMEM,                       ///< An allocation failed.
@@ -28,7 +28,7 @@ enum class errc : int {
     message_too_large = EMSGSIZE,             ///< A size is above its limit.
     wrong_state = 156384763,                  ///< EFSM: not possible in the socket's current state.
     terminated = 156384765,                   ///< ETERM: the context was shut down.
-    no_thread = 156384766,                    ///< EMTHREAD: no I/O thread does what is asked for.
+    no_thread = 156384766,                    ///< EMTHREAD: no I/O thread for the requested work.
 };
 
 /// Whether the system has nothing left of something that may come back.

@@ -9,8 +9,8 @@
 
 namespace zlink {
 
-/// Calls make() until the system has the memory for it. For the little that cannot be given up:
-/// what would be left undone is that something ends, or that somebody learns of it.
+/// Calls make() until the system has the memory for it. For small allocations on paths that must
+/// not fail: those that end something, or that report it.
 ///
 /// @param make  Changes nothing when it throws std::bad_alloc.
 /// @blocks  While the system has no memory.

@@ -10,7 +10,7 @@ namespace zlink {
 
 /// Counts the threads of this process that spin, and those that the library has woken and that have
 /// not run since. Where these are more than the processors that the process may use, a spinning
-/// thread keeps another one from its turn, and parks instead.
+/// thread would keep another one from running, and parks instead.
 ///
 /// @threads any
 class runnable_threads {
@@ -43,7 +43,7 @@ private:
     };
 
     static counts counts_;
-    static const std::int32_t processor_count_; ///< That the process might use when it was loaded.
+    static const std::int32_t processor_count_; ///< Of the process, when the library was loaded.
 };
 
 } // namespace zlink

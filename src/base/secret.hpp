@@ -11,7 +11,7 @@
 
 namespace zlink {
 
-/// Overwrites `data` in a way that no optimiser takes for useless.
+/// Overwrites `data`; the compiler cannot optimise it away.
 void wipe(std::span<std::byte> data) noexcept;
 
 /// A number of bytes that are wiped before their memory goes back.
@@ -36,7 +36,7 @@ private:
     std::array<std::byte, Bytes> data_{};
 };
 
-/// Wipes what it frees: for containers, which leave copies behind where they grow.
+/// Wipes the memory that it frees: for containers, which leave copies behind when they grow.
 template<class T>
 class wiping_allocator {
 public:

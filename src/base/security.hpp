@@ -10,7 +10,7 @@
 
 namespace zlink {
 
-/// How the two ends of a connection make sure of each other. The numbers are those of
+/// How the two ends of a connection authenticate each other. The numbers are those of
 /// zmq_getsockopt(3), ZMQ_MECHANISM.
 enum class security_mechanism : std::uint8_t {
     null = 0,  ///< Not at all.

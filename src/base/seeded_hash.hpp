@@ -12,11 +12,11 @@
 
 namespace zlink {
 
-/// Hashes bytes that peers choose. The keys are chance and differ from object to object, so that
-/// nobody can look for bytes that meet in a table. Each 16 bytes cost one multiplication to 128
-/// bits whose halves are joined.
+/// Hashes bytes that peers choose. The keys are random and differ from object to object, so that no
+/// peer can construct bytes that collide in a table. Each 16 bytes cost one multiplication to 128
+/// bits whose halves are combined.
 ///
-/// @threads One that makes it; then any.
+/// @threads One thread constructs it; then any.
 class seeded_hash {
 public:
     seeded_hash() noexcept {

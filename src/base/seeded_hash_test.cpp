@@ -13,8 +13,8 @@ using namespace std::string_view_literals;
 
 namespace {
 
-/// What std::hash does with 16 bytes here, backwards: bytes that have the hash `target`, and
-/// begin with `first`. It is MurmurHash64A with a seed that everybody knows.
+/// The inverse of std::hash for 16 bytes on this platform: bytes that have the hash `target`, and
+/// begin with `first`. It is MurmurHash64A with a public seed.
 std::string bytes_with_known_hash(std::uint64_t first, std::uint64_t target) {
     constexpr std::uint64_t factor = 0xc6a4'a793'5bd1'e995;
     const auto shifted = [](std::uint64_t value) { return value ^ (value >> 47); };
@@ -66,7 +66,7 @@ TEST_SUITE("base") {
             places.insert(hash(data) % 100'003);
         }
         REQUIRE(known.size() == 1);
-        CHECK(places.size() > 900); // 995 by chance.
+        CHECK(places.size() > 900); // 995 expected by chance.
     }
 
 } // TEST_SUITE

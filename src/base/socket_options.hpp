@@ -17,7 +17,7 @@ namespace zlink {
 
 using milliseconds = std::chrono::milliseconds;
 
-/// The occasions of ZMQ_RECONNECT_STOP.
+/// The bits of ZMQ_RECONNECT_STOP.
 struct reconnect_stop {
     static constexpr int connection_refused = 1;
     static constexpr int handshake_failed = 2;
@@ -25,29 +25,29 @@ struct reconnect_stop {
     static constexpr int all = 7;
 };
 
-/// What a listener wants of its peers' certificates, ZLINK_TLS_CLIENT_CERTIFICATES.
+/// A listener's demand for client certificates, ZLINK_TLS_CLIENT_CERTIFICATES.
 struct tls_client_certificates {
     static constexpr int none = 0;
-    static constexpr int asked = 1; ///< A peer without one may come in.
+    static constexpr int asked = 1; ///< A peer without one is accepted.
     static constexpr int required = 2;
 };
 
-/// What a STREAM has unless it is told otherwise, for its peers are strangers who may go without a
-/// word.
+/// Defaults of a STREAM, whose peers are untrusted and may vanish without notice.
 struct stream_default {
     static constexpr std::int64_t message_bytes_max = std::int64_t{16} * 1024 * 1024;
     static constexpr int keepalive = 1;
     static constexpr int keepalive_idle = 60;
 };
 
-/// What is said of a STREAM that was told to authenticate its peers by a mechanism of ZMTP.
+/// The error text for a STREAM that was configured to authenticate its peers by a mechanism of
+/// ZMTP.
 constexpr std::string_view lacks_security_text =
     "a ZLINK_STREAM knows neither CURVE nor PLAIN nor ZAP, and connects to nobody and lets nobody "
     "in after that was asked for; ZLINK_TLS_CLIENT_CERTIFICATES says who a peer is";
 
-/// What an application may set on a socket. There is no other source of settings. A connection
-/// keeps the options that its socket had when it was bound or connected; what acts on the socket
-/// itself acts at once. The names and meanings are those of zmq_setsockopt(3).
+/// The options that an application may set on a socket. There is no other source of settings. A
+/// connection keeps the options that its socket had when it was bound or connected; options of the
+/// socket itself take effect at once. The names and meanings are those of zmq_setsockopt(3).
 struct socket_options {
     socket_type type = socket_type::pair;
 
@@ -93,9 +93,9 @@ struct socket_options {
     // Listeners.
     int connections_max = 0;             ///< At a time; 0: no limit.
     int connections_per_address_max = 0; ///< Of one address; 0: no limit.
-    bool proxy_protocol = false;         ///< A proxy says first whom it speaks for.
+    bool proxy_protocol = false;         ///< A proxy sends the client's address first.
 
-    // Who may connect; empty: everybody.
+    // Peers that may connect; empty: all.
     std::vector<network> tcp_accept_filters;
     std::vector<pid_t> ipc_filter_pids;
     std::vector<uid_t> ipc_filter_uids;
@@ -103,9 +103,9 @@ struct socket_options {
 
     int reconnect_stop = 0; ///< Bits of zlink::reconnect_stop.
 
-    // The way out.
+    // The route of outgoing connections.
     std::string socks_proxy;    ///< "host:port" of a SOCKS5 proxy; empty: none.
-    std::string socks_username; ///< Empty: the proxy asks for none.
+    std::string socks_username; ///< Empty: no authentication to the proxy.
     secret_text socks_password;
 
     // Patterns.
@@ -123,14 +123,14 @@ struct socket_options {
     bool router_handover = false;
     bool req_correlate = false;
     bool req_relaxed = false;
-    bool raw = false; ///< Peers send bytes, not frames: RAW_STREAM, and ROUTER if it wants to.
+    bool raw = false; ///< Peers send bytes, not frames: RAW_STREAM, and ROUTER with ZMQ_ROUTER_RAW.
     bool stream_notify = true;
     bool stream_events = true;
-    int full_close_code = 0; ///< Of a WebSocket close frame, for peers that are full; 0: they stay.
+    int full_close_code = 0; ///< Of WebSocket close frames, for peers that are full; 0: they stay.
 
-    // ws and wss: lists with commas.
+    // ws and wss: comma-separated lists.
     std::string web_origins;      ///< Pages that may connect; empty: all.
-    std::string web_subprotocols; ///< The one that we like best first; empty: none.
+    std::string web_subprotocols; ///< The preferred one first; empty: none.
 
     // permessage-deflate, of a STREAM over ws and wss.
     bool web_deflate = false;
@@ -157,31 +157,32 @@ struct socket_options {
     curve_public_key curve_server{}; ///< The server's public key, for a client.
     // TLS, for endpoints that have it. Files are read at bind and connect.
     std::string tls_certificate; ///< Our chain, PEM, our own certificate first; empty: none.
-    std::string tls_key;         ///< PEM; empty: it lies in the file of the chain.
+    std::string tls_key;         ///< PEM; empty: it is in the file of the chain.
     secret_text tls_key_password;
     std::string tls_ca;              ///< PEM file or hashed folder; empty: the system's.
-    bool tls_verify = true;          ///< Dialling: the peer must be whom we mean to reach.
-    std::string tls_hostname;        ///< Whom we mean to reach; empty: the endpoint's host.
+    bool tls_verify = true;          ///< Dialling: the peer's certificate and name are verified.
+    std::string tls_hostname;        ///< The expected name; empty: the endpoint's host.
     int tls_client_certificates = 0; ///< Listening: a tls_client_certificates.
     int tls_min_version = 12;        ///< 12 or 13.
-    std::string tls_ciphers;         ///< Of TLS 1.2, as ciphers(1) has them; empty: ours.
-    std::string tls_ciphersuites;    ///< Of TLS 1.3.
-    std::string tls_alpn;            ///< Names, separated by commas, the preferred one first.
+    std::string tls_ciphers; ///< Of TLS 1.2, in the syntax of ciphers(1); empty: the library's.
+    std::string tls_ciphersuites; ///< Of TLS 1.3.
+    std::string tls_alpn;         ///< Names, separated by commas, the preferred one first.
     bool tls_session_resumption = true;
 
-    /// A mechanism, or ZAP, was asked for where there is none: whoever did so may take it that
-    /// nobody comes in without.
+    /// A mechanism, or ZAP, was requested where there is none: the application may assume that no
+    /// peer connects without it.
     bool lacks_security = false;
 
     std::string zap_domain;
-    bool zap_enforce_domain = false; ///< A domain without a ZAP handler lets nobody in.
+    bool zap_enforce_domain = false; ///< A domain without a ZAP handler accepts no peer.
 
-    /// Whether of the messages that wait to be sent to a peer, or were received from one, only the
-    /// newest is kept.
+    /// Whether only the newest is kept of the messages that wait to be sent to a peer, or were
+    /// received from one.
     bool conflates_sent() const noexcept {
         return conflate && may_conflate_sent() && type != socket_type::xpub;
     }
-    /// Whether such a socket can do that for a peer's sake: it puts nothing before a message.
+    /// Whether a socket of this type can conflate the messages of each peer: it prepends nothing to
+    /// a message.
     bool may_conflate_sent() const noexcept {
         return type == socket_type::push || type == socket_type::pub || type == socket_type::xpub ||
                type == socket_type::dealer;
@@ -191,12 +192,12 @@ struct socket_options {
                             type == socket_type::dealer);
     }
 
-    /// Whether a pipe lasts as long as the connection that it leads to, also where we connect.
+    /// Whether a pipe lives only as long as its connection, also for outgoing connections.
     bool has_pipe_per_connection() const noexcept {
         return immediate || type == socket_type::stream;
     }
 
-    /// Whether its peers speak no ZMTP.
+    /// Whether its peers do not speak ZMTP.
     bool has_foreign_peers() const noexcept { return raw || type == socket_type::stream; }
 
     bool is_server_of(security_mechanism asked) const noexcept {

@@ -25,19 +25,19 @@ enum class socket_type : int {
     stream = 12,     ///< ZLINK_STREAM: messages of peers that speak no ZMTP. Not on the wire.
 };
 
-/// The names that the types have on the wire, by number.
+/// The names of the types on the wire, by number.
 inline constexpr std::array<std::string_view, 12> socket_type_names{
     "PAIR",   "PUB",  "SUB",  "REQ",  "REP",  "DEALER",
     "ROUTER", "PULL", "PUSH", "XPUB", "XSUB", "STREAM"};
 
-/// States the name of `type` on the wire.
-/// @return Text that lives as long as the program; "" for a number that is no type.
+/// Returns the name of `type` on the wire.
+/// @return Text that lives as long as the program; "" for a number that is not a type.
 constexpr std::string_view socket_type_name(socket_type type) noexcept {
     const auto index = static_cast<std::size_t>(type);
     return index < socket_type_names.size() ? socket_type_names[index] : std::string_view{};
 }
 
-/// Finds the type that is called `name`, compared exactly; nothing if there is none.
+/// Finds the type with the name `name`, compared exactly; nothing if there is none.
 constexpr std::optional<socket_type> socket_type_named(std::string_view name) noexcept {
     for (std::size_t index = 0; index < socket_type_names.size(); ++index) {
         if (socket_type_names[index] == name) {
@@ -48,7 +48,7 @@ constexpr std::optional<socket_type> socket_type_named(std::string_view name) no
 }
 
 /// Whether a socket of type `own` may talk to one of type `peer`. Symmetric, as 28/REQREP,
-/// 29/PUBSUB, 30/PIPELINE and 31/EXPAIR have it.
+/// 29/PUBSUB, 30/PIPELINE and 31/EXPAIR define.
 constexpr bool may_talk(socket_type own, socket_type peer) noexcept {
     using enum socket_type;
     switch (own) {

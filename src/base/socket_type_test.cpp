@@ -37,7 +37,7 @@ TEST_SUITE("base") {
     }
 
     TEST_CASE("socket type: talks to the types that its pattern names, and to no others") {
-        // A row is one's own type, a column the peer's.
+        // A row is the own type, a column the peer's.
         constexpr const char* table[] = {
             // PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM
             "1 0 0 0 0 0 0 0 0 0 0 0", // PAIR

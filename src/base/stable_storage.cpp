@@ -11,7 +11,7 @@ namespace zlink {
 
 namespace {
 
-// Neither constructed nor destroyed: handles may be looked at while the process ends.
+// Neither constructed nor destroyed: handles may be checked while the process ends.
 constinit std::mutex mutex;
 constinit stable_header* all = nullptr;
 
@@ -58,8 +58,9 @@ void stable_header::give(stable_header*& vacant) noexcept {
 }
 
 void stable_header::retire() noexcept {
-    // This store and the loads below, the visitors' counting and their look at the kind, are all
-    // sequentially consistent: either a visitor finds the object gone, or we find the visitor.
+    // This store and the loads below, and the visitors' counting and their load of the kind, are
+    // all sequentially consistent: either a visitor finds the object gone, or this thread finds the
+    // visitor.
     kind.store(nullptr, std::memory_order_seq_cst);
     std::uint32_t count = 0;
     while ((count = visitor_count.load(std::memory_order_seq_cst)) != 0) {

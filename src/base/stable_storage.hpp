@@ -7,14 +7,14 @@
 
 namespace zlink {
 
-/// What lies before each object of stable_storage. Its memory lasts as long as the process.
+/// The header of each object of stable_storage. Its memory lasts as long as the process.
 struct alignas(std::max_align_t) stable_header {
-    /// Of the object that lives behind this; null: none of this process.
+    /// Of the object behind this header; null: none of this process.
     std::atomic<const void*> kind{nullptr};
     /// Of the object of the process that this one was forked from.
     const void* foreign_kind = nullptr;
     stable_header* next_vacant = nullptr;
-    stable_header* next = nullptr; ///< Of all.
+    stable_header* next = nullptr; ///< In the list of all headers.
     std::atomic<std::uint32_t> visitor_count{0};
 
     /// @param vacant  Memory of objects of that size that are gone.
@@ -22,16 +22,16 @@ struct alignas(std::max_align_t) stable_header {
     static stable_header* take(stable_header*& vacant, std::size_t object_bytes, const void* kind);
     void give(stable_header*& vacant) noexcept;
 
-    /// Lets no visitor in any more, and waits until those that are in have left.
+    /// Admits no further visitor, and waits until the present ones have left.
     void retire() noexcept;
 };
 
-/// Gives objects of `Derived` memory that is never used for anything else, with a mark before each
-/// that says whether it lives. So a stale handle can be told from a good one without touching what
-/// is gone (it may show another object that took its place).
+/// Gives objects of `Derived` memory that is never used for anything else, with a header before
+/// each that says whether the object lives. So a stale handle can be told from a valid one without
+/// access to a destroyed object (the handle may refer to another object that has replaced it).
 ///
 /// In a child process that fork(2) made, no object of the parent lives: its threads are not there.
-/// What was one is known as foreign.
+/// Such an object is known as foreign.
 ///
 /// The memory of the largest number of objects that ever lived at once stays with the process.
 ///
@@ -39,7 +39,8 @@ struct alignas(std::max_align_t) stable_header {
 template<class Derived>
 class stable_storage {
 public:
-    /// The object that `handle` points to; null if it is none, or lives no more.
+    /// The object that `handle` points to; null if it points to none, or to one that no longer
+    /// lives.
     static Derived* from_handle(void* handle) noexcept {
         if (!may_be_handle(handle) ||
             header_of(handle)->kind.load(std::memory_order_relaxed) != &mark) {
@@ -78,8 +79,8 @@ public:
         Derived* visited_ = nullptr;
     };
 
-    /// Makes the object's handle a stale one, once no visitor holds it.
-    /// @blocks  Until they have left.
+    /// Makes the object's handle stale, once no visitor holds it.
+    /// @blocks  Until the visitors have left.
     void retire() noexcept { header_of(static_cast<Derived*>(this))->retire(); }
 
     /// Whether `handle` points to an object of the process that this one was forked from.
@@ -87,7 +88,7 @@ public:
         return may_be_handle(handle) && header_of(handle)->foreign_kind == &mark;
     }
 
-    /// Makes the handle of a foreign object a stale one. The object stays as the parent left it.
+    /// Makes the handle of a foreign object stale. The object stays as the parent left it.
     static void forget_foreign(void* handle) noexcept { header_of(handle)->foreign_kind = nullptr; }
 
     static void* operator new(std::size_t bytes) {
@@ -108,7 +109,7 @@ private:
         return static_cast<stable_header*>(handle) - 1;
     }
 
-    static inline const char mark = 0; ///< Its address is what counts; differs for each Derived.
+    static inline const char mark = 0; ///< Only its address matters; it differs for each Derived.
     static inline constinit stable_header* vacant = nullptr;
 };
 

@@ -8,30 +8,31 @@
 
 namespace zlink {
 
-/// Lets a stream flow in large batches: who has moved a whole batch and finds nothing more to do
-/// gives way and looks again, about as long as moving the batch took, before it goes to sleep.
-/// Where the threads of the stream share a processor, the other side prepares the next batch
-/// meanwhile instead of waking this one up for one message. Where they do not, the next batch comes
-/// while this one looks, and neither side pays for a wake-up. Single messages change nothing.
+/// Lets a stream flow in large batches. A thread that has moved a whole batch and finds nothing
+/// more yields and checks again, about as long as moving the batch took, before it parks. Where the
+/// threads of the stream share a processor, the other side prepares the next batch meanwhile
+/// instead of waking this thread for one message. Where they do not, the next batch arrives while
+/// this thread checks, and neither side pays for a wake-up. Single messages change nothing.
 ///
 /// @threads One at a time.
 class stream_pace {
 public:
-    /// In messages, bytes or whatever else is counted.
+    /// In messages, bytes or another unit.
     struct steps {
-        std::uint32_t batch_min; ///< What makes a batch.
-        std::uint32_t per_look;  ///< For so much of a batch there is one more look.
+        std::uint32_t batch_min; ///< The minimum of a batch.
+        std::uint32_t per_look;  ///< One more check for each so many of a batch.
         std::uint32_t looks_max;
     };
 
     explicit stream_pace(const steps& chosen) noexcept : steps_(chosen) {}
 
-    /// So much more was moved.
+    /// Counts units that were moved.
     void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
 
-    /// Gives way once, if it is worth looking again after that.
-    /// @param gives_way  Returns how many looks that was worth; 0 ends the looking.
-    /// @return Whether to look again.
+    /// Yields once, if another check is worthwhile after that.
+    /// @param gives_way  Yields; returns the number of checks that the yield stands for; 0 ends the
+    ///                   checking.
+    /// @return Whether to check again.
     template<class GiveWay>
     bool lets_others_run(GiveWay&& gives_way) noexcept {
         if (moved_ >= steps_.batch_min) {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr stream_pace::steps by_ten{.batch_min = 10, .per_look = 5, .looks_max = 4};
 
-/// How often it looks again.
-/// @param worth  Looks that giving way once takes.
+/// The number of checks.
+/// @param worth  Checks that one yield stands for.
 int looks(stream_pace& pace, unsigned worth = 1) {
     int count = 0;
     while (pace.lets_others_run([worth]() noexcept { return worth; })) {

@@ -7,7 +7,7 @@
 
 namespace zlink {
 
-/// Writes what fits of `parts`, in order, to a socket. Never waits, and raises no SIGPIPE.
+/// Writes as much of `parts` as fits, in order, to a socket. Never blocks, and raises no SIGPIPE.
 /// @return As sendmsg(2).
 inline ssize_t write_parts(int descriptor, std::span<const iovec> parts) noexcept {
     constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;

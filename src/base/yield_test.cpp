@@ -23,7 +23,7 @@ struct yielder {
         known.on_gave_way(begin, now);
     }
 
-    /// How long it does not give way.
+    /// How long it does not yield.
     contention::clock::duration rest() {
         const auto begin = now;
         while (known.is_felt(now)) {

@@ -7,7 +7,7 @@ namespace zlink::codec {
 
 namespace {
 
-/// The body of a frame, with a reference of the caller's.
+/// The body of a frame, with a reference for the caller.
 pipe::block* take_body(const pipe::frame& from) {
     if (from.reference != nullptr) {
         return from.take_reference();
@@ -39,7 +39,7 @@ void conflation::deliver(pipe::pipe_end& to) {
         if (!is_last && !front.more()) {
             to.out.count_dropped();
         }
-        static_cast<void>(received_.pop(front)); // Its writer is us, and never waits for credit.
+        static_cast<void>(received_.pop(front)); // The writer, this thread, never waits for credit.
         if (body != nullptr) {
             send(body, front.body_bytes, to);
         }
@@ -48,7 +48,7 @@ void conflation::deliver(pipe::pipe_end& to) {
 
 void conflation::trim() noexcept {
     received_.mark_reader_asleep();
-    static_cast<void>(received_.trim()); // Its reader is us, and needs no wake-up.
+    static_cast<void>(received_.trim()); // The reader, this thread, needs no wake-up.
 }
 
 } // namespace zlink::codec

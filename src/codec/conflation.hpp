@@ -5,20 +5,20 @@
 
 namespace zlink::codec {
 
-/// Where messages are received for a socket that wants only the newest (ZMQ_CONFLATE): a queue of
-/// the session's own, of which the last message goes on.
+/// Receives messages for a socket that keeps only the newest (ZMQ_CONFLATE): a queue owned by the
+/// session, of which only the last message is passed on.
 ///
 /// @threads The session's.
 class conflation {
 public:
-    /// For the session's `inbound`.
+    /// The queue for the session's `inbound`.
     pipe::message_queue& queue() noexcept { return received_; }
 
     /// Empties the queue: sends the last frame of the last message to the socket.
     /// @throws std::bad_alloc
     void deliver(pipe::pipe_end& to);
 
-    /// Gives memory back that holds nothing.
+    /// Frees unused memory.
     void trim() noexcept;
 
 private:

@@ -13,8 +13,8 @@ using namespace wire::zmtp;
 
 namespace {
 
-/// Frames that are not whole are held up to this size, so that they and what is read next fit into
-/// the scratch block; larger ones get a block.
+/// Incomplete frames are held up to this size, so that they and the next read fit into the scratch
+/// block; larger ones get their own block.
 constexpr std::size_t held_frame_bytes_max = limits::scratch_bytes / 4;
 
 } // namespace
@@ -93,7 +93,7 @@ result<void> curve_decoder::consume(std::span<const std::byte> data, inbound& in
     return outcome;
 }
 
-/// Decrypts the whole frames at the front of `data`, and looks at the first one that is not.
+/// Decrypts the whole frames at the front of `data`, and checks the first incomplete one.
 result<void> curve_decoder::open_run(std::span<const std::byte>& data, inbound& into) {
     std::span<std::byte> room;
     std::size_t used = 0;
@@ -181,7 +181,7 @@ void curve_decoder::grow_large() {
     large_.block = larger;
 }
 
-/// Decrypts the payload that is whole now, and hands it over. Keeps it if there is no credit.
+/// Decrypts the complete payload, and delivers it. Keeps it if there is no credit.
 result<void> curve_decoder::finish_large(inbound& into) {
     if (!large_.is_open) {
         const auto flags = opener_.open(large_.head.data(), {large_.block->data, large_.bytes},

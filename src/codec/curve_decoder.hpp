@@ -15,9 +15,9 @@
 
 namespace zlink::codec {
 
-/// Finds the MESSAGE frames that a peer sends, and decrypts them into the rope, each byte once. A
-/// payload that is not there as a whole and is large gets a block of its own, which grows no faster
-/// than bytes arrive, and is decrypted in place.
+/// Finds the MESSAGE frames of a peer, and decrypts them into the rope, each byte once. A large
+/// payload that is incomplete gets its own block, which grows no faster than bytes arrive, and is
+/// decrypted in place.
 class curve_decoder final : public decoder {
 public:
     /// @param body_bytes_max  Largest payload accepted, in bytes.
@@ -54,7 +54,7 @@ private:
 
     crypto::curve_opener opener_;
     std::uint64_t sealed_bytes_max_;
-    pipe::byte_buffer held_; ///< Received and not decrypted: part of a frame, or no credit.
+    pipe::byte_buffer held_; ///< Received, not decrypted: an incomplete frame, or no credit.
     large_payload large_;
     std::byte* scratch_ = nullptr;
     std::size_t offered_bytes_ = 0;  ///< Of the first part that prepare() described.

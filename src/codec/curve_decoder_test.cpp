@@ -22,10 +22,10 @@ using testing::take_all;
 
 namespace {
 
-/// A queue with room for a few messages, and what fills it from sealed frames.
+/// A queue with room for a few messages, and the decoder that fills it from sealed frames.
 class receiver final : command_sink {
 public:
-    /// Reads `data`, which may be none, and stops for want of credit.
+    /// Decodes `data`, which may be empty, and stops when there is no credit.
     void read(std::span<const std::byte> data) {
         iovec parts[2];
         REQUIRE(input_.prepare(scratch_, parts) == 1);
@@ -34,10 +34,10 @@ public:
         REQUIRE(input_.received(data.size(), in_));
     }
 
-    /// The same of what has been read by somebody else.
+    /// The same for bytes that were read elsewhere.
     void feed(std::span<const std::byte> data) { REQUIRE(input_.feed(data, in_)); }
 
-    /// Gives back the credit for all that has arrived; nobody is told.
+    /// Returns the credit for all that has arrived; wakes no one.
     void take() {
         for (std::string& each : take_all(queue_)) {
             arrived.push_back(std::move(each));
@@ -61,8 +61,8 @@ private:
 
 TEST_SUITE("codec") {
 
-    // A session that is told to wait for bytes must have nothing left that credit would let pass:
-    // perhaps no byte will come any more.
+    // A session that is told to wait for bytes must have no frame left that credit would let pass:
+    // perhaps no more bytes come.
     TEST_CASE("curve input: leaves no whole frame behind unless there is no credit") {
         curve_sealer sealer{shared_key{}, curve_role::client, 0};
         std::vector<std::byte> data;

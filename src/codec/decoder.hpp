@@ -10,37 +10,37 @@
 
 namespace zlink::codec {
 
-/// What stands between a stream and an `inbound` where the peer sends other bytes than a rope
-/// holds; the contract of the classes whose names end in _input.
+/// Translates between a stream and an `inbound` if the peer's bytes differ from a rope's; the
+/// contract of the classes whose names end in _decoder.
 ///
 /// @threads The session's.
 class decoder {
 public:
     virtual ~decoder() = default;
 
-    /// Describes where to read to.
+    /// Describes the buffers to read into.
     /// @param scratch  Memory that is free until received().
-    /// @param parts    Two are enough.
-    /// @return The parts filled in.
+    /// @param parts    Filled in, at most two.
+    /// @return The number of parts filled in.
     /// @throws std::bad_alloc
     virtual std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) = 0;
 
-    /// Takes the first `bytes` bytes of what prepare() offered. Those for which `into` has no
-    /// credit wait for resume().
-    /// @error protocol_violation  The peer breaks its protocol, or what inbound refuses.
-    /// @error message_too_large   A payload is larger than the limit.
+    /// Takes the first `bytes` bytes of the buffers from prepare(). Bytes for which `into` has no
+    /// credit are held until resume().
+    /// @error protocol_violation  The peer breaks its protocol, also as detected by inbound.
+    /// @error message_too_large   A payload exceeds the limit.
     /// @throws std::bad_alloc
     virtual result<void> received(std::size_t bytes, inbound& into) = 0;
 
-    /// Takes bytes that came from elsewhere.
+    /// Takes bytes from another source.
     /// @error  As received().
     virtual result<void> feed(std::span<const std::byte> data, inbound& into) = 0;
 
-    /// Goes on after `into` was blocked, and has looked at what it holds.
+    /// Continues after `into` was blocked and has scanned its own bytes.
     /// @error  As received().
     virtual result<void> resume(inbound& into);
 
-    /// Gives memory back that holds nothing.
+    /// Frees unused memory.
     virtual void trim() noexcept;
 };
 

@@ -109,7 +109,7 @@ std::uint64_t frame_encoder::on_sent(std::size_t bytes) noexcept {
     sent_bytes_ = 0;
     command_bytes_ = 0;
     if (buffer_.capacity() > 2 * limits::translated_bytes_max) {
-        buffer_.release(); // A large message has passed.
+        buffer_.release(); // A large message was sent.
         sealed_.release();
     }
     buffer_.clear();
@@ -118,7 +118,7 @@ std::uint64_t frame_encoder::on_sent(std::size_t bytes) noexcept {
 
 bool frame_encoder::abandon(outbound& from, bool& wake_writer) noexcept {
     const remains left = count_sent();
-    // The newest message of a conflating queue is one byte there, whatever its frame tells.
+    // The newest message of a conflating queue counts as one byte there, whatever its size.
     const std::uint64_t done = std::min(left.done_bytes, std::exchange(source_bytes_, 0));
     buffer_.release();
     sent_bytes_ = 0;
@@ -127,8 +127,8 @@ bool frame_encoder::abandon(outbound& from, bool& wake_writer) noexcept {
 }
 
 frame_encoder::remains frame_encoder::count_sent() const noexcept {
-    // Frames tell what they were made of. Translated subscriptions do not, but a new connection is
-    // told all of them anyway.
+    // A frame reveals the size of its source. Translated subscriptions do not, but a new connection
+    // receives all of them anyway.
     std::uint64_t done = 0;
     std::size_t at = 0;
     bool is_cut_off = false;

@@ -13,19 +13,19 @@
 
 namespace zlink::codec {
 
-/// Writes the frames of a rope in another form: as CURVE's boxes, as frames of version 1.0 or those
-/// of ZWS, subscriptions as messages as before version 3.1. Works on a batch of frames at a time.
+/// Writes the frames of a rope in another form: as CURVE boxes, version 1.0 frames or ZWS frames;
+/// subscriptions as messages, as before version 3.1. Works on batches of frames.
 class frame_encoder final : public encoder {
 public:
     enum class framing : std::uint8_t {
         zmtp,
         v1, ///< Not together with a sealer.
         zws,
-        masked_zws, ///< We are the client.
+        masked_zws, ///< This side is the client.
     };
-    /// What the peer needs.
+    /// The form that the peer needs.
     struct needs {
-        std::unique_ptr<crypto::curve_sealer> sealer{}; ///< If messages are encrypted.
+        std::unique_ptr<crypto::curve_sealer> sealer{}; ///< Set if messages are encrypted.
         bool subscriptions_as_messages = false; ///< Instead of SUBSCRIBE and CANCEL commands.
         framing frames = framing::zmtp;
     };
@@ -40,9 +40,9 @@ public:
     bool abandon(outbound& from, bool& wake_writer) noexcept override;
     void trim() noexcept override;
 
-    // The same in steps.
+    // gather() and advance() in steps.
 
-    /// Encodes frames that are next in the rope, if nothing is unsent; not beyond a control object.
+    /// Encodes the next frames of the rope, if nothing is unsent; not beyond a control object.
     /// @throws std::bad_alloc
     void fill(outbound& from);
 
@@ -51,7 +51,7 @@ public:
     }
 
     /// Drops the first `bytes` bytes of unsent().
-    /// @return The bytes of the rope that are done with: none before everything was sent.
+    /// @return The bytes of the rope that are finished: 0 before everything was sent.
     std::uint64_t on_sent(std::size_t bytes) noexcept;
 
 private:
@@ -63,12 +63,12 @@ private:
     /// A frame in buffer_.
     struct sent_frame {
         std::uint64_t bytes;
-        std::uint64_t source_bytes; ///< Of the frame in the rope that it was made of.
+        std::uint64_t source_bytes; ///< Of the rope's frame that it was made from.
     };
-    /// What was sent when the connection went.
+    /// The bytes sent when the connection closed.
     struct remains {
-        std::uint64_t done_bytes; ///< Of the rope, that were sent as whole frames.
-        bool is_cut_off;          ///< Part of the frame behind them was sent, too.
+        std::uint64_t done_bytes; ///< Bytes of the rope that were sent as whole frames.
+        bool is_cut_off;          ///< The next frame was partly sent.
     };
     remains count_sent() const noexcept;
     sent_frame frame_at(std::size_t offset) const noexcept;
@@ -80,10 +80,10 @@ private:
     bool subscriptions_as_messages_;
     framing framing_;
     pipe::byte_buffer buffer_;
-    pipe::byte_buffer sealed_; ///< A frame that ZWS is put around; empty between calls.
+    pipe::byte_buffer sealed_; ///< A frame that ZWS wraps; empty between calls.
     std::size_t sent_bytes_ = 0;
     std::size_t command_bytes_ = 0;
-    std::uint64_t source_bytes_ = 0; ///< Bytes of the rope that buffer_ was made of.
+    std::uint64_t source_bytes_ = 0; ///< Bytes of the rope that are encoded in buffer_.
 };
 
 } // namespace zlink::codec

@@ -23,7 +23,7 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
         parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
         const std::size_t ahead_count = offer_ahead(parts.subspan(1), ahead_bytes_max);
         const std::size_t headers_bytes = ahead_count * large_->header_bytes;
-        // What a block lacks that has yet to grow comes at once, to be copied behind what there is.
+        // If the block has yet to grow, its missing bytes are read at once, and then copied.
         const bool is_small = pending_.body->bytes < pending_.body_bytes &&
                               pending_.body->bytes < limits::unproven_bytes_max * 2;
         parts[2 * ahead_count + 1] = {scratch_ + headers_bytes,
@@ -41,17 +41,17 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
     const std::size_t capacity = rope.tail_capacity();
     if (capacity == 0 && raw_bytes_ == 0 &&
         rope.next_segment_bytes() >= limits::passed_on_bytes_min) {
-        rope.roll(limits::segment_bytes_min, 0); // As large as what was passed on.
+        rope.roll(limits::segment_bytes_min, 0); // As large as the memory that was passed on.
     } else if (reads_into_segment_alone() && rope.free_bytes() - raw_bytes_ < capacity / 4) {
         rope.roll(raw_bytes_ + capacity / 2, raw_bytes_);
     }
     offered_bytes_ = rope.free_bytes() - raw_bytes_;
-    if (reads_into_segment_alone()) { // A larger one follows if that fills it: nothing is copied.
+    if (reads_into_segment_alone()) { // Once it is full, a larger one follows: nothing is copied.
         parts[0] = {rope.free_begin() + raw_bytes_, offered_bytes_};
         return 1;
     }
     if (offered_bytes_ == 0) {
-        // Behind a large payload another one is likely, which is to be read to where it stays.
+        // After a large payload another one is likely, which should be read in place.
         const bool expects_large = proven_bytes() != 0 && rope.tail_capacity() == 0;
         parts[0] = {scratch_, expects_large ? std::min(scratch.size(), limits::lookahead_bytes)
                                             : scratch.size()};
@@ -62,12 +62,12 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
     return 2;
 }
 
-/// @return How many payloads are read ahead.
+/// @return The number of payloads read ahead.
 std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) {
     if (!large_->is_like_last) {
         return 0;
     }
-    // Each of them has to be published: what waits for credit is copied.
+    // Each of them must be publishable: payloads that wait for credit are copied.
     const std::uint64_t credit = queue_.credit();
     const std::size_t count =
         std::min<std::uint64_t>({read_ahead::count_for(pending_.body_bytes, bytes_max),
@@ -84,7 +84,7 @@ bool inbound::is_far_ahead() {
 
 result<void> inbound::received(std::size_t bytes) {
     const result<void> taken = take_received(bytes);
-    received_nothing(); // Into what was not taken.
+    received_nothing(); // Into the unused buffers.
     return taken;
 }
 
@@ -103,7 +103,7 @@ result<void> inbound::take_received(std::size_t bytes) {
     return take_behind_first(bytes - direct);
 }
 
-/// Takes what came behind the first part: the next headers and payloads, if the guess was right.
+/// Takes bytes behind the first part: the next headers and payloads, if predicted correctly.
 result<void> inbound::take_behind_first(std::size_t bytes) {
     const std::byte* from = scratch_;
     const std::size_t count = large_ ? large_->ahead.count() : 0;
@@ -130,8 +130,8 @@ result<void> inbound::take_behind_first(std::size_t bytes) {
 
 result<void> inbound::feed(std::span<const std::byte> data) {
     auto& rope = queue_.rope();
-    // A payload that gets a block of its own is to need no segment besides: if more memory is
-    // needed, then first only for what tells whether one begins there.
+    // A payload that gets its own block should not also use a segment: more memory is first
+    // allocated only for the bytes that show whether one begins there.
     std::size_t rolled_bytes_max = raw_bytes_ < limits::lookahead_bytes && queue_.has_credit()
                                        ? limits::lookahead_bytes
                                        : SIZE_MAX;
@@ -163,9 +163,9 @@ result<void> inbound::scan() {
     }
     auto& rope = queue_.rope();
     std::byte* const begin = rope.free_begin();
-    std::size_t position = 0; // Behind the last frame that was found.
-    std::size_t boundary = 0; // Behind the last message that was found.
-    std::size_t gap = 0;      // Bytes of commands that were dropped: what follows moves up by them.
+    std::size_t position = 0; // Behind the last frame found.
+    std::size_t boundary = 0; // Behind the last message found.
+    std::size_t gap = 0;      // Bytes of dropped commands: the bytes behind move up by them.
     std::uint64_t count = 0;
     const bool may_take = has_credit();
     const bool begins_inside = queue_.has_unfinished();
@@ -174,7 +174,7 @@ result<void> inbound::scan() {
     errc failure{};
 
     while (may_take && position + gap < raw_bytes_) {
-        // Most frames are short and alone.
+        // Most messages are single short frames.
         while (gap == 0 && raw_bytes_ - position >= wire::zmtp::header_bytes_min &&
                begin[position] == std::byte{0}) {
             const std::size_t frame_bytes =
@@ -212,7 +212,7 @@ result<void> inbound::scan() {
         if (head.command()) [[unlikely]] {
             const auto verdict =
                 commands_->on_command({frame + head.header_bytes, head.body_bytes});
-            // What is kept is a message of its own, so it cannot come inside another one.
+            // A kept command is a message, so it cannot come inside another one.
             const bool inside = position != boundary || (count == 0 && begins_inside);
             if (verdict == command_sink::verdict::fail ||
                 (verdict == command_sink::verdict::keep && inside)) {
@@ -258,7 +258,7 @@ result<void> inbound::scan() {
     return check_unfinished();
 }
 
-/// Looks at the whole frames of the message that is under way.
+/// Checks the size of the unfinished message's whole frames.
 result<void> inbound::check_unfinished() noexcept {
     const auto& rope = queue_.rope();
     if (rope.written() - rope.marked() > unfinished_bytes_max_) [[unlikely]] {
@@ -287,7 +287,7 @@ void inbound::begin_pending(const frame_head& head, const std::byte* frame, std:
     std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
 
-/// Shows a scanner what was added to the payload from `begin` on.
+/// Passes the payload's new bytes, from `begin` on, to the scanner.
 result<void> inbound::look_at_pending(std::size_t begin) noexcept {
     if (scanner_ == nullptr) {
         return {};
@@ -295,7 +295,7 @@ result<void> inbound::look_at_pending(std::size_t begin) noexcept {
     const result<void> taken =
         scanner_->on_body({pending_.body->data + begin, pending_.filled - begin});
     if (!taken) {
-        drop_pending(); // What is refused does not go on.
+        drop_pending(); // A rejected payload is not continued.
     }
     return taken;
 }
@@ -310,7 +310,7 @@ result<void> inbound::fill_pending(std::span<const std::byte>& data) {
     return extend_pending(taken);
 }
 
-/// So many bytes more of the payload are where they stay.
+/// Another `bytes` bytes of the payload are in place.
 result<void> inbound::extend_pending(std::size_t bytes) {
     pending_.filled += bytes;
     if (const result<void> looked = look_at_pending(pending_.filled - bytes); !looked) {
@@ -352,7 +352,7 @@ std::size_t inbound::write_pending_header(std::byte* out) noexcept {
                                           pending_more_ ? wire::zmtp::flag_more : 0);
 }
 
-/// A frame with a block was appended.
+/// Completes a frame with a block, after it was appended.
 void inbound::finish_external(bool more) noexcept {
     if (!more) {
         queue_.rope().mark();
@@ -403,8 +403,8 @@ void inbound::publish(std::size_t bytes, std::uint64_t count) noexcept {
     update_blocked();
 }
 
-/// Credit that came back after something was left for want of it does not count: nothing would look
-/// at that again.
+/// Credit that returned after bytes were left unscanned for lack of it does not count: nothing
+/// would scan those bytes.
 void inbound::update_blocked() noexcept {
     blocked_ = std::exchange(lacked_credit_, false) || !queue_.has_credit();
 }
@@ -418,7 +418,7 @@ void inbound::remove(std::size_t offset, std::size_t bytes) noexcept {
 void inbound::insert(std::span<const std::byte> header, pipe::block* body,
                      std::uint64_t body_bytes) {
     auto& rope = queue_.rope();
-    // The reader does not move past them before more is published than now.
+    // The reader does not move past these bytes until more is published.
     const std::byte* const rest = rope.free_begin();
     try {
         rope.append_external(header.data(), header.size(), body, body_bytes);

@@ -19,12 +19,12 @@
 
 namespace zlink::codec {
 
-/// Is given the commands that arrive between messages.
+/// Receives the commands that arrive between messages.
 class command_sink {
 public:
     enum class verdict : std::uint8_t {
-        keep, ///< The socket wants it: it counts as a message.
-        drop, ///< Done with it.
+        keep, ///< Passed to the socket, where it counts as a message.
+        drop, ///< Handled.
         fail, ///< It breaks the protocol.
     };
 
@@ -35,27 +35,27 @@ protected:
     ~command_sink() = default;
 };
 
-/// Fills the incoming queue of a pipe with what a peer sends: offers memory to read into, finds the
-/// frames, and publishes whole messages.
+/// Fills the incoming queue of a pipe with the data of a peer: offers memory to read into, finds
+/// the frames, and publishes whole messages.
 ///
-/// Without credit nothing is read. What one read brought is published in a few pieces, each of them
-/// whole, however many messages it is: they have left the peer and the system already. The next
-/// piece, or read, waits until there is credit again. So besides the queue's limits there may be as
-/// much as prepare() offers.
+/// Without credit nothing is read. The data of one read is published in a few pieces, each of them
+/// completely, however many messages it holds: the peer and the system no longer store it. The next
+/// piece, or read, waits for credit. So the queue may exceed its limits by as much as prepare()
+/// offers.
 ///
-/// Bytes are read straight into the queue's rope. While its segments are still small, what does
-/// not fit lands in a scratch block and is copied behind; a payload too large for a segment gets a
-/// block of its own, which grows no faster than bytes arrive. (Invariants 1 and 2 of rope.hpp.)
-/// Behind two of one size more of them are expected, whose blocks are read into as well.
+/// Bytes are read directly into the queue's rope. While its segments are still small, excess bytes
+/// go to a scratch block and are copied; a payload too large for a segment gets its own block,
+/// which grows no faster than bytes arrive. (Invariants 1 and 2 of rope.hpp.) After two large
+/// payloads of one size more are expected, and their blocks are read into as well.
 ///
-/// Frames are those of ZMTP, unless a scanner finds others.
+/// Frames are ZMTP frames, unless a scanner is given.
 ///
 /// @threads The session's.
 class inbound {
 public:
     /// @param body_bytes_max        Largest frame body accepted, in bytes.
-    /// @param unfinished_bytes_max  Bytes, headers included, that the frames of one message may
-    ///                              have together while more are to follow.
+    /// @param unfinished_bytes_max  The maximum size, headers included, of an unfinished message's
+    ///                              frames.
     inbound(pipe::message_queue& queue, std::uint64_t body_bytes_max, command_sink& commands,
             std::uint64_t unfinished_bytes_max = UINT64_MAX) noexcept
         : queue_(queue), commands_(&commands), body_bytes_max_(body_bytes_max),
@@ -71,92 +71,92 @@ public:
     }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
-    /// Drops what is no whole message.
+    /// Drops an incomplete message.
     ~inbound() { reset(); }
 
-    /// Describes where to read to.
+    /// Describes the buffers to read into.
     /// @param scratch  Memory that is free until received().
-    /// @param parts    Two are enough; with read_ahead::parts_max several large payloads of one
-    ///                 size are received at once.
-    /// @param ahead_bytes_max  Of payloads behind the one that is under way.
-    /// @return The parts filled in.
+    /// @param parts    At least two; with read_ahead::parts_max several large payloads of one size
+    ///                 are received at once.
+    /// @param ahead_bytes_max  For payloads behind the current one.
+    /// @return The number of parts filled in.
     /// @throws std::bad_alloc
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec> parts,
                         std::size_t ahead_bytes_max = limits::read_ahead_bytes_max);
 
-    /// Nothing came, or nothing more, into what prepare() offered.
+    /// Nothing, or nothing more, was read into the buffers from prepare().
     void received_nothing() noexcept {
         if (large_) {
             large_->ahead.drop();
         }
     }
 
-    /// Takes the first `bytes` bytes of what prepare() offered.
+    /// Takes the first `bytes` bytes of the buffers from prepare().
     /// @error protocol_violation  A frame or command breaks the rules.
-    /// @error message_too_large   A frame is larger than body_bytes_max, or a message without an
-    ///                            end larger than unfinished_bytes_max.
+    /// @error message_too_large   A frame is larger than body_bytes_max, or an unfinished message
+    ///                            larger than unfinished_bytes_max.
     /// @throws std::bad_alloc
     result<void> received(std::size_t bytes);
 
-    /// Takes bytes that came from elsewhere.
+    /// Takes bytes from another source.
     /// @error  As received().
     result<void> feed(std::span<const std::byte> data);
 
-    /// Memory in a row behind what was received, for frames that somebody else puts there.
-    /// @param bytes  At least this much.
+    /// Contiguous memory behind the received bytes, for frames that the caller writes there.
+    /// @param bytes  The minimum.
     /// @throws std::bad_alloc
     std::span<std::byte> make_room(std::size_t bytes);
 
-    /// Takes the first `bytes` bytes, whole frames, of what make_room() gave.
+    /// Takes the first `bytes` bytes, whole frames, of the memory from make_room().
     /// @error  As received().
     result<void> received_in_room(std::size_t bytes);
 
-    /// Whether a frame may be appended: all others were taken, and there is credit. If not, it is
-    /// blocked.
+    /// Whether a frame may be appended: all earlier bytes are processed, and there is credit. If
+    /// not, this is blocked.
     bool may_append() noexcept;
 
-    /// Takes a frame whose payload has a block of its own; only after may_append().
+    /// Takes a frame whose payload has its own block; only after may_append().
     /// @param payload  Takes over one reference.
     /// @error message_too_large  As received().
     /// @throws std::bad_alloc
     result<void> append(pipe::block* payload, std::uint64_t payload_bytes, bool more);
 
-    /// Whether there is no credit to read on: call scan() when it came back.
+    /// Whether reading is blocked for lack of credit: call scan() when there is credit again.
     bool is_blocked() const noexcept { return blocked_; }
 
-    /// Whether a payload that has a block of its own is there in part.
+    /// Whether a payload with its own block is partly received.
     bool is_within_payload() const noexcept { return pending_.body != nullptr; }
 
-    /// Looks on for frames in what was received already.
+    /// Continues to scan bytes that were received earlier.
     /// @error  As received().
     result<void> scan();
 
-    /// Whether messages were published whose reader sleeps; reset by the call.
+    /// Whether messages were published for a parked reader; reset by the call.
     bool take_wake() noexcept { return std::exchange(wake_reader_, false); }
 
-    /// Whether it is better to look again soon than to receive more now.
+    /// Whether to check again soon instead of receiving more now.
     /// @throws std::bad_alloc
     bool is_far_ahead();
 
-    /// Drops everything that is not a whole message. The connection was lost.
+    /// Drops everything but whole messages. The connection was lost.
     void reset() noexcept;
 
-    /// Fetches into the caches what finds the frames.
+    /// Prefetches the scanner.
     void fetch_ahead() const noexcept { prefetch_to_read(scanner_.get()); }
 
     // For a scanner.
 
-    /// What was received and is not published.
+    /// The received bytes that are not published.
     std::span<std::byte> unscanned() noexcept { return {queue_.rope().free_begin(), raw_bytes_}; }
     bool has_credit() noexcept {
         lacked_credit_ = !queue_.has_credit();
         return !lacked_credit_;
     }
 
-    /// Publishes the first `bytes` bytes of unscanned(), which are `count` messages.
+    /// Publishes the first `bytes` bytes of unscanned(), which hold `count` messages.
     void publish(std::size_t bytes, std::uint64_t count) noexcept;
 
-    /// Takes `bytes` bytes out of unscanned(), at `offset`. What is behind them moves up.
+    /// Removes `bytes` bytes from unscanned(), at `offset`. The bytes behind them move up.
     void remove(std::size_t offset, std::size_t bytes) noexcept;
 
     /// Publishes a message of one frame before unscanned().
@@ -164,21 +164,20 @@ public:
     /// @throws std::bad_alloc
     void insert(std::span<const std::byte> header, pipe::block* body, std::uint64_t body_bytes);
 
-    /// Publishes `count` messages, which are `first` and `rest`. Only while unscanned() is empty.
+    /// Publishes `count` messages, `first` and `rest` together. Only while unscanned() is empty.
     /// @throws std::bad_alloc
     void append(std::span<const std::byte> first, std::span<const std::byte> rest,
                 std::uint64_t count);
 
-    /// Lets others have their turn: as if there were no credit, until scan() is called again.
+    /// Yields to others: as if there were no credit, until scan() is called again.
     void pause() noexcept { blocked_ = true; }
 
-    /// Receives the payload of the frame that all of unscanned() is the beginning of into a block
-    /// of its own.
+    /// Receives the payload of the frame whose beginning is all of unscanned() into its own block.
     /// @error  As scanner::on_body().
     /// @throws std::bad_alloc
     result<void> begin_body(std::size_t header_bytes, std::uint64_t body_bytes);
 
-    /// Whether nothing is held but whole messages.
+    /// Whether only whole messages are held.
     bool is_idle() const noexcept {
         return raw_bytes_ == 0 && pending_.body == nullptr &&
                (scanner_ == nullptr || scanner_->is_idle());
@@ -191,12 +190,12 @@ private:
         std::uint64_t body_bytes = 0;
         std::uint64_t filled = 0;
     };
-    /// What is known of payloads that get a block of their own. Most peers never send one.
+    /// State of payloads with their own block. Most peers never send one.
     struct large_payloads {
         std::uint64_t proven_bytes = 0;      ///< The largest that this peer has completed.
-        std::uint64_t last_end = UINT64_MAX; ///< In the rope, of the last one.
+        std::uint64_t last_end = UINT64_MAX; ///< The last one's end in the rope.
         std::uint64_t last_bytes = 0;
-        std::size_t header_bytes = 0; ///< As it came, before the one that is under way.
+        std::size_t header_bytes = 0; ///< As received, of the current payload.
         bool is_like_last = false;    ///< Right behind a payload of the same size.
         read_ahead ahead;
         head_start start;
@@ -220,19 +219,19 @@ private:
     result<void> check_unfinished() noexcept;
 
     pipe::message_queue& queue_;
-    command_sink* commands_;           ///< Null where frames are not ZMTP's.
-    std::unique_ptr<scanner> scanner_; ///< Null: frames are ZMTP's.
+    command_sink* commands_;           ///< Null if the frames are not ZMTP.
+    std::unique_ptr<scanner> scanner_; ///< Null: ZMTP frames.
     std::uint64_t body_bytes_max_;
     std::uint64_t unfinished_bytes_max_;
     pending_frame pending_;
     std::byte* scratch_ = nullptr;
-    std::size_t offered_bytes_ = 0; ///< Of the first part that prepare() described.
-    std::size_t raw_bytes_ = 0;     ///< Behind what is committed in the rope, not scanned yet.
-    std::unique_ptr<large_payloads> large_; ///< Null until one comes.
-    std::uint32_t short_frame_bytes_max_;   ///< body_bytes_max_, of a frame with a short header.
-    bool pending_more_ = false;             ///< Of the frame that pending_ is.
+    std::size_t offered_bytes_ = 0;         ///< Of the first part that prepare() described.
+    std::size_t raw_bytes_ = 0;             ///< Behind the rope's committed bytes, not scanned yet.
+    std::unique_ptr<large_payloads> large_; ///< Null until one arrives.
+    std::uint32_t short_frame_bytes_max_;   ///< The size limit of a frame with a short header.
+    bool pending_more_ = false;             ///< Of the frame in pending_.
     bool blocked_ = false;
-    bool lacked_credit_ = false; ///< When last asked: what was left is to be looked at again.
+    bool lacked_credit_ = false; ///< At the last check: unscanned bytes must be scanned again.
     bool wake_reader_ = false;
 };
 

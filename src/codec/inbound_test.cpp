@@ -37,16 +37,16 @@ using messages = std::vector<std::string>;
 constexpr std::uint8_t more = zmtp::flag_more;
 constexpr std::uint8_t command = zmtp::flag_command;
 
-/// A queue and what fills it. Commands whose body begins with 'k' are kept, with 'f' they fail, and
-/// others are dropped.
+/// A queue and the decoder that fills it. Commands whose body begins with 'k' are kept, with 'f'
+/// they fail, and others are dropped.
 class receiver final : command_sink {
 public:
     explicit receiver(const queue_limits& allowed = {},
                       std::uint64_t body_bytes_max = zmtp::body_bytes_limit)
         : queue(allowed), in(queue, body_bytes_max, *this), scratch_(limits::scratch_bytes) {}
 
-    /// Reads `data` as a session does, at most `read_bytes_max` at a time, taking what arrives
-    /// whenever there is no credit.
+    /// Reads `data` as a session does, at most `read_bytes_max` at a time, and takes the messages
+    /// from the queue whenever there is no credit.
     result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
         while (!data.empty()) {
             std::array<iovec, zlink::codec::read_ahead::parts_max> parts;
@@ -76,7 +76,7 @@ public:
         return {};
     }
 
-    /// All that has arrived so far.
+    /// All messages that have arrived so far.
     messages& arrived() {
         for (std::string& each : take_all(queue)) {
             arrived_.push_back(std::move(each));
@@ -86,7 +86,7 @@ public:
 
     message_queue queue;
     inbound in;
-    messages commands; ///< All that came, kept or not.
+    messages commands; ///< All commands, kept or not.
     std::size_t read_count = 0;
 
 private:
@@ -110,7 +110,7 @@ private:
     messages arrived_;
 };
 
-/// Credit comes back whenever this one has seen that there is none.
+/// Returns credit whenever the decoder has found that there is none.
 class scanner_beside_reader final : public zlink::codec::scanner {
 public:
     explicit scanner_beside_reader(message_queue& queue) : queue_(queue) {}
@@ -131,7 +131,7 @@ private:
     message_queue& queue_;
 };
 
-/// A conversation: what is on the wire, and what of it arrives in the queue.
+/// A conversation: the bytes on the wire, and the messages that arrive in the queue.
 struct conversation {
     void add(std::string_view body, std::uint8_t flags = 0) {
         data += on_wire(body, flags);
@@ -144,7 +144,7 @@ struct conversation {
         }
     }
 
-    /// What arrives of the messages that are whole in the first `bytes` bytes.
+    /// The messages that are whole in the first `bytes` bytes.
     messages whole_in(std::size_t bytes) const {
         const auto behind = std::upper_bound(message_ends.begin(), message_ends.end(), bytes);
         const auto count = static_cast<std::size_t>(behind - message_ends.begin());
@@ -175,7 +175,7 @@ conversation short_conversation() {
     return made;
 }
 
-/// @param cut_bytes  How it will be cut: what would be too many pieces is left out.
+/// @param cut_bytes  The size of the pieces: messages that would need too many pieces are left out.
 conversation long_conversation(std::size_t cut_bytes) {
     conversation made = short_conversation();
     for (const std::size_t bytes : {8000, 8191, 8192, 8193, 20'000, 60'000, 70'000, 200'000}) {
@@ -197,13 +197,13 @@ conversation long_conversation(std::size_t cut_bytes) {
 
 TEST_SUITE("codec") {
 
-    TEST_CASE("inbound: a reader whose mark of sleep was taken is woken, though nothing was read") {
+    TEST_CASE("inbound: a reader whose parked flag was taken is woken, though nothing was read") {
         receiver peer;
         CHECK(peer.read(on_wire(pattern(2000), 0)));
         CHECK(peer.arrived().size() == 1);
         CHECK(peer.read(on_wire("unseen", 0)));
         CHECK(!peer.in.take_wake());
-        peer.queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        peer.queue.mark_reader_asleep(); // The reader has not passed the fence and checked again.
         iovec parts[2];
         std::vector<std::byte> scratch(limits::scratch_bytes);
         peer.in.prepare(scratch, parts);
@@ -346,7 +346,7 @@ TEST_SUITE("codec") {
             }
             const std::size_t before = reading.read_count;
             const std::size_t arrived_before = reading.arrived().size();
-            // Within the payload that follows, as whoever sends without end is found.
+            // The cut lies within a payload, as in a stream without pauses.
             CHECK(reading.read(std::string_view(talk.data).substr(0, 10'000)));
             CHECK(reading.read(std::string_view(talk.data).substr(10'000)));
             CHECK(messages(reading.arrived().begin() + static_cast<std::ptrdiff_t>(arrived_before),
@@ -415,7 +415,7 @@ TEST_SUITE("codec") {
     }
 
     TEST_CASE(
-        "inbound: what was left for want of credit is looked at again if that is back since") {
+        "inbound: bytes left for lack of credit are checked again if credit has come back since") {
         receiver reading{{.messages_max = 1}};
         inbound in{reading.queue, std::make_unique<scanner_beside_reader>(reading.queue)};
         const std::string data = on_wire("message", 0);
@@ -486,7 +486,7 @@ TEST_SUITE("codec") {
         }
     }
 
-    TEST_CASE("inbound: takes out of a flood of commands what is not dropped") {
+    TEST_CASE("inbound: keeps the commands of a flood that are not dropped") {
         std::string data;
         messages expected;
         for (int count = 0; count < 20'000; ++count) {

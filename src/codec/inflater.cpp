@@ -14,11 +14,11 @@ namespace zlink::codec {
 
 namespace {
 
-/// The end of an empty block without compression, which each message has lost (RFC 7692, 7.2.1).
+/// The end of an empty uncompressed block, omitted from each message (RFC 7692, 7.2.1).
 constexpr std::array omitted{std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
 
-/// zlib says with it that it stands between two blocks; the bits below count those of the last
-/// byte that are not used.
+/// Bits of z_stream::data_type: this one is set between two blocks; those below count the unused
+/// bits of the last byte.
 constexpr int between_blocks = 128;
 constexpr int unused_bits = 63;
 
@@ -43,7 +43,7 @@ inflater::~inflater() {
 void inflater::open() {
     auto made = std::make_unique<stream>();
     memory_.serve(made->z);
-    // Raw, with a window that zlib takes when it needs it.
+    // Raw deflate; zlib allocates the window when needed.
     const int outcome = ::inflateInit2(&made->z, -int{from_.window_bits});
     if (outcome == Z_MEM_ERROR) {
         throw std::bad_alloc{};
@@ -64,7 +64,7 @@ void inflater::begin_part(std::span<const std::byte> data) noexcept {
 }
 
 void inflater::end_message() noexcept {
-    // Some send nothing at all for an empty message, and some the end of a deflate stream.
+    // Empty messages: some senders send nothing, and some the end of a deflate stream.
     if (place_ == place::inside) {
         input_ = omitted;
         place_ = place::at_end;
@@ -81,7 +81,7 @@ std::size_t inflater::inflate(std::span<std::byte> out) {
     std::size_t made = 0;
     do {
         if (place_ == place::behind_last_block) {
-            // The window stays, as the next block may refer to it.
+            // Keeps the window, since the next block may refer to it.
             ::inflateResetKeep(&stream_->z);
         }
         if (place_ != place::at_end) {
@@ -92,7 +92,7 @@ std::size_t inflater::inflate(std::span<std::byte> out) {
     return made;
 }
 
-/// Has zlib go on until it wants something, or has something to say.
+/// Runs zlib until it needs input or room, or reports an event.
 /// @return The bytes written.
 std::size_t inflater::step(std::span<std::byte> out) {
     z_stream& z = stream_->z;
@@ -108,7 +108,7 @@ std::size_t inflater::step(std::span<std::byte> out) {
         throw std::bad_alloc{};
     }
     const bool has_ended = outcome == Z_STREAM_END;
-    // Z_BUF_ERROR: nothing more can be done with what there is.
+    // Z_BUF_ERROR: no progress is possible with the present input and room.
     if ((outcome != Z_OK && outcome != Z_BUF_ERROR && !has_ended) ||
         (has_ended && place_ == place::at_end)) {
         place_ = place::corrupt;

@@ -25,7 +25,7 @@ namespace {
 constexpr wire::websocket::deflate_direction kept{.window_bits = 15, .keeps_context = true};
 constexpr wire::websocket::deflate_direction alone{.window_bits = 15, .keeps_context = false};
 
-/// Appends what `by` makes of its input.
+/// Appends the output that `by` makes of its input.
 bool drain(inflater& by, std::string& message, std::size_t room_bytes) {
     std::vector<std::byte> room(room_bytes);
     while (!by.is_corrupt()) {
@@ -44,7 +44,7 @@ std::optional<std::string> inflate(inflater& by, std::string_view payload,
                                    std::size_t room_bytes = 4096) {
     std::string message;
     while (!payload.empty()) {
-        const std::string part{payload.substr(0, part_bytes)}; // Gone afterwards.
+        const std::string part{payload.substr(0, part_bytes)}; // Destroyed afterwards.
         payload.remove_prefix(part.size());
         by.begin_part(std::as_bytes(std::span{part}));
         if (!drain(by, message, room_bytes)) {
@@ -86,7 +86,7 @@ TEST_SUITE("codec") {
     TEST_CASE("inflater: reads the examples of RFC 7692, 7.2.3") {
         inflater by{kept};
         CHECK(inflate(by, "\xf2\x48\xcd\xc9\xc9\x07\x00"s) == "Hello");
-        CHECK(inflate(by, "\xf2\x00\x11\x00\x00"s) == "Hello"); // By what came before.
+        CHECK(inflate(by, "\xf2\x00\x11\x00\x00"s) == "Hello"); // Refers to the message before.
         CHECK(inflate(by, "\x00\x05\x00\xfa\xff\x48\x65\x6c\x6c\x6f\x00"s) == "Hello");
         CHECK(inflate(by, "\xf3\x48\xcd\xc9\xc9\x07\x00\x00"s) == "Hello"); // BFINAL
         CHECK(inflate(by, "\xf2\x48\x05\x00\x00\x00\xff\xff\xca\xc9\xc9\x07\x00"s) == "Hello");

@@ -11,7 +11,7 @@ using namespace wire::length;
 
 result<void> length_scanner::scan(inbound& from) {
     const std::span<std::byte> data = from.unscanned();
-    std::size_t boundary = 0; // Behind the last message that was found.
+    std::size_t boundary = 0; // Behind the last message found.
     std::uint64_t count = 0;
     head_status status = head_status::incomplete;
     frame_head head;
@@ -22,8 +22,8 @@ result<void> length_scanner::scan(inbound& from) {
             if (status != head_status::complete || head.frame_bytes() > available) {
                 break;
             }
-            // Those of the same size that follow: where the next one begins is known before this
-            // one's header has come from memory.
+            // The following messages of the same size: the next position is known before the
+            // current header is loaded from memory.
             do {
                 boundary += head.frame_bytes();
                 ++count;

@@ -30,8 +30,8 @@ std::size_t outbound::gather(std::span<iovec> parts, std::size_t unit_bytes) noe
     return bytes > unit_bytes && is_small ? leave(rest, parts.first(count)) : count;
 }
 
-/// Takes the last `rest` bytes off `parts`.
-/// @return How many parts are left.
+/// Removes the last `rest` bytes from `parts`.
+/// @return The number of parts left.
 std::size_t outbound::leave(std::uint64_t rest, std::span<iovec> parts) noexcept {
     rest_bytes_ = gathered_all_ ? static_cast<std::uint32_t>(rest) : 0;
     std::size_t count = parts.size();
@@ -72,7 +72,7 @@ bool outbound::advance(std::size_t bytes) noexcept {
     return tell_writer() || wake;
 }
 
-/// Moves `place` on to `position`, which is published.
+/// Advances `place` to `position`, which is published.
 void outbound::pass(rope::cursor& place, std::uint64_t position) noexcept {
     while (place.position < position) {
         rope::settle(place);
@@ -82,7 +82,7 @@ void outbound::pass(rope::cursor& place, std::uint64_t position) noexcept {
     }
 }
 
-/// Lets go of all that was written, where a batch ends, or a control object. Only whole messages
+/// Releases everything written, at the end of a batch or at a control object. Only whole messages
 /// are published (Invariant 2 of rope.hpp).
 bool outbound::come_to_end(std::uint64_t message_count) noexcept {
     walked_ = sent_;
@@ -93,7 +93,7 @@ bool outbound::come_to_end(std::uint64_t message_count) noexcept {
     return tell_writer();
 }
 
-/// Looks at the headers of what was written, counts whole messages and lets go of them.
+/// Reads the headers of written bytes, counts whole messages and releases them.
 void outbound::walk() noexcept {
     if (walked_.position == sent_.position) {
         return;
@@ -109,7 +109,7 @@ void outbound::walk() noexcept {
     }
 }
 
-/// Those of the chunk at `place`, which is no message of a conflating queue.
+/// The bytes of the chunk at `place`, which is not a message of a conflating queue.
 const std::byte* outbound::bytes_of(const rope::cursor& place) noexcept {
     return place.at->what == chunk::kind::borrowed ? place.at->payload->data : place.at->data();
 }
@@ -130,7 +130,7 @@ void outbound::walk_as() noexcept {
         std::uint64_t offset = begin;
         while (offset < end) {
             if (frame_rest_ == 0) {
-                // A header is whole in its chunk even where only part of it was written.
+                // A header is whole in its chunk even if only part of it was written.
                 const auto head = Layout::read(data + offset);
                 frame_rest_ = head.header_bytes + head.body_bytes;
                 more_ = (head.flags & wire::zmtp::flag_more) != 0;
@@ -149,7 +149,7 @@ void outbound::walk_as() noexcept {
     queue_.rope().release_to(boundary);
 }
 
-/// Returns the credit for the messages that were let go.
+/// Returns the credit for the released messages.
 bool outbound::tell_writer() noexcept {
     return queue_.return_credit(message_count_, queue_.rope().front());
 }
@@ -217,7 +217,7 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     if (!is_at_control()) {
         return nullptr;
     }
-    walk(); // To count the messages before it.
+    walk(); // Counts the messages before it.
     awaits_mark_ = false;
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;

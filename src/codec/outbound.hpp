@@ -13,81 +13,81 @@
 
 namespace zlink::codec {
 
-/// Sends what lies in the outgoing queue of a pipe: offers its bytes for gathered writes and keeps
-/// count of how far they went.
+/// Sends the outgoing queue of a pipe: offers its bytes for gathered writes and tracks how many
+/// were written.
 ///
-/// Bytes of a message are let go only when all of it was written, so that after a lost connection
-/// the message that was cut off can be sent again from its start: the rope's front. Where messages
-/// end is known without looking wherever all that was published is written; elsewhere walk() looks
-/// at headers.
+/// Bytes of a message are released only when the whole message is written, so that after a lost
+/// connection the interrupted message can be sent again from its start: the rope's front. If
+/// everything published is written, message ends are known without reading headers; otherwise
+/// walk() reads headers.
 ///
 /// @threads The session's.
 class outbound {
 public:
-    /// @param frames  How they lie in the queue. If not as ZMTP's, visit_frames() must not be used.
+    /// @param frames  Their layout in the queue. visit_frames() requires ZMTP's.
     explicit outbound(pipe::message_queue& queue, pipe::layout frames = pipe::layout::zmtp) noexcept
         : queue_(queue), sent_(queue.rope().front()), walked_(sent_), frames_(frames) {}
 
-    /// Describes what is to be written next, up to the next control object. Not for the messages of
-    /// a conflating queue, which visit_frames() gives.
+    /// Describes the bytes to write next, up to the next control object. Not for the messages of a
+    /// conflating queue: use visit_frames().
     ///
-    /// A small rest beyond whole units is left for the next batch, if all that is published would
-    /// be written with it: has_left_rest().
-    /// @param unit_bytes  stream::unit_bytes(); 0: nothing is left.
+    /// A small remainder beyond whole units is left for the next batch, if the write would
+    /// otherwise include everything published: has_left_rest().
+    /// @param unit_bytes  stream::unit_bytes(); 0: no remainder is left.
     /// @return The number of parts filled in; 0 if there is nothing to write.
     std::size_t gather(std::span<iovec> parts, std::size_t unit_bytes = 0) noexcept;
 
-    /// Whether so many messages wait that more will follow before what gather() may leave is
-    /// missed.
+    /// Whether so many messages are queued that more will follow before the remainder that gather()
+    /// may leave is missed.
     bool has_many() const noexcept {
-        // What was counted on the way may be ahead of what the writer has said (progress).
+        // The count from headers may be ahead of the producer's published count (progress).
         const std::uint64_t seen = std::max(message_count_, left_.message_count);
         return queue_.rope().published_count() >= seen + limits::many_messages_min;
     }
 
-    /// Whether all that is published is written but for what gather() has left. Then the writer of
-    /// the queue should have its turn before the rest is written with what comes, or alone.
+    /// Whether everything published is written except the remainder that gather() left. The
+    /// producer should then run before the remainder is written with new data, or alone.
     bool has_left_rest() const noexcept {
         return left_.position > sent_.position && left_.position == queue_.rope().published();
     }
 
     /// Returns credit for the messages that gather() described, before they are written, so that
-    /// the next batch can be made meanwhile. Only for one batch at a time: until it is written, but
-    /// for a rest that was left, no other is lent.
+    /// the producer can prepare the next batch meanwhile. Only for one batch at a time: no other is
+    /// lent until it is written, except for a remainder that was left.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool lend_credit() noexcept;
 
-    /// Notes that the first `bytes` bytes of what gather() described were written.
+    /// Records that the first `bytes` bytes that gather() described were written.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool advance(std::size_t bytes) noexcept;
 
-    /// Returns the credit for messages that were written but not known to be whole.
+    /// Returns the credit for messages that were written but not known to be complete.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool return_credit() noexcept;
 
     /// Must be called before anything but has_work() and is_empty() when the queue's reader was
-    /// marked asleep and no longer is: its memory may have been given back meanwhile, and what it
-    /// held been written past it.
+    /// marked as parked and no longer is: meanwhile its memory may have been freed, and its content
+    /// written by the sender's thread.
     void on_woken() noexcept;
 
-    /// Whether there is something to write or credit to return. After the heavy fence a reader that
-    /// marked itself asleep asks this.
+    /// Whether there is something to write or credit to return. A reader that has marked itself as
+    /// parked checks this after the heavy fence.
     bool has_work() const noexcept {
         const auto now = queue_.published();
         return now.position != sent_.position || now.message_count != message_count_;
     }
 
-    /// Marks the queue: whoever writes to it next wakes us. Until on_woken(), or unpark(), its
-    /// memory is the writer's to give back.
-    /// @return Whether the mark counts only behind the heavy fence.
+    /// Marks the queue: the next producer wakes this thread. Until on_woken(), or unpark(), the
+    /// producer owns its memory and can free it.
+    /// @return Whether the mark takes effect only after the heavy fence.
     bool park() noexcept {
         is_parked_ = true;
         return queue_.mark_reader_asleep();
     }
     bool is_parked() const noexcept { return is_parked_; }
 
-    /// Takes the mark back, if there is something to write.
-    /// @return Whether that was so; if not, there is nothing to do, or a letter will come.
+    /// Removes the mark if there is something to write.
+    /// @return Whether it was removed; if not, there is nothing to do, or an event will come.
     bool unpark() noexcept {
         if (!has_work() || !queue_.unmark_reader()) {
             return false;
@@ -96,15 +96,15 @@ public:
         return true;
     }
 
-    /// What comes up to the next control object is stale: discard() it.
+    /// Everything up to the next control object is stale: discard() it.
     void await_mark() noexcept { awaits_mark_ = true; }
-    /// Until take_control().
+    /// True until take_control().
     bool awaits_mark() const noexcept { return awaits_mark_; }
 
-    /// Whether a control object is next.
+    /// Whether the next item is a control object.
     bool is_at_control() noexcept;
 
-    /// The control object that is next, with its reference, or null.
+    /// The next item's control object, with its reference; null if it is none.
     /// @param wake_writer  Set if the writer of the queue must be woken.
     pipe::block* take_control(bool& wake_writer) noexcept;
 
@@ -112,38 +112,38 @@ public:
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool discard() noexcept;
 
-    /// Calls visit(const frame_head&, body) for the frames that are next, up to the next control
-    /// object or behind the next message of a conflating queue, until it returns false. Needs
-    /// advance() to have stopped at the end of a frame.
+    /// Calls visit(const frame_head&, body) for the next frames, up to the next control object or
+    /// behind the next message of a conflating queue, until it returns false. advance() must have
+    /// stopped at the end of a frame.
     /// @return The bytes of the frames for which it returned true, as advance() needs them.
     template<class Visitor>
     std::uint64_t visit_frames(Visitor&& visit);
 
-    /// Returns the credit for all messages that were written whole.
+    /// Returns the credit for all messages that were written completely.
     /// @return Whether the writer of the queue must be woken.
     [[nodiscard]] bool settle_accounts() noexcept;
 
-    /// Goes back to the start of the message that was not written whole.
+    /// Returns to the start of the incomplete message.
     void rewind() noexcept;
 
-    /// Whether part of a message was written.
+    /// Whether a message is partly written.
     bool is_inside_message() noexcept {
         walk();
         return sent_.position != boundary();
     }
 
-    /// Where in the stream of the queue's bytes the next one is. It does not change with time.
+    /// The position of the next byte in the queue's byte stream, stable over time.
     std::uint64_t position() const noexcept { return sent_.position; }
 
-    /// Drops the next message, of which nothing may have been written since rewind().
+    /// Drops the next message; none of it may have been written since rewind().
     /// @param wake_writer  Set if the writer of the queue must be woken.
     /// @return The bytes of its frames.
     std::uint64_t drop_message(bool& wake_writer) noexcept;
 
-    /// Whether everything that was published is written.
+    /// Whether everything published is written.
     bool is_empty() const noexcept { return sent_.position == queue_.rope().published(); }
 
-    /// Bytes to the end of the frame that was begun; 0 at a frame boundary.
+    /// Bytes to the end of the partly written frame; 0 at a frame boundary.
     std::uint64_t frame_rest() noexcept {
         walk();
         return frame_rest_;
@@ -162,19 +162,19 @@ private:
     void walk_as() noexcept;
     static const std::byte* bytes_of(const rope::cursor& place) noexcept;
     bool tell_writer() noexcept;
-    /// Up to where whole messages are known to be written.
+    /// The end of the messages that are known to be written completely.
     std::uint64_t boundary() const noexcept { return queue_.rope().front().position; }
 
     pipe::message_queue& queue_;
     rope::cursor sent_;
-    rope::cursor walked_;                  ///< How far headers were looked at; not beyond sent_.
-    std::uint64_t message_count_ = 0;      ///< Messages that were let go, or fewer (progress).
+    rope::cursor walked_;                  ///< How far headers were read; not beyond sent_.
+    std::uint64_t message_count_ = 0;      ///< Messages that were released, or fewer (progress).
     std::uint64_t lent_count_ = 0;         ///< Messages for which credit was returned.
-    pipe::message_queue::progress goal_{}; ///< What was published when gather() looked.
-    std::uint64_t frame_rest_ = 0;         ///< Bytes of the frame at walked_ that are not walked.
-    pipe::message_queue::progress left_{}; ///< The end of what was written but for a rest.
-    std::uint32_t rest_bytes_ = 0;         ///< What gather() left of goal_.
-    bool gathered_all_ = false;            ///< It described, or left, all of goal_.
+    pipe::message_queue::progress goal_{}; ///< The published progress at the last gather().
+    std::uint64_t frame_rest_ = 0;         ///< Bytes of the frame at walked_ not yet walked.
+    pipe::message_queue::progress left_{}; ///< The end of a write that left a remainder.
+    std::uint32_t rest_bytes_ = 0;         ///< Bytes of goal_ that gather() left.
+    bool gathered_all_ = false;            ///< gather() described, or left, all of goal_.
     bool more_ = false; ///< The frame at walked_, or the last one, has more behind it.
     bool is_parked_ = false;
     bool awaits_mark_ = false;
@@ -201,7 +201,7 @@ std::uint64_t outbound::visit_frames(Visitor&& visit) {
             if (is_outdated) {
                 continue;
             }
-            break; // There may be a newer one when this one was sent.
+            break; // A newer one may exist when this one was sent.
         }
         const std::byte* const frame = at.data() + place.offset;
         const wire::zmtp::frame_head head = wire::zmtp::read_head_trusted(frame);

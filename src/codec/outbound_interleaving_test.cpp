@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-// A session that writes what a socket sends, in every interleaving, as in
+// A session that writes the messages that a socket sends, in every interleaving, as in
 // pipe/interleaving_test.cpp. The class under test is compiled here a second time, under another
 // name and for a queue whose atomic operations can be explored.
 
@@ -45,7 +45,8 @@ using zlink::testing::script;
 
 namespace {
 
-/// The reader does what session.cpp does: it writes what there is, returns credit and sleeps.
+/// The reader does the same as session.cpp: it writes the available bytes, returns credit and
+/// parks.
 class sending_session final : public queue_scenario {
 public:
     explicit sending_session(const script& play) : queue_scenario(play), sender_(*make_sender()) {
@@ -55,7 +56,7 @@ public:
     }
 
 private:
-    /// Bytes of the connection that belong together.
+    /// A byte of the connection: the frame and the message that it belongs to.
     struct piece {
         std::size_t frame_index;
         std::size_t message_begin; ///< Where in stream_ the message begins.
@@ -69,7 +70,7 @@ private:
         return new (sender_memory) explored_outbound{queue_};
     }
 
-    /// Adds the bytes that the frame `index` is on the wire; a control object is none.
+    /// Adds the bytes of the frame `index` on the wire; a control object has none.
     void append_frame(std::size_t index) {
         const auto [made_by, flags] = expected_[index];
         if (index == 0 || (expected_[index - 1].flags & zmtp::flag_more) == 0) {
@@ -127,7 +128,7 @@ private:
     }
 
     void lend(std::span<const iovec> parts) {
-        std::size_t bytes = play_.unit_bytes / zlink::limits::units_per_rest; // May be left.
+        std::size_t bytes = play_.unit_bytes / zlink::limits::units_per_rest; // A rest may be left.
         for (const iovec& part : parts) {
             bytes += part.iov_len;
         }
@@ -171,7 +172,7 @@ private:
         bool wakes = false;
         zlink::pipe::block* const taken = sender_.take_control(wakes);
         wake_writer(wakes);
-        if (taken != nullptr) { // Otherwise a message was published since gather() looked.
+        if (taken != nullptr) { // Otherwise a message was published after gather().
             taken->drop();
             --control_count_;
         }
@@ -200,12 +201,12 @@ private:
     }
 
     explored_outbound& sender_;
-    std::vector<std::byte> stream_; ///< All that is to be written.
-    std::vector<piece> pieces_;     ///< What each of its bytes belongs to.
+    std::vector<std::byte> stream_; ///< All bytes that are to be written.
+    std::vector<piece> pieces_;     ///< One for each of its bytes.
     std::vector<std::size_t> message_ends_;
     std::size_t message_begin_ = 0;
     std::size_t position_ = 0;      ///< Of the connection, in stream_.
-    std::size_t control_count_ = 0; ///< Objects that have not come yet.
+    std::size_t control_count_ = 0; ///< Objects not yet taken.
     bool is_reconnected_ = false;
 };
 
@@ -226,10 +227,10 @@ constexpr queue_limits one_byte{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
-// All of it is one thread: slow under the thread sanitizer, and nothing for it to see.
+// Single-threaded: slow under the thread sanitizer, which could find nothing in it.
 TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
-    TEST_CASE("interleavings of a sending session: nothing is lost and nobody sleeps for ever") {
+    TEST_CASE("interleavings of a sending session: nothing is lost and no thread parks for ever") {
         check_all({{message, message}});
         check_all({{two_parts, referenced}});
     }
@@ -262,7 +263,7 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     }
 
     TEST_CASE("interleavings of a sending session: a rest is left and written with what follows") {
-        // One, two or three messages are a little more than as many units.
+        // One, two or three messages are slightly larger than as many units.
         for (const std::size_t bytes : {std::size_t{200}, std::size_t{SIZE_MAX}}) {
             CAPTURE(bytes);
             check_all({.acts = {message, message, message},
@@ -303,8 +304,8 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({.acts = {message, restart, message}, .connection_bytes = 5});
     }
 
-    TEST_CASE("interleavings of a sending session: the socket writes while it sleeps") {
-        // Objects cannot be written, so the session wakes in the end.
+    TEST_CASE("interleavings of a sending session: the socket writes while it is parked") {
+        // Control objects cannot be written, so the session wakes in the end.
         const auto check_written_past = [](script play) {
             play.writer_writes_itself = true;
             check_all(play);
@@ -319,11 +320,11 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
                             .reader_lends_credit = true});
     }
 
-    TEST_CASE("interleavings of a sending session: who slept has to look where its place is") {
+    TEST_CASE("interleavings of a sending session: once woken it has to find its position again") {
         CHECK(failure_of({.acts = {message, trim, message}, .reader_finds_place = false}) != "");
     }
 
-    TEST_CASE("interleavings of a sending session: the fence and another look are needed") {
+    TEST_CASE("interleavings of a sending session: the fence and the second check are needed") {
         CHECK(failure_of({.acts = {message, message}, .reader_fences = false}) ==
               "every thread sleeps");
         CHECK(failure_of({.acts = {message, message}, .reader_looks_again = false}) ==

@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint8_t more = zmtp::flag_more;
 constexpr std::uint8_t command = zmtp::flag_command;
 
-/// A queue, what goes into it and what comes out.
+/// A queue, the messages put into it and the bytes that come out.
 struct sender {
     explicit sender(const queue_limits& allowed = {}) : queue(allowed), out(queue) {}
 
@@ -44,7 +44,7 @@ struct sender {
 
     void send_control() { (void)queue.push_control(new counted_block{alive}); }
 
-    /// Writes at most `bytes` bytes of what gather() describes.
+    /// Writes at most `bytes` bytes of those that gather() describes.
     /// @return Whether the writer must be woken.
     bool write(std::size_t bytes = SIZE_MAX, std::size_t parts_max = 64,
                std::size_t unit_bytes = 0) {
@@ -75,7 +75,7 @@ struct sender {
         return object != nullptr;
     }
 
-    /// Where the message begins that the byte `position` of what was sent belongs to.
+    /// The start of the message that the byte `position` of `sent` belongs to.
     std::size_t message_begin(std::size_t position) const {
         return *(std::upper_bound(boundaries.begin(), boundaries.end(), position) - 1);
     }
@@ -83,9 +83,9 @@ struct sender {
     int alive = 0;
     message_queue queue;
     outbound out;
-    std::string sent;                       ///< What the queue's bytes are.
-    std::string written;                    ///< What was written.
-    std::vector<std::size_t> boundaries{0}; ///< Of messages, in `sent`.
+    std::string sent;                       ///< The bytes of the queue.
+    std::string written;                    ///< The bytes written.
+    std::vector<std::size_t> boundaries{0}; ///< Ends of messages, in `sent`.
 
 private:
     void finish(std::string_view data, std::uint8_t flags) {
@@ -125,7 +125,7 @@ std::string text_of(const std::vector<std::byte>& data) {
     return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
-/// Appends the frames that are next to `out`, with subscriptions as messages.
+/// Appends the next frames to `out`, subscriptions as messages.
 /// @return The bytes that advance() needs.
 std::size_t translate(zlink::codec::outbound& from, std::vector<std::byte>& out) {
     zlink::codec::frame_encoder one{{.subscriptions_as_messages = true}};
@@ -210,7 +210,7 @@ TEST_SUITE("codec") {
                 }
                 CHECK(by.written == by.sent);
                 CHECK(!by.out.return_credit());
-                by.queue.set_limits({.messages_max = 100}); // Looks at the credit again.
+                by.queue.set_limits({.messages_max = 100}); // Checks the credit again.
                 CHECK(by.queue.credit() == 100);
             }
         }
@@ -367,7 +367,7 @@ TEST_SUITE("codec") {
         CHECK(by.write());
         CHECK(by.queue.credit() == 2);
         by.send("three");
-        CHECK(!by.write()); // Nobody sleeps.
+        CHECK(!by.write()); // The writer is not parked.
     }
 
     TEST_CASE("outbound: lends credit for what is to be written, for one batch at a time") {
@@ -406,7 +406,7 @@ TEST_SUITE("codec") {
         CHECK(by.write_units(90) == 90);
         by.send(pattern(98));
         CHECK(!by.out.has_left_rest());   // There is more now.
-        CHECK(by.write_units(90) == 110); // 20 are not little.
+        CHECK(by.write_units(90) == 110); // A rest of 20 is too large to leave.
         CHECK(by.written == by.sent);
         CHECK(!by.out.has_work());
     }
@@ -423,7 +423,7 @@ TEST_SUITE("codec") {
         by.send(pattern(98));
         by.send_control();
         by.send(pattern(98));
-        CHECK(by.write_units(90) == 90); // Cut, but not left: the control object is to come.
+        CHECK(by.write_units(90) == 90); // The rest is not left: a control object follows.
         CHECK(!by.out.has_left_rest());
         CHECK(by.write_units(90) == 10);
         CHECK(by.take_control());
@@ -446,7 +446,7 @@ TEST_SUITE("codec") {
                     (void)by.write(SIZE_MAX, 64, unit);
                 }
             }
-            (void)by.write(); // What was left.
+            (void)by.write(); // The rest that was left.
             CHECK(by.written == by.sent);
             CHECK(by.alive == 0);
             by.queue.set_limits({.messages_max = 100});
@@ -460,7 +460,7 @@ TEST_SUITE("codec") {
         by.send(pattern(48));
         by.queue.mark_writer_asleep();
         CHECK(by.write_units(99) == 99);
-        CHECK(!by.queue.has_credit()); // Nobody walks over what was written.
+        CHECK(!by.queue.has_credit()); // Written messages are counted with the rest only.
         CHECK(by.write_units(99) == 1);
         CHECK(by.queue.credit() == 2);
     }

@@ -5,8 +5,8 @@
 
 namespace zlink::codec {
 
-/// Makes messages of what a peer sends that speaks no ZMTP: each is what was read at a time, at
-/// most limits::raw_message_bytes_max of it.
+/// Makes messages from the bytes of a peer without ZMTP: one per read, of at most
+/// limits::raw_message_bytes_max.
 class raw_decoder final : public decoder {
 public:
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;

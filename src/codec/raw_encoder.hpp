@@ -10,15 +10,15 @@
 
 namespace zlink::codec {
 
-/// Writes the bodies of the frames in a rope, without their headers, to a peer that speaks no ZMTP.
-/// Of a body that was not written whole nothing is let go.
+/// Writes the bodies of a rope's frames, without headers, to a peer without ZMTP. A body is
+/// released only after it was written completely.
 class raw_encoder final : public encoder {
 public:
     std::size_t gather(outbound& from, std::span<iovec> parts) override;
     [[nodiscard]] bool advance(outbound& from, std::size_t bytes) override;
 
 private:
-    std::uint64_t begun_bytes_ = 0; ///< Bytes that were written of the body that is next.
+    std::uint64_t begun_bytes_ = 0; ///< Bytes of the next body already written.
 };
 
 } // namespace zlink::codec

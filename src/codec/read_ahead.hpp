@@ -14,15 +14,15 @@
 
 namespace zlink::codec {
 
-/// Blocks for the payloads that are likely to follow one that is being received: as large as it,
-/// behind headers as large. One read fills several of them, and they stay where they are. It is
-/// a guess: what comes may be anything else.
+/// Blocks for payloads that are likely to follow the current one, with the same payload and header
+/// sizes. One read fills several of them, and nothing is copied. This is a prediction: the data may
+/// be anything else.
 ///
 /// @threads One at a time.
 class read_ahead {
 public:
     static constexpr std::size_t count_max = 8;
-    /// What offer() needs, with what is under way and what is read beyond all.
+    /// The parts for offer(), with those for the current payload and for the bytes beyond.
     static constexpr std::size_t parts_max = 2 * count_max + 2;
 
     read_ahead() = default;
@@ -30,16 +30,16 @@ public:
     read_ahead& operator=(const read_ahead&) = delete;
     ~read_ahead() { drop(); }
 
-    /// How many payloads of this size are read ahead, if they may have so many bytes together.
+    /// The number of payloads of this size to read ahead, if their total may be `bytes_max`.
     static std::size_t count_for(std::uint64_t body_bytes, std::size_t bytes_max) noexcept {
         return std::min<std::uint64_t>(
             count_max, std::min(limits::read_ahead_bytes_max, bytes_max) / body_bytes);
     }
 
-    /// Describes room for so many headers and payloads in turn.
+    /// Describes room for `count` pairs of a header and a payload.
     /// @param count    At most count_max.
-    /// @param headers  Gets the headers, one behind the other.
-    /// @param parts    Two for each are written.
+    /// @param headers  Receives the headers, adjacent.
+    /// @param parts    Two are written for each pair.
     /// @throws std::bad_alloc
     void offer(std::size_t count, std::size_t header_bytes, std::uint64_t body_bytes,
                std::byte* headers, std::span<iovec> parts) {
@@ -59,18 +59,18 @@ public:
     std::uint64_t body_bytes() const noexcept { return body_bytes_; }
     const std::byte* payload(std::size_t index) const noexcept { return blocks_[index]->data; }
 
-    /// The block `index` is the one that take() gives; none from count() on.
+    /// Selects the block that take() returns; none from count() on.
     void look_at(std::size_t index) noexcept { next_ = index; }
-    /// Gives a block away if what begins is what it is for, and nullptr otherwise.
+    /// Returns the selected block if the arriving payload fits it, otherwise nullptr.
     pipe::block* take(std::size_t header_bytes, std::uint64_t body_bytes) noexcept {
         const bool fits =
             next_ < count_ && header_bytes == header_bytes_ && body_bytes == body_bytes_;
         return fits ? std::exchange(blocks_[std::exchange(next_, count_max)], nullptr) : nullptr;
     }
-    /// Whether take() gave that block away.
+    /// Whether take() returned that block.
     bool is_taken(std::size_t index) const noexcept { return blocks_[index] == nullptr; }
 
-    /// Lets go of the blocks that were not taken.
+    /// Releases the blocks that were not taken.
     void drop() noexcept {
         for (; count_ != 0; --count_) {
             if (pipe::block* const unused = std::exchange(blocks_[count_ - 1], nullptr)) {
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    std::array<pipe::block*, count_max> blocks_{}; ///< Null where it was taken.
+    std::array<pipe::block*, count_max> blocks_{}; ///< Null if taken.
     std::size_t count_ = 0;
     std::size_t next_ = count_max;
     std::size_t header_bytes_ = 0;

@@ -11,30 +11,30 @@ namespace zlink::codec {
 
 class inbound;
 
-/// Finds the frames of a layout other than ZMTP's in what an `inbound` holds; the contract of the
-/// classes whose names end in _scanner. Called for what one read brought, in a few pieces.
+/// Finds the frames of a layout other than ZMTP's in the bytes of an `inbound`; the contract of the
+/// classes whose names end in _scanner. Called a few times per read.
 ///
 /// @threads The session's.
 class scanner {
 public:
     virtual ~scanner() = default;
 
-    /// Looks for whole messages in from.unscanned() and publishes them, if there is credit.
+    /// Finds whole messages in from.unscanned() and publishes them, if there is credit.
     /// @error protocol_violation  A frame breaks the rules.
-    /// @error message_too_large   A message is above the limit.
+    /// @error message_too_large   A message exceeds the limit.
     /// @throws std::bad_alloc
     virtual result<void> scan(inbound& from) = 0;
 
-    /// Takes note of bytes of a large payload, which from.begin_body() announced, where they lie.
+    /// Processes bytes of a large payload, which from.begin_body() announced, in place.
     /// @error  As scan().
     virtual result<void> on_body(std::span<std::byte> data) noexcept = 0;
 
-    /// Writes the header that a large payload, all of which has come, has in the rope.
-    /// @param out  Room for any layout's.
-    /// @return Its bytes.
+    /// Writes the header that a complete large payload has in the rope.
+    /// @param out  Room for the header of any layout.
+    /// @return The header's bytes.
     virtual std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept = 0;
 
-    /// Whether nothing is held of a message that is not whole.
+    /// Whether no incomplete message is held.
     virtual bool is_idle() const noexcept { return true; }
 };
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t unfinished_bytes_max = 50000;
 
-/// Receives frames of any size, but no more of a message without an end than it may.
+/// Receives frames of any size, up to a limit on the bytes of a message that does not end.
 class receiver final : command_sink {
 public:
     result<void> feed(std::string_view data) { return in.feed(std::as_bytes(std::span{data})); }
@@ -35,8 +35,8 @@ private:
     verdict on_command(std::span<const std::byte>) noexcept override { return verdict::drop; }
 };
 
-/// How many bytes of frames of `body_bytes`, all but the last with MORE, come in before the end of
-/// the session.
+/// The bytes of frames of `body_bytes`, all but the last with MORE, that come in before the session
+/// ends.
 std::size_t bytes_accepted(std::size_t body_bytes) {
     receiver from_peer;
     const std::string frame = on_wire(std::string(body_bytes, 'x'), zmtp::flag_more);
@@ -50,7 +50,7 @@ std::size_t bytes_accepted(std::size_t body_bytes) {
 
 } // namespace
 
-TEST_CASE("inbound: frames without an end may take so much, of whatever size they are") {
+TEST_CASE("inbound: a message without an end may take so many bytes, in frames of any size") {
     for (const std::size_t body_bytes : {0, 1, 255, 256, 8191, 8192, 20000}) {
         CAPTURE(body_bytes);
         const std::size_t frame_bytes = body_bytes + zmtp::header_bytes(body_bytes);
@@ -61,7 +61,7 @@ TEST_CASE("inbound: frames without an end may take so much, of whatever size the
     }
 }
 
-TEST_CASE("inbound: what has an end may be larger, and what follows counts anew") {
+TEST_CASE("inbound: a message with an end may be larger, and the next one counts anew") {
     receiver from_peer;
     const std::string part(20000, 'p');
     const std::string end(100000, 'e');

@@ -8,7 +8,7 @@
 
 namespace zlink::codec {
 
-/// Turns what a peer of ZMTP 1.0 sends into frames as a rope holds them.
+/// Converts the frames of a ZMTP 1.0 peer to the layout of a rope.
 class v1_decoder final : public decoder {
 public:
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;

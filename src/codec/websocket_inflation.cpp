@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a websocket_scanner does where messages may be compressed (RFC 7692).
+// The part of websocket_scanner for compressed messages (RFC 7692).
 #include "codec/websocket_scanner.hpp"
 
 #include "base/limits.hpp"
@@ -13,7 +13,7 @@ namespace zlink::codec {
 
 namespace {
 
-/// What a compressed message is inflated into at first.
+/// The initial size of the block for an inflated message.
 constexpr std::size_t assembly_bytes_min = 2048;
 
 } // namespace
@@ -45,7 +45,7 @@ result<void> websocket_scanner::scan_apart(inbound& from) {
         goes_on = goes_on && !has_had_turn();
     }
     held.drop_front(is_over_ ? held.size() : done_bytes);
-    from.publish(0, 0); // Says whether there is credit.
+    from.publish(0, 0); // Updates from.is_blocked().
     if (has_had_turn()) {
         from.pause();
     }
@@ -56,7 +56,7 @@ result<void> websocket_scanner::scan_apart(inbound& from) {
     return outcome;
 }
 
-/// Publishes the message that was put together.
+/// Publishes the assembled message.
 void websocket_scanner::deliver(inbound& to) {
     std::byte header[wire::websocket::header_bytes_max];
     const std::size_t header_bytes = write_header(header, assembly_bytes_);
@@ -69,14 +69,14 @@ void websocket_scanner::deliver(inbound& to) {
     drop_assembly();
 }
 
-/// Inflates bytes of a message behind what came of it before.
+/// Inflates bytes of a message, and appends the result.
 result<void> websocket_scanner::inflate(std::span<const std::byte> data) {
     inflation_->came_bytes += data.size();
     inflation_->by.begin_part(data);
     return inflate_all();
 }
 
-/// All of a message was inflated, but what senders leave out.
+/// Completes an inflated message with the bytes that senders omit.
 result<void> websocket_scanner::end_inflated() {
     inflation_->by.end_message();
     const result<void> outcome = inflate_all();
@@ -111,8 +111,8 @@ result<void> websocket_scanner::inflate_all() {
     }
 }
 
-/// Memory for so much of a message. What comes of little is counted.
-/// @return Null if there is no more for that.
+/// Memory for `bytes` bytes of a message. Growth beyond the limit is charged to the account.
+/// @return Null if the account has no room.
 pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
     const std::uint64_t paid_bytes = std::max<std::uint64_t>(
         limits::inflated_free_bytes, inflation_->came_bytes * limits::inflated_growth);
@@ -121,10 +121,9 @@ pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
                : pipe::make_counted_block(bytes, *inflation_->account);
 }
 
-/// Room behind what there is of a message, for one byte at least; none if there is no memory that
-/// it may have.
+/// Room for at least one more byte of a message; empty if its memory limit is reached.
 std::span<std::byte> websocket_scanner::make_assembly_room() {
-    // The one byte that is too many shows that there are.
+    // One byte beyond the limit reveals a message that is too large.
     const std::uint64_t most = inflation_->message_bytes_max + 1;
     if (assembly_ == nullptr || assembly_->bytes == assembly_bytes_) {
         pipe::block* const larger = make_inflated_block(static_cast<std::size_t>(

@@ -201,10 +201,11 @@ TEST_SUITE("codec") {
         scanned_input by = input(most);
         CHECK(by.read(bomb).error() == errc::message_too_large);
         const std::size_t after = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
-        CHECK(after - before < 2 * most); // A sanitizer counts for itself.
+        CHECK(after - before < 2 * most); // A sanitizer's own memory counts, too.
     }
 
-    TEST_CASE("websocket scanner: what comes of little counts, in all, until it was received") {
+    TEST_CASE(
+        "websocket scanner: strongly compressed messages count, in all, until they are received") {
         constexpr std::size_t inflated_bytes = 1'000'000;
         constexpr std::size_t block_bytes_max = 2 * inflated_bytes;
         const pipe::memory_account_ptr account{new pipe::memory_account{3 * block_bytes_max}};
@@ -243,7 +244,7 @@ TEST_SUITE("codec") {
             CHECK(fourth.read(bomb)); // In the room that those have left.
             CHECK(fourth.arrived().size() == 1);
 
-            // One that does not end counts, too.
+            // A message that has not ended counts, too.
             scanned_input unfinished = counted();
             CHECK(unfinished.read(frame(opcode::binary,
                                         web_compressed(std::string(inflated_bytes, 'x')),
@@ -253,13 +254,14 @@ TEST_SUITE("codec") {
         CHECK(account->taken_bytes() == 0);
     }
 
-    TEST_CASE("websocket scanner: what is as long as eight times what came counts for nobody") {
+    TEST_CASE(
+        "websocket scanner: messages that inflate eightfold at most, or to little, do not count") {
         const pipe::memory_account_ptr account{new pipe::memory_account{0}};
         scanned_input by{
             pipe::layout::websocket, any_size, roomy,
             codec::peer_deflation{.how = alone, .message_bytes_max = any_size, .account = account}};
         std::minstd_rand random{7};
-        std::string message(100'000, '\0'); // Of which nothing is repeated.
+        std::string message(100'000, '\0'); // Without repetitions.
         for (char& each : message) {
             each = static_cast<char>('0' + random() % 64);
         }
@@ -279,7 +281,7 @@ TEST_SUITE("codec") {
         }
         REQUIRE(by.read(many));
         CHECK(by.arrived().size() == 5000);
-        CHECK(by.pause_count() >= 2); // Others had their turn.
+        CHECK(by.pause_count() >= 2); // Other sessions had their turn.
     }
 
     TEST_CASE("websocket scanner: nothing counts behind a close frame, compressed or not") {

@@ -69,7 +69,7 @@ result<void> websocket_scanner::scan_in_place(inbound& from) {
     }
 }
 
-/// Takes frames, if there is credit, until something has to be done about one.
+/// Takes frames, if there is credit, until one needs further action.
 result<websocket_scanner::step> websocket_scanner::take_frames(inbound& from, progress& at) {
     result<step> next = step::waits;
     if (from.has_credit()) {
@@ -82,7 +82,7 @@ result<websocket_scanner::step> websocket_scanner::take_frames(inbound& from, pr
     return next;
 }
 
-/// Takes a short binary message in one frame, which most are.
+/// Takes a short binary message in one frame, the most common case.
 /// @return Whether there was one.
 bool websocket_scanner::take_plain(progress& at) const noexcept {
     constexpr auto first = static_cast<std::byte>(flag_fin | unsigned{2});
@@ -162,7 +162,7 @@ result<websocket_scanner::step> websocket_scanner::take_control(progress& at) {
     return step::onward;
 }
 
-/// A message in one frame.
+/// Takes a message in one frame.
 result<websocket_scanner::step> websocket_scanner::take_message(progress& at) {
     const bool is_whole = head_.frame_bytes() <= at.rest();
     if (!is_whole && head_.payload_bytes < limits::external_bytes_min &&
@@ -228,7 +228,7 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
     if (header_bytes(assembly_bytes_) + assembly_bytes_ > at.gap) {
         return step::ends_message;
     }
-    // Where its fragments were there is room for the whole, so that others behind it need not move.
+    // The fragments' space has room for the whole message, so later bytes need not move.
     std::byte* const frame = at.begin + at.kept;
     const std::size_t written = write_header(frame, assembly_bytes_);
     if (assembly_bytes_ != 0) {

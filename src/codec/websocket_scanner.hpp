@@ -18,38 +18,38 @@
 
 namespace zlink::codec {
 
-/// Is given what a peer sends besides messages.
+/// Receives the control frames of a peer.
 class websocket_sink {
 public:
     /// @param payload  Of a ping; valid during the call.
     virtual void on_websocket_ping(std::span<const std::byte> payload) = 0;
 
-    /// The peer closes, and whatever else it sends is discarded.
+    /// The peer has sent a close frame; its further input is discarded.
     virtual void on_websocket_close(const wire::websocket::close_view& said) = 0;
 
 protected:
     ~websocket_sink() = default;
 };
 
-/// How a peer may compress its messages.
+/// The compression parameters of a peer.
 struct peer_deflation {
     wire::websocket::deflate_direction how;
-    std::uint64_t message_bytes_max;    ///< That a compressed one comes to.
-    pipe::memory_account_ptr account{}; ///< Of what comes of little; null: nobody counts.
+    std::uint64_t message_bytes_max;    ///< Of a compressed message, inflated.
+    pipe::memory_account_ptr account{}; ///< For high compression ratios; null: not counted.
 };
 
-/// Finds the messages of a STREAM on ws and wss, and unmasks them where they lie. Frames that are
-/// no messages are taken out. A message in one frame stays as it is; the fragments of others are
-/// put together in a block, which grows no faster than bytes arrive.
+/// Finds the messages of a STREAM on ws and wss, and unmasks them in place. Control frames are
+/// removed. A message in one frame stays unchanged; fragments are assembled in a block, which grows
+/// no faster than bytes arrive.
 ///
-/// Where messages may be compressed all that is received is taken out of the rope, as there is no
-/// room for what they come to. It is inflated as it arrives, into a block that is twice as large as
-/// the message at most; so much at a time that other sessions have their turn. Where little comes
-/// to much, an account that peers share says how much (limits::inflated_growth).
+/// If messages may be compressed, all received bytes are moved out of the rope, which has no room
+/// for the inflated ones. They are inflated as they arrive, into a block at most twice as large as
+/// the message, in pieces, so that other sessions can run. Inflation beyond limits::inflated_growth
+/// is charged to an account that the peers share.
 class websocket_scanner final : public scanner {
 public:
-    /// @param message_bytes_max  Largest message accepted, in bytes, if it is not compressed.
-    /// @param compressed         Nothing: no message may be.
+    /// @param message_bytes_max  Largest uncompressed message accepted, in bytes.
+    /// @param compressed         Empty: no message may be compressed.
     /// @throws std::bad_alloc
     websocket_scanner(wire::websocket::sender from, std::uint64_t message_bytes_max,
                       websocket_sink& controls,
@@ -58,7 +58,7 @@ public:
     websocket_scanner& operator=(const websocket_scanner&) = delete;
     ~websocket_scanner() override { drop_assembly(); }
 
-    /// @error  As scanner's, and invalid_text, corrupt_data, too_much_inflated.
+    /// @error  As scanner::scan(), and invalid_text, corrupt_data, too_much_inflated.
     result<void> scan(inbound& from) override;
     result<void> on_body(std::span<std::byte> data) noexcept override;
     std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept override;
@@ -66,21 +66,21 @@ public:
         return assembly_ == nullptr && (!inflation_ || inflation_->held.empty());
     }
 
-    /// Discards what comes from now on.
+    /// Discards further input.
     void stop() noexcept { is_over_ = true; }
 
-    /// The error of a text that is no UTF-8.
+    /// The error for text that is not UTF-8.
     static const errc invalid_text;
 
-    /// The error of a compressed message that cannot be inflated.
+    /// The error for a compressed message that cannot be inflated.
     static const errc corrupt_data;
 
-    /// The error of one whose account has no room for what it comes to.
+    /// The error for a message whose account has no room for the inflated bytes.
     static const errc too_much_inflated;
 
 private:
-    /// Where scan() stands in what was received: `kept` bytes are whole messages; behind them a
-    /// `gap` of bytes that are done with; behind that what was not looked at.
+    /// The position of scan(): `kept` bytes are whole messages, then a `gap` of processed bytes,
+    /// then unscanned bytes.
     struct progress {
         std::byte* begin;
         std::size_t bytes;
@@ -94,18 +94,18 @@ private:
     enum class step : std::uint8_t {
         onward,
         waits,       ///< For bytes.
-        begins_body, ///< head_ is of a large message.
-        ends_message ///< The last fragment of a message that does not fit where it was.
+        begins_body, ///< head_ belongs to a large message.
+        ends_message ///< The last fragment of a message that does not fit in place.
     };
 
-    /// What is needed where messages may be compressed.
+    /// State for compressed messages.
     struct inflation {
         inflater by;
         std::uint64_t message_bytes_max;
         pipe::memory_account_ptr account;
-        pipe::byte_buffer held{};     ///< What was taken out of the rope.
-        std::size_t made_bytes = 0;   ///< Since scan() was called, with what frames count for.
-        std::uint64_t came_bytes = 0; ///< Compressed, of the message under way.
+        pipe::byte_buffer held{};     ///< Bytes moved out of the rope.
+        std::size_t made_bytes = 0;   ///< Since scan() was called, with the frames' cost.
+        std::uint64_t came_bytes = 0; ///< Compressed bytes of the current message.
     };
 
     result<void> scan_in_place(inbound& from);
@@ -117,7 +117,7 @@ private:
     result<void> inflate_all();
     std::span<std::byte> make_assembly_room();
     pipe::block* make_inflated_block(std::size_t bytes);
-    /// Whether so much was inflated that it is the turn of others.
+    /// Whether enough was inflated for this turn.
     bool has_had_turn() const noexcept {
         return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
     }
@@ -134,14 +134,14 @@ private:
 
     websocket_sink& controls_;
     wire::websocket::frame_rules rules_;
-    std::uint64_t plain_bytes_max_; ///< Of messages that take_plain() takes.
+    std::uint64_t plain_bytes_max_; ///< For messages that take_plain() takes.
     wire::websocket::message_tracker tracker_;
-    wire::websocket::frame_head head_; ///< Of the frame under way, if there is one.
+    wire::websocket::frame_head head_; ///< Of the current frame, if there is one.
     unsigned phase_ = 0;               ///< Of its mask.
-    std::uint64_t fragment_rest_ = 0;  ///< Bytes of a fragment that have not come.
+    std::uint64_t fragment_rest_ = 0;  ///< Missing bytes of a fragment.
     bool is_in_fragment_ = false;
     bool is_over_ = false;
-    pipe::block* assembly_ = nullptr; ///< The fragments that have come.
+    pipe::block* assembly_ = nullptr; ///< The fragments received so far.
     std::size_t assembly_bytes_ = 0;
     std::unique_ptr<inflation> inflation_; ///< Null: no message may be compressed.
 };

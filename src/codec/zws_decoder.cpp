@@ -20,8 +20,8 @@ const errc zws_decoder::unexpected_text = static_cast<errc>(ENOMSG);
 
 namespace {
 
-/// The frames that `received_bytes` bytes hold take at most so many as ZMTP: a frame grows, by 4
-/// bytes, only if it has more than 256; and of a header the beginning may have come before.
+/// The maximum ZMTP size of the frames in `received_bytes` bytes: a frame grows, by 4 bytes, only
+/// if it has more than 256; and part of a header may have come before.
 constexpr std::size_t zmtp_bytes_max(std::size_t received_bytes) noexcept {
     return received_bytes + received_bytes / 64 + 2 * zmtp::header_bytes_max;
 }
@@ -89,7 +89,7 @@ result<void> zws_decoder::resume(inbound& into) {
     return ended_by(inner_ ? inner_->resume(into) : result<void>{});
 }
 
-/// After an error nothing that comes counts any more.
+/// After an error further input is discarded.
 result<void> zws_decoder::ended_by(const result<void>& outcome) noexcept {
     is_over_ = is_over_ || !outcome;
     return outcome;
@@ -105,7 +105,7 @@ void zws_decoder::trim() noexcept {
 /// @param data  Overwritten.
 result<void> zws_decoder::consume(std::span<std::byte> data, inbound& into) {
     while (!is_over_) {
-        // A large payload that has begun lies in a block of its own.
+        // A large payload that has begun has its own block.
         while (!inner_ && decoder_.is_inside() && !data.empty()) {
             decoder_.next(data);
             if (const result<void> fed = into.feed(decoder_.body()); !fed) {
@@ -135,9 +135,9 @@ result<void> zws_decoder::consume(std::span<std::byte> data, inbound& into) {
     return {};
 }
 
-/// @param out   Room for zmtp_bytes_max(bytes.size()).
-/// @param used  The bytes of the frames that were found, also before an error.
-/// @return Whether a body has ended that came in several frames, all of which are in fragments_.
+/// @param out   Room for zmtp_bytes_max(data.size()).
+/// @param used  The bytes of the frames found, also before an error.
+/// @return Whether a body in several frames has ended; it is in fragments_.
 result<bool> zws_decoder::decode(std::span<std::byte>& data, std::byte* out, std::size_t& used) {
     used = 0;
     while (!is_over_) {
@@ -172,7 +172,7 @@ result<void> zws_decoder::pass_on(std::span<const std::byte> frames, inbound& in
     return inner_ ? inner_->feed(frames, into) : into.feed(frames);
 }
 
-/// In pieces, so that a large body gets a block of its own as soon as its header is there.
+/// In pieces, so that a large body gets its own block as soon as its header is known.
 result<void> zws_decoder::pass_on_fragments(inbound& into) {
     const pipe::byte_buffer assembled = std::move(fragments_);
     std::span<const std::byte> rest = assembled.view();

@@ -14,35 +14,35 @@
 
 namespace zlink::codec {
 
-/// Turns what a peer of ZWS sends into frames of ZMTP: those of the handshake for whoever asks,
-/// then messages for the rope, or for what decrypts them.
+/// Converts the frames of a ZWS peer to ZMTP frames: those of the handshake for the caller, then
+/// messages for the rope, or for a decrypting decoder.
 ///
-/// When the peer has said that it closes, and after an error, what else it sends is discarded.
+/// After the peer's close frame, and after an error, further input is discarded.
 class zws_decoder final : public decoder {
 public:
     /// @param body_bytes_max  Largest body accepted, in bytes.
-    /// @param controls        Is given the peer's pings, and that it closes.
+    /// @param controls        Receives the peer's pings and its close frame.
     zws_decoder(wire::websocket::sender from, std::uint64_t body_bytes_max,
                 websocket_sink& controls) noexcept
         : decoder_(from, body_bytes_max), controls_(controls) {}
 
-    /// Takes bytes off the front of `data`, up to the end of the first frame.
-    /// @param out  What they are in ZMTP is appended.
-    /// @error message_too_large  A body in several frames is larger than a command may be.
+    /// Consumes bytes from the front of `data`, up to the end of the first frame.
+    /// @param out  The equivalent ZMTP bytes are appended.
+    /// @error message_too_large  A body in several frames exceeds the limit of a command.
     /// @error                    As received().
     result<void> take_frame(std::span<const std::byte>& data, secret_bytes& out);
 
-    /// Has frames pass through `inner` from now on.
+    /// From now on passes frames through `inner`.
     void pass_through(std::unique_ptr<decoder> inner) noexcept { inner_ = std::move(inner); }
 
-    /// Whether nothing that comes counts any more.
+    /// Whether further input is discarded.
     bool is_over() const noexcept { return is_over_; }
 
-    /// The error of a text, which no peer of ZWS sends.
+    /// The error for a text frame, which no ZWS peer sends.
     static const errc unexpected_text;
 
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
-    /// @error  As input's, and unexpected_text.
+    /// @error  As decoder::received(), and unexpected_text.
     result<void> received(std::size_t bytes, inbound& into) override;
     result<void> feed(std::span<const std::byte> data, inbound& into) override;
     result<void> resume(inbound& into) override;
@@ -59,9 +59,9 @@ private:
 
     wire::zws::decoder decoder_;
     websocket_sink& controls_;
-    std::unique_ptr<decoder> inner_; ///< Null: the rope gets the frames.
+    std::unique_ptr<decoder> inner_; ///< Null: the frames go to the rope.
     pipe::byte_buffer for_inner_;    ///< Empty between calls.
-    pipe::byte_buffer fragments_;    ///< Of a body that comes in several frames.
+    pipe::byte_buffer fragments_;    ///< Of a body in several frames.
     std::byte* scratch_ = nullptr;
     bool is_over_ = false;
 };

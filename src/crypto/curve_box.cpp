@@ -17,7 +17,7 @@ static_assert(box_nonce::bytes == crypto_box_NONCEBYTES);
 
 namespace {
 
-/// Lets libsodium choose its fastest code for this processor, once. Everything works before, too.
+/// Makes libsodium choose its fastest code for this processor, once. It works without that, too.
 void prepare_library() noexcept {
     static const int prepared = sodium_init();
     static_cast<void>(prepared);

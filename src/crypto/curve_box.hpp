@@ -13,28 +13,28 @@
 
 namespace zlink::crypto {
 
-// The cryptography of CURVE (26/CURVEZMQ) by name, over libsodium: keys that two sides agree on
-// (X25519) and boxes that only these two open (XSalsa20, Poly1305).
+// The cryptography of CURVE (26/CURVEZMQ), over libsodium: key agreement between two sides (X25519)
+// and boxes that only these two can open (XSalsa20, Poly1305).
 
-/// What two sides have in common that know one secret key and the other's public key each.
+/// The shared secret of two sides, each of which has its own secret key and the other's public key.
 using shared_key = secret<32>;
 
-/// Both keys of a side.
+/// Both keys of one side.
 struct curve_keys {
     curve_public_key open;
     curve_secret_key hidden;
 };
 
-/// @return Fresh keys.
+/// @return A new pair of keys.
 curve_keys make_curve_keys() noexcept;
 
 curve_public_key public_key_of(const curve_secret_key& hidden) noexcept;
 
-/// @return Nothing if `other` is a key that makes the secret known, such as zero.
+/// @return Nothing if `other` is a key with which the secret is predictable, such as zero.
 std::optional<shared_key> agree(std::span<const std::byte> other,
                                 const curve_secret_key& own) noexcept;
 
-/// The nonce of a box: a text that says what it is for, and a number.
+/// The nonce of a box: a text that states its purpose, and a number.
 class box_nonce {
 public:
     static constexpr std::size_t bytes = 24;
@@ -51,17 +51,17 @@ private:
     std::uint8_t data_[bytes];
 };
 
-/// @param out  Random bytes.
+/// @param out  Filled with random bytes.
 void randomise(std::span<std::byte> out) noexcept;
 
-/// Puts `content` into a box.
+/// Encrypts and authenticates `content`.
 /// @throws std::bad_alloc
 std::vector<std::byte> seal(std::span<const std::byte> content, const box_nonce& nonce,
                             const shared_key& key);
 
-/// Takes the content out of a box.
-/// @param out  Has exactly as many bytes as the content; wiped if the box is not genuine.
-/// @return Whether it is: made with this nonce by somebody who has the key.
+/// Decrypts a box.
+/// @param out  Has exactly as many bytes as the content; wiped if the box is not authentic.
+/// @return Whether it is authentic: made with this nonce and key.
 bool open(std::span<const std::byte> box, const box_nonce& nonce, const shared_key& key,
           std::span<std::byte> out) noexcept;
 

@@ -16,8 +16,8 @@ using namespace wire::zmtp;
 
 namespace {
 
-// How a box uses its keystream: 32 bytes as the key of its authentication, then its content, of
-// which the first byte are the flags.
+// Use of a box's keystream: 32 bytes as the key of its authentication, then its content, whose
+// first byte is the flags.
 constexpr std::size_t flags_at = 32;
 constexpr std::size_t payload_at = flags_at + 1;
 constexpr std::size_t first_block_payload_bytes = salsa20::block_bytes - payload_at;
@@ -122,7 +122,7 @@ std::optional<std::uint8_t> curve_opener::open(const std::byte* head,
                                 ? poly1305::verify(once, {content, 1 + sealed.size()}, {}, claimed)
                                 : poly1305::verify(once, {content, 1}, sealed, claimed);
     const auto flags = std::to_integer<unsigned>(content[0] ^ beginning[flags_at]);
-    if (!is_genuine || flags > curve_flag_command) { // MORE or COMMAND or neither.
+    if (!is_genuine || flags > curve_flag_command) { // Only MORE, or COMMAND, or none is valid.
         return {};
     }
     last_nonce_ = nonce;

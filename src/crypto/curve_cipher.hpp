@@ -16,22 +16,22 @@ namespace zlink::crypto {
 
 enum class curve_role : std::uint8_t { client, server };
 
-/// The keystream of one direction of a CURVE connection. The nonces of a direction have their first
-/// 16 bytes in common, so what XSalsa20 makes of these is made once; and they count up, so the
-/// beginnings of several messages' keystreams are made at a time.
+/// The keystream of one direction of a CURVE connection. All nonces of a direction share their
+/// first 16 bytes, so XSalsa20's subkey is derived once; and they count up, so the beginnings of
+/// several messages' keystreams are generated at a time.
 class message_keystream {
 public:
-    /// What a message of up to 95 bytes takes.
+    /// Enough for a message of up to 95 bytes.
     static constexpr std::size_t beginning_bytes = 2 * salsa20::block_bytes;
 
-    /// @param sender  Whose messages they are.
+    /// @param sender  The side that sends the messages.
     message_keystream(const shared_key& key, curve_role sender) noexcept;
 
     /// The first beginning_bytes of the keystream of the message `nonce`. Valid until the next
     /// call.
     const std::byte* beginning(std::uint64_t nonce) noexcept;
 
-    /// Combines `bytes` bytes with the keystream behind its first block.
+    /// XORs `bytes` bytes with the keystream behind its first block.
     /// @param to  May be `from`.
     void apply(std::uint64_t nonce, const std::byte* from, std::size_t bytes,
                std::byte* to) noexcept;
@@ -42,27 +42,27 @@ private:
 
     secret<salsa20::key_bytes> key_;
     secret<salsa20::batch_bytes> ahead_;
-    std::uint64_t first_nonce_ = 0; ///< In ahead_.
+    std::uint64_t first_nonce_ = 0; ///< Of the first message in ahead_.
     bool is_made_ = false;
 };
 
-/// Makes MESSAGE frames of frames. There is one for each key, which is handed over and never
-/// copied: two copies would use the same nonces, and with these tell what they seal.
+/// Encrypts frames into MESSAGE frames. There is one for each key, which is moved and never copied:
+/// two copies would use the same nonces, which would reveal the plaintext.
 class curve_sealer {
 public:
-    /// @param last_nonce  Used up by the handshake.
+    /// @param last_nonce  The last one that the handshake has used.
     curve_sealer(const shared_key& key, curve_role own, std::uint64_t last_nonce) noexcept
         : keystream_(key, own), last_nonce_(last_nonce) {}
     curve_sealer(const curve_sealer&) = delete;
     curve_sealer& operator=(const curve_sealer&) = delete;
 
-    /// The bytes of the frame that seal() makes.
+    /// The size of the frame that seal() makes.
     static constexpr std::uint64_t frame_bytes(std::uint64_t payload_bytes) noexcept {
         const std::uint64_t body_bytes = wire::zmtp::curve_message_overhead_bytes + payload_bytes;
         return wire::zmtp::header_bytes(body_bytes) + body_bytes;
     }
 
-    /// Writes a frame, header and all.
+    /// Writes a frame, including its header.
     /// @param flags  wire::zmtp flags of the frame that is sealed.
     /// @param out    Room for frame_bytes(payload.size()).
     void seal(unsigned flags, std::span<const std::byte> payload, std::byte* out) noexcept;
@@ -72,10 +72,10 @@ private:
     std::uint64_t last_nonce_;
 };
 
-/// Takes frames out of MESSAGE bodies.
+/// Decrypts MESSAGE bodies into frames.
 class curve_opener {
 public:
-    /// @param last_nonce  What the peer's next one must exceed.
+    /// @param last_nonce  The peer's next one must be greater.
     curve_opener(const shared_key& key, curve_role peer, std::uint64_t last_nonce) noexcept
         : keystream_(key, peer), last_nonce_(last_nonce) {}
 
@@ -83,9 +83,9 @@ public:
     ///
     /// @param head    Its first curve_message_overhead_bytes bytes.
     /// @param sealed  The rest: the payload, encrypted.
-    /// @param out     Room for as many bytes; may be where `sealed` is. Written only if genuine.
-    /// @return The flags of the frame; nothing if it is no MESSAGE, not genuine, not newer than the
-    ///         one before, or has flags that there are not.
+    /// @param out     Room for as many bytes; may be `sealed`. Written only if authentic.
+    /// @return The flags of the frame; nothing if it is not a MESSAGE, not authentic, not newer
+    ///         than the previous one, or has invalid flags.
     std::optional<std::uint8_t> open(const std::byte* head, std::span<const std::byte> sealed,
                                      std::byte* out) noexcept;
 
@@ -94,7 +94,7 @@ private:
     std::uint64_t last_nonce_;
 };
 
-/// Both directions.
+/// The ciphers of both directions.
 struct curve_ciphers {
     std::unique_ptr<curve_sealer> sealer;
     curve_opener opener;

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-// libsodium's own boxes are the yardstick.
+// The reference is libsodium's own boxes.
 
 using namespace zlink;
 using namespace zlink::crypto;
@@ -42,7 +42,7 @@ std::vector<std::byte> sealed(curve_sealer& by, std::string_view payload, unsign
     return frame;
 }
 
-/// What the frame holds, as testing::spelled; "refused" if the opener does not take it.
+/// The content of the frame, as testing::spelled; "refused" if the opener rejects it.
 std::string opened(curve_opener& by, std::span<const std::byte> frame, bool in_place = false) {
     const frame_head head = read_head_trusted(frame.data());
     std::vector<std::byte> body(frame.begin() + head.header_bytes, frame.end());

@@ -29,21 +29,21 @@ namespace zlink::crypto {
 
 namespace {
 
-// Neither constructed nor destroyed: threads look here while the process ends. The lock is taken
-// under a openssl_use only, so that no child inherits it held.
+// Neither constructed nor destroyed: threads read these while the process ends. The lock is taken
+// under an openssl_use only, so that no child inherits it held.
 using clock = std::chrono::steady_clock;
 constinit std::atomic<bool> is_over{false};
 constinit std::atomic<clock::time_point> over_since{clock::time_point{}};
 constinit std::mutex starting;
 constinit bool is_registered = false;
 constinit OSSL_LIB_CTX* own_algorithms = nullptr;
-constinit std::uint32_t own_generation = 0; ///< Of the process that `own_algorithms` was made in.
-/// Of the process in which all is ready.
+constinit std::uint32_t own_generation = 0; ///< Of the process that made `own_algorithms`.
+/// Generation of the process in which OpenSSL is initialised.
 constinit std::atomic<std::uint32_t> started_in{UINT32_MAX};
 
-/// How many of the algorithms are missing that TLS may need. OpenSSL takes note of what its
-/// providers have when it is asked for the first of a kind. Refused memory in the midst of that, it
-/// leaves one out, says nothing of it, and never looks for it again.
+/// The number of missing algorithms that TLS may need. OpenSSL enumerates its providers' algorithms
+/// at the first request of each kind. If it runs out of memory in the middle, it omits one, reports
+/// nothing, and never looks for it again.
 std::size_t count_missing(OSSL_LIB_CTX* where) noexcept {
     std::size_t count = 0;
     const auto look_for = [&](auto* fetch, auto* release, auto names,
@@ -80,10 +80,10 @@ std::size_t count_missing(OSSL_LIB_CTX* where) noexcept {
     return count;
 }
 
-/// Whether OpenSSL's own provider serves those who name none. If not, the application has chosen
-/// others, by its calls or by a configuration, and what is missing is missing on purpose.
+/// Whether OpenSSL's own provider is the default. If not, the application has chosen others, by its
+/// calls or by a configuration, and algorithms are missing on purpose.
 bool has_usual_provider(OSSL_LIB_CTX* where) noexcept {
-    for (const char* const name : {"SHA256", "SHA384"}) { // One may be what is missing.
+    for (const char* const name : {"SHA256", "SHA384"}) { // One of them may be missing.
         EVP_MD* const fetched = EVP_MD_fetch(where, name, nullptr);
         if (fetched != nullptr) {
             const std::string_view from = OSSL_PROVIDER_get0_name(EVP_MD_get0_provider(fetched));
@@ -96,11 +96,11 @@ bool has_usual_provider(OSSL_LIB_CTX* where) noexcept {
     return false;
 }
 
-/// @return One that is configured as the one is that all have; null: there is no memory for it.
+/// @return A context configured like the default one; null: there is no memory for it.
 OSSL_LIB_CTX* make_algorithms() noexcept {
     OSSL_LIB_CTX* const made = OSSL_LIB_CTX_new();
     if (made != nullptr) {
-        // Without the file it takes its own providers.
+        // Without the file it uses its own providers.
         CONF_modules_load_file_ex(made, nullptr, nullptr,
                                   CONF_MFLAGS_DEFAULT_SECTION | CONF_MFLAGS_IGNORE_MISSING_FILE |
                                       CONF_MFLAGS_IGNORE_RETURN_CODES);
@@ -113,12 +113,12 @@ OSSL_LIB_CTX* make_algorithms() noexcept {
 void end() noexcept {
     over_since.store(clock::now(), std::memory_order_relaxed);
     is_over.store(true, std::memory_order_seq_cst);
-    fork_gate::pass(); // Who had entered before has left now.
+    fork_gate::pass(); // Every earlier use has ended now.
 }
 
-/// OpenSSL gives back what it keeps for a thread when that ends, under a lock that a child would
-/// inherit; so it is done here before. Its clean-up destroys that lock: a thread that ends
-/// meanwhile waits until nothing of OpenSSL's is called for it any more.
+/// When a thread ends, OpenSSL frees the thread's data under a lock that a child would inherit; so
+/// it is done here, before. OpenSSL's clean-up destroys that lock: a thread that ends meanwhile
+/// waits until OpenSSL has no more callbacks for it.
 thread_end leaves_library{[](void*) {
     if (const openssl_use library; library) {
         OPENSSL_thread_stop();
@@ -128,7 +128,7 @@ thread_end leaves_library{[](void*) {
                                   limits::tls_cleanup_max);
 }};
 
-/// The reasons of OpenSSL that stand for an alert of the peer begin here (RFC 8446, 6).
+/// The base of OpenSSL's reason codes for the peer's alerts (RFC 8446, 6).
 constexpr int alert_reason(int alert) noexcept {
     return SSL_AD_REASON_OFFSET + alert;
 }
@@ -175,8 +175,8 @@ bool start_openssl() noexcept {
     }
     const std::lock_guard lock{starting};
     if (!is_registered) {
-        // What OpenSSL would free at exit, threads of contexts that were not terminated still use.
-        // Who used it before us has it freed all the same.
+        // No clean-up at exit: threads of contexts that were not terminated still use OpenSSL's
+        // objects. If other code used OpenSSL before us, it is cleaned up nevertheless.
         if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1 || OPENSSL_atexit(&end) != 1) {
             ERR_clear_error();
             return false;
@@ -212,7 +212,7 @@ OSSL_LIB_CTX* openssl_algorithms() noexcept {
 }
 
 bool is_openssl_short_of_memory() noexcept {
-    // There is no way to look at what lies between the first and the last without taking it.
+    // The entries between the first and the last cannot be examined without removing them.
     bool is_short = false;
     std::array<unsigned long, ERR_NUM_ERRORS> taken;
     std::size_t count = 0;

@@ -11,13 +11,13 @@
 
 namespace zlink::crypto {
 
-/// Lets the thread use OpenSSL while it lives, if it says so. Meanwhile fork(2) waits, so that no
-/// child inherits a lock of OpenSSL's that one of our threads held; and so does OpenSSL's clean-up,
-/// which comes at exit, before the application's static objects are destroyed and while our threads
-/// run, if anybody but us was the first to use OpenSSL. After that nothing of OpenSSL's may be
-/// touched, and what we have of it is left to the system.
+/// Allows the thread to use OpenSSL during its lifetime, if it converts to true. Meanwhile fork(2)
+/// waits, so that no child inherits an OpenSSL lock that one of our threads held. OpenSSL's
+/// clean-up waits, too: it comes at exit, before the application's static objects are destroyed and
+/// while our threads run, if other code was the first to use OpenSSL. After that no OpenSSL object
+/// may be touched, and ours are left to the system.
 ///
-/// What OpenSSL keeps for the thread is given back in the same way when the thread ends.
+/// OpenSSL's data of the thread is freed in the same way when the thread ends.
 ///
 /// @threads Any.
 class openssl_use {
@@ -39,7 +39,7 @@ private:
     bool is_allowed_ = is_allowed(); ///< After the gate was entered.
 };
 
-// What we use of OpenSSL, with owners.
+// OpenSSL types with ownership.
 
 struct openssl_deleter {
     template<class Kind>
@@ -62,39 +62,40 @@ private:
 template<class Kind>
 using openssl_ptr = std::unique_ptr<Kind, openssl_deleter>;
 
-/// Readies OpenSSL, once in a process. Before its first use, under a openssl_use.
-/// @return Whether there was memory for it. Where OpenSSL itself was refused memory when it was
-///         first used, there never is: it does not begin again.
+/// Initialises OpenSSL, once in a process. Before its first use, under an openssl_use.
+/// @return Whether there was memory for it. If OpenSSL's own initialisation failed for lack of
+///         memory, it fails for ever: OpenSSL does not repeat it.
 /// @threads any
 bool start_openssl() noexcept;
 
-/// Where OpenSSL has its algorithms and random numbers for us, for functions that take it: null,
-/// the one that all have, but in a child process that fork(2) made. There that one's locks may be
-/// held for ever by threads that only the parent has, of ours or the application's; so we have one
-/// of our own, which is configured as OpenSSL's file says.
+/// The OpenSSL library context for functions that take one: null, the default one, except in a
+/// child process that fork(2) made. There the locks of the default one may be held for ever by
+/// threads of the parent, ours or the application's; so we use our own one, configured from
+/// OpenSSL's file.
 /// @threads any, after start_openssl()
 OSSL_LIB_CTX* openssl_algorithms() noexcept;
 
-/// Whether OpenSSL was cleaned up: no connection over TLS will ever be made again.
+/// Whether OpenSSL was cleaned up: no more TLS connections are possible.
 /// @threads any
 bool is_openssl_over() noexcept;
 
-/// Whether the last call of this thread failed because memory was refused, on the way. Leaves the
-/// queue of errors as it is.
+/// Whether the last call of this thread failed, at any level, because there was no memory. Leaves
+/// the error queue unchanged.
 bool is_openssl_short_of_memory() noexcept;
 
-/// The subject of a certificate as RFC 2253 writes names, "CN=example.org,O=Example".
+/// The subject of a certificate in RFC 2253's format, "CN=example.org,O=Example".
 /// @throws std::bad_alloc
 std::string subject_of(const X509* certificate);
 
-/// Why a connection failed, by OpenSSL's queue of errors, which is empty then.
+/// The errno value for a failed connection, from OpenSSL's error queue, which is emptied.
 ///
 ///   EKEYEXPIRED, EKEYREVOKED  The peer's certificate.
-///   EKEYREJECTED              A certificate was refused, by us or by the peer.
+///   EKEYREJECTED              A certificate was rejected, by us or by the peer.
 ///   ENOKEY                    There was none where one is required.
 ///   ENOMEM
-///   EPROTO                    All else: the peer speaks no TLS, breaks it, or has no version or
-///                             algorithm in common with us.
+///   EPROTO                    All else: the peer does not speak TLS, violates it, or has no
+///   version
+///                             or algorithm in common with us.
 int take_connection_error(const SSL* connection) noexcept;
 
 } // namespace zlink::crypto

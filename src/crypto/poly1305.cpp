@@ -14,7 +14,7 @@ namespace zlink::crypto::poly1305 {
 
 namespace {
 
-/// From here on OpenSSL's is faster.
+/// From this size on OpenSSL is faster.
 constexpr std::size_t long_bytes_min = 512;
 
 using state_ptr = crypto::openssl_ptr<EVP_MAC_CTX>;
@@ -29,7 +29,7 @@ state_ptr make_state() noexcept {
     return state_ptr{method ? EVP_MAC_CTX_new(method.get()) : nullptr};
 }
 
-/// The thread's own; freed when it ends.
+/// The thread's state; freed when the thread ends.
 constinit thread_local EVP_MAC_CTX* own_state = nullptr;
 constinit thread_local bool is_state_wanted = true;
 
@@ -39,9 +39,9 @@ thread_end frees_state{[](void* state) {
     const state_ptr freed{static_cast<EVP_MAC_CTX*>(state)};
 }};
 
-/// It is the thread's alone and no lock of OpenSSL's is needed to use it, nor anything that OpenSSL
-/// cleans up: only making and freeing it are uses of the library.
-/// @return Null: do without.
+/// Only this thread uses it; neither an OpenSSL lock nor anything that OpenSSL cleans up is needed
+/// for that: only making and freeing it are uses of the library.
+/// @return Null: use libsodium.
 EVP_MAC_CTX* state_of_thread() noexcept {
     if (own_state == nullptr && is_state_wanted) [[unlikely]] {
         is_state_wanted = false;
@@ -69,7 +69,7 @@ bool make_tag_by_openssl(key once, std::span<const std::byte> first,
                          EVP_MAC_final(state, raw(made.data()), &written, made.size()) == 1;
     if (!is_made) {
         if (const crypto::openssl_use library; library) {
-            ERR_clear_error(); // Connections over TLS look there, on the same thread.
+            ERR_clear_error(); // TLS connections on this thread examine the error queue.
         }
     }
     return is_made;
@@ -77,7 +77,7 @@ bool make_tag_by_openssl(key once, std::span<const std::byte> first,
 
 void make_tag_by_sodium(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
                         std::span<std::byte, tag_bytes> made) noexcept {
-    if (rest.empty()) { // Which takes no more steps than content so short needs.
+    if (rest.empty()) { // One call costs less for short content.
         crypto_onetimeauth_poly1305(raw(made.data()), raw(first.data()), first.size(),
                                     raw(once.data()));
         return;

@@ -7,7 +7,7 @@
 
 namespace zlink::crypto {
 
-/// Poly1305 (RFC 8439, 2.5), the authentication of boxes.
+/// Poly1305 (RFC 8439, 2.5), which authenticates boxes.
 namespace poly1305 {
 
 inline constexpr std::size_t key_bytes = 32;
@@ -16,9 +16,9 @@ inline constexpr std::size_t tag_bytes = 16;
 using key = std::span<const std::byte, key_bytes>;
 using tag = std::span<const std::byte, tag_bytes>;
 
-/// Makes the tag of `first` and `rest`, one behind the other. Long content goes through OpenSSL,
-/// whose vectors are as wide as the processor's; the rest, and all where OpenSSL has none, through
-/// libsodium (docs/adr/0006).
+/// Computes the tag of the concatenation of `first` and `rest`. Long content goes through OpenSSL,
+/// which uses the widest vectors of the processor; short content, and all if OpenSSL has no
+/// Poly1305, through libsodium (docs/adr/0006).
 ///
 /// No branch and no address depends on the key or the content.
 void make_tag(key once, std::span<const std::byte> first, std::span<const std::byte> rest,
@@ -27,8 +27,8 @@ void make_tag(key once, std::span<const std::byte> first, std::span<const std::b
 /// The libraries that make_tag() chooses between.
 enum class library : std::uint8_t { sodium, openssl };
 
-/// Makes the tag as make_tag() does, but by that library.
-/// @return Whether it could: libsodium always can.
+/// Computes the tag as make_tag() does, with the given library.
+/// @return Whether the library could: libsodium always can.
 bool make_tag_by(library chosen, key once, std::span<const std::byte> first,
                  std::span<const std::byte> rest, std::span<std::byte, tag_bytes> made) noexcept;
 

@@ -12,7 +12,7 @@
 #include <sodium.h>
 #include <string>
 
-// libsodium's is the yardstick.
+// The reference is libsodium's.
 
 using namespace zlink::crypto;
 using zlink::testing::bytes_of;

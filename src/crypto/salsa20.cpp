@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t word_count = 16;
 constexpr std::size_t round_count = 20;
 
-/// The word at one place of several blocks. The compiler makes of it what the processor has.
+/// The words at one position of several blocks. The compiler maps it to the processor's vectors.
 template<std::size_t Lanes>
 struct lanes {
     using words [[gnu::vector_size(Lanes * sizeof(std::uint32_t))]] = std::uint32_t;
@@ -58,7 +58,7 @@ template<std::size_t Lanes>
         first[1 + index] = words{} + load(key + 4 * index);
         first[11 + index] = words{} + load(key + 16 + 4 * index);
     }
-    std::uint32_t varying[4][Lanes]; // Word 6 and what follows.
+    std::uint32_t varying[4][Lanes]; // Words 6 to 9.
     for (std::size_t lane = 0; lane < Lanes; ++lane) {
         const auto high = static_cast<std::uint32_t>(places[lane].nonce >> 32);
         const auto low = static_cast<std::uint32_t>(places[lane].nonce);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// libsodium is the yardstick for each variant, not only for the one that this processor chooses.
+// libsodium is the reference for each variant, not only for the one that this processor uses.
 
 using namespace zlink;
 using namespace zlink::crypto;
@@ -31,19 +31,19 @@ key_bytes key_number(unsigned number) {
     return made;
 }
 
-/// The keystream of the message `nonce` from the block `counter` on, as libsodium has it.
+/// The keystream of the message `nonce` from the block `counter` on, from libsodium.
 std::vector<std::byte> expected(const key_bytes& key, std::uint64_t nonce, std::uint64_t counter,
                                 std::size_t bytes) {
     std::array<std::byte, crypto_stream_salsa20_NONCEBYTES> nonce_bytes;
     store_big_endian(nonce_bytes.data(), nonce);
-    std::vector<std::byte> made(bytes + 1); // So that there is an address even of nothing.
+    std::vector<std::byte> made(bytes + 1); // One more, so that an empty result has an address.
     crypto_stream_salsa20_xor_ic(raw(made.data()), raw(made.data()), bytes, raw(nonce_bytes.data()),
                                  counter, raw(key.data()));
     made.pop_back();
     return made;
 }
 
-/// The same, as a variant makes it.
+/// The same, from a variant.
 std::vector<std::byte> actual(const salsa20::variant& by, const key_bytes& key, std::uint64_t nonce,
                               std::uint64_t counter, std::size_t bytes) {
     std::vector<std::byte> made;
@@ -60,7 +60,7 @@ std::vector<std::byte> actual(const salsa20::variant& by, const key_bytes& key, 
     return made;
 }
 
-/// Runs `check` with each variant that this processor has; says which ones it lacks.
+/// Runs `check` with each variant that this processor supports; reports the others.
 template<class Check>
 void with_each_variant(Check&& check) {
     for (const salsa20::variant& each : salsa20::variants()) {
@@ -76,7 +76,7 @@ void with_each_variant(Check&& check) {
 
 constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 
-/// Where a word of nonce or counter carries, or is read in the wrong order or half.
+/// Values at which a word of nonce or counter carries, or an error in byte order or width shows.
 constexpr std::uint64_t turning_points[] = {
     0,           1,           0xff,          0x0102'0304'0506'0708, 0x7fff'ffff, 0x8000'0000,
     0xffff'fff0, 0xffff'ffff, 0x1'0000'0000, 0xfedc'ba98'7654'3210, last - 15,   last};

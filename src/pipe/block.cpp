@@ -18,7 +18,7 @@ block* make_long_block(std::size_t bytes_min) {
     }
     const std::size_t whole_bytes = block_header_bytes + bytes_min;
     if (whole_bytes < limits::external_bytes_min) {
-        // One thread makes it and another one frees it, as a rule: in the pool they would meet.
+        // Usually one thread makes it and another one frees it: in the pool the two would contend.
         return place_block(::operator new(whole_bytes), block::origin::allocated, bytes_min);
     }
     const pooled_buffer buffer = take_buffer(whole_bytes);
@@ -32,7 +32,7 @@ block* make_counted_block(std::size_t bytes_min, memory_account& account) {
     }
     try {
         block* const made = make_block(bytes_min);
-        account.add(made->bytes - bytes_min); // It may be a little larger.
+        account.add(made->bytes - bytes_min); // The block may be a little larger.
         made->kind = block::origin::counted;
         made->counted_by = &account;
         intrusive_ptr_add_ref(&account);
@@ -62,7 +62,7 @@ void block::free_now() noexcept {
         give_buffer({this, bytes + block_header_bytes});
         break;
     case origin::cell:
-        break; // Given back by drop().
+        break; // Freed by drop().
     case origin::allocated:
         ::operator delete(this);
         break;

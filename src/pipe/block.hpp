@@ -13,17 +13,18 @@
 
 namespace zlink::pipe {
 
-/// Called with the bytes and the hint that a block was made with, on the thread that lets go last.
+/// Called with the bytes and the hint that a block was made with, on the thread that drops the last
+/// reference.
 using free_function = void(void* data, void* hint);
 
-/// What blocks of one kind may take together.
+/// A shared memory limit of blocks of one kind.
 ///
 /// @threads Any.
 class memory_account final : public ref_counted<memory_account> {
 public:
     explicit memory_account(std::size_t bytes_max) noexcept : bytes_max_(bytes_max) {}
 
-    /// @return Whether there is still so much. If so give_back() is to follow.
+    /// @return Whether `bytes` more were within the limit. If so give_back() must follow.
     bool take(std::size_t bytes) noexcept {
         if (add(bytes) <= bytes_max_) {
             return true;
@@ -31,7 +32,7 @@ public:
         give_back(bytes);
         return false;
     }
-    /// The same in any case. @return  What is taken now.
+    /// The same without a limit. @return The total now.
     std::size_t add(std::size_t bytes) noexcept {
         return taken_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     }
@@ -49,8 +50,8 @@ private:
 
 using memory_account_ptr = boost::intrusive_ptr<memory_account>;
 
-/// Bytes that several holders share without copying, or any other object that travels through a
-/// rope by reference. Freed by the last holder.
+/// Bytes that several holders share without copying, or any other object that passes through a rope
+/// by reference. Freed by the last holder.
 ///
 /// @threads Any; the bytes must not change while more than one holder exists.
 struct block {
@@ -58,7 +59,7 @@ struct block {
         pooled,    ///< The bytes follow this header, in memory of the buffer pool.
         cell,      ///< The bytes follow this header, in a cell.
         allocated, ///< The bytes follow this header, in memory of the allocator.
-        counted,   ///< As pooled, and an account knows of it.
+        counted,   ///< As pooled, and counted by an account.
         caller,    ///< The bytes belong to the application, which has its own free function.
         object,    ///< No bytes: the head of a derived object, destroyed through `destroy`.
     };
@@ -66,7 +67,7 @@ struct block {
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
     std::byte* data = nullptr;
-    std::size_t bytes = 0; ///< caller: what there is; object: 0; otherwise: what fits.
+    std::size_t bytes = 0; ///< caller: the size of the data; object: 0; otherwise: the capacity.
     union {
         struct {
             free_function* function; ///< May be null.
@@ -82,9 +83,9 @@ struct block {
         references.fetch_add(count, std::memory_order_relaxed);
     }
 
-    /// Lets go of `count` references; the last one frees.
+    /// Drops `count` references; the last one frees.
     void drop(std::uint32_t count = 1) noexcept {
-        // A sole holder cannot race with anybody, so it needs no atomic read-modify-write.
+        // A sole holder cannot race with another thread, so it needs no atomic read-modify-write.
         if (references.load(std::memory_order_acquire) == count ||
             references.fetch_sub(count, std::memory_order_acq_rel) == count) {
             if (kind == origin::cell) [[likely]] {
@@ -95,15 +96,15 @@ struct block {
         }
     }
 
-    /// Whether the application waits to be told when the bytes are no longer needed.
+    /// Whether the application has to be notified when the bytes are no longer needed.
     bool is_lent() const noexcept { return kind == origin::caller && release.function != nullptr; }
 
-    /// Whether its only holder may put another payload of `payload_bytes` bytes into it.
+    /// Whether its only holder may reuse it for another payload of `payload_bytes` bytes.
     bool may_be_renewed(std::size_t payload_bytes) const noexcept {
         return kind == origin::cell && payload_bytes <= bytes && !is_shared();
     }
 
-    /// Whether the bytes are the application's and stay for ever.
+    /// Whether the bytes belong to the application and stay valid for ever.
     bool is_constant() const noexcept {
         return kind == origin::caller && release.function == nullptr;
     }
@@ -114,11 +115,11 @@ private:
     void free_now() noexcept;
 };
 
-/// Bytes of memory that hold a block, those of its payload behind it.
+/// The size of the header of a block whose payload follows it in the same memory.
 constexpr std::size_t block_header_bytes = (sizeof(block) + 15) / 16 * 16;
 constexpr std::size_t short_payload_bytes_max = short_block_bytes - block_header_bytes;
 
-/// A block at the beginning of `memory`, and behind it `bytes` bytes.
+/// Constructs a block at the beginning of `memory`, followed by `bytes` bytes of payload.
 inline block* place_block(void* memory, block::origin kind, std::size_t bytes) noexcept {
     auto* const made = new (memory) block;
     made->kind = kind;
@@ -127,7 +128,7 @@ inline block* place_block(void* memory, block::origin kind, std::size_t bytes) n
     return made;
 }
 
-/// As make_block(), of a payload that is not short.
+/// As make_block(), for a payload that is not short.
 [[nodiscard]] block* make_long_block(std::size_t bytes_min);
 
 /// A block with room for `bytes_min` bytes and one reference.
@@ -141,8 +142,8 @@ inline block* place_block(void* memory, block::origin kind, std::size_t bytes) n
     return made;
 }
 
-/// The same of at least 8 KiB, if `account` has room for it, until it is freed.
-/// @return Null if not.
+/// The same with at least 8 KiB, counted by `account` until it is freed.
+/// @return Null if the account has no room.
 /// @throws std::bad_alloc
 [[nodiscard]] block* make_counted_block(std::size_t bytes_min, memory_account& account);
 

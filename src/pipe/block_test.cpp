@@ -24,7 +24,7 @@ using zlink::testing::counted_block;
 
 namespace {
 
-/// Notes, at `hint`, which bytes were freed.
+/// Records, at `hint`, the freed bytes.
 void note_freed(void* data, void* hint) {
     static_cast<std::vector<void*>*>(hint)->push_back(data);
 }
@@ -113,8 +113,8 @@ TEST_SUITE("pipe") {
     }
 
     TEST_CASE("block: is freed by whichever thread lets go last") {
-        // Both let go of the same blocks, in the same order and at the same time: neither begins
-        // with the next few before the other one does.
+        // Both threads drop the same blocks, in the same order and at the same time: neither begins
+        // the next few before the other one does.
         constexpr std::size_t block_count = 4000;
         constexpr std::size_t together_count = 4;
         std::vector<std::atomic<int>> freed_counts(block_count);

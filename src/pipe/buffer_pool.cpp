@@ -21,16 +21,16 @@ namespace zlink::pipe {
 namespace {
 
 constexpr std::size_t pooled_bytes_min = std::size_t{1} * 1024;
-/// What every class has besides, for the header of a payload whose size is a round number: it would
-/// take a class more for that.
+/// Added to every class for the header of a payload of a round size, which would otherwise need the
+/// next class.
 constexpr std::size_t header_bytes = 64;
 constexpr std::size_t largest_class_bytes = std::size_t{4} * 1024 * 1024 + header_bytes;
 constexpr int smallest_log2 = 10;
 constexpr std::size_t classes_per_doubling = 4;
 constexpr std::size_t class_count = 12 * classes_per_doubling + 1;
 
-/// What is taken before buffers that were freed meanwhile are preferred: much less than a cache
-/// has.
+/// Bytes that are taken before buffers that were freed meanwhile are preferred: much less than a
+/// cache holds.
 constexpr std::size_t recent_bytes = std::size_t{1024} * 1024;
 
 struct free_node {
@@ -39,14 +39,14 @@ struct free_node {
 
 /// Freed buffers of one class. Giving back is one compare-and-swap onto `returned`; takers share
 /// `recent`, which they refill by taking all of `returned` at once (so a node is never popped
-/// singly while others push, and there is no ABA). They do so as often as it takes to find buffers
-/// there that are still in the processor's caches, instead of going round all that are free.
+/// singly while others push, and there is no ABA). They do so often enough to find buffers there
+/// that are still in the processor's caches, instead of cycling through all free ones.
 struct alignas(limits::cache_line_bytes) size_class {
     std::atomic<free_node*> returned{nullptr};
     alignas(limits::cache_line_bytes) std::mutex mutex;
     free_node* recent = nullptr;
     free_node* kept = nullptr;   ///< For when there are none in `recent`.
-    std::size_t taken_bytes = 0; ///< Since `returned` was looked at last.
+    std::size_t taken_bytes = 0; ///< Since the last refill from `returned`.
     std::size_t taken_count = 0; ///< Since the last decay.
 
     free_node* take() noexcept {
@@ -76,10 +76,10 @@ void unlock_all() noexcept {
     }
 }
 
-// So that a child process finds the lists whole.
+// So that a child process finds the lists consistent.
 [[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
 
-/// The class whose buffers hold at least `bytes`, which are at least pooled_bytes_min.
+/// The smallest class whose buffers hold `bytes`, at least pooled_bytes_min.
 std::size_t class_of(std::size_t bytes) noexcept {
     const std::size_t last = bytes - header_bytes - 1;
     const int log2 = static_cast<int>(std::bit_width(last)) - 1;
@@ -99,16 +99,16 @@ std::size_t class_bytes(std::size_t index) noexcept {
     return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter) + header_bytes;
 }
 
-/// Pages that new memory of such a size takes are asked for together: where bytes are received
-/// into it, the system is interrupted for each of them otherwise. Not of more, which a peer may
-/// have announced and never send.
+/// The pages of new buffers of these sizes are populated together: otherwise bytes that are
+/// received into them cause a fault for each page. Not for larger buffers, which a peer may have
+/// announced without ever sending the data.
 constexpr std::size_t populated_bytes_min = std::size_t{32} * 1024;
 constexpr std::size_t populated_bytes_max = std::size_t{64} * 1024 + header_bytes;
 
-/// What was freed past the pool since memory was allocated last.
+/// Bytes that were freed directly, not into the pool, since the last allocation.
 constinit std::atomic<std::size_t> freed_in_row{0};
 
-/// Frees what is not pooled.
+/// Frees a buffer that is not pooled.
 void free_past_pool(void* memory, std::size_t bytes) noexcept {
     const std::size_t before = freed_in_row.fetch_add(bytes, std::memory_order_relaxed);
     if (before >= limits::freed_in_row_bytes && bytes >= limits::returned_buffer_bytes_min) {
@@ -116,7 +116,7 @@ void free_past_pool(void* memory, std::size_t bytes) noexcept {
         const auto first = reinterpret_cast<std::uintptr_t>(memory);
         const std::uintptr_t begin = (first + page_bytes - 1) / page_bytes * page_bytes;
         const std::uintptr_t end = (first + bytes) / page_bytes * page_bytes;
-        // Whole pages within the buffer, whose content nobody needs any more.
+        // Whole pages within the buffer, whose contents are no longer needed.
         ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
     }
     std::free(memory);
@@ -127,7 +127,7 @@ void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes)
     static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(memory);
     const std::uintptr_t begin = first - first % page_bytes;
-    // Who cannot have them now, or on an older system, gets them one by one.
+    // If that fails, or on an older system, the pages are populated one by one on access.
     ::madvise(reinterpret_cast<void*>(begin), first + bytes - begin, MADV_POPULATE_WRITE);
 #endif
 }
@@ -162,7 +162,7 @@ void collect_returned(size_class& list) noexcept {
         return;
     }
     if (list.recent != nullptr) {
-        free_node* last = list.recent; // Few are left, where as many are freed as are taken.
+        free_node* last = list.recent; // A short list, where frees balance takes.
         while (last->next != nullptr) {
             last = last->next;
         }
@@ -171,7 +171,7 @@ void collect_returned(size_class& list) noexcept {
     list.recent = list.returned.exchange(nullptr, std::memory_order_acquire);
 }
 
-/// Frees what is on the lists of a class beyond `count` buffers. Needs its mutex.
+/// Frees the buffers on the lists of a class beyond `count`. Needs its mutex.
 void keep_at_most(size_class& list, std::size_t count) noexcept {
     const std::size_t bytes = class_bytes(static_cast<std::size_t>(&list - shared.classes.data()));
     collect_returned(list);
@@ -247,9 +247,10 @@ bool decay_buffers() noexcept {
 }
 
 void join_small_memory() noexcept {
-    constexpr std::size_t joined_bytes_min = std::size_t{64} * 1024; // glibc does it behind these.
+    constexpr std::size_t joined_bytes_min = std::size_t{64} * 1024; // glibc merges when it frees
+                                                                     // more.
     void* memory = std::malloc(joined_bytes_min);
-    asm volatile("" : "+r"(memory)); // Nobody leaves both out.
+    asm volatile("" : "+r"(memory)); // Keeps the compiler from removing both.
     std::free(memory); // NOLINT(clang-analyzer-unix.Malloc): it is still the same memory.
 }
 

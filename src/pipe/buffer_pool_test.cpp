@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
-/// What a buffer has besides its round number.
+/// The size of a buffer beyond its round number.
 constexpr std::size_t header = 64;
 
 std::vector<pooled_buffer> take_many(std::size_t count, std::size_t bytes) {
@@ -52,7 +52,7 @@ std::size_t page_bytes() {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What the process has of the machine's memory.
+/// Physical memory of the process.
 std::size_t resident_bytes() {
     std::ifstream figures{"/proc/self/statm"};
     std::size_t all_pages = 0;
@@ -64,7 +64,7 @@ std::size_t resident_bytes() {
 
 #ifdef MADV_POPULATE_WRITE
 
-/// Whether the system knows how.
+/// Whether the system supports it.
 bool can_populate() {
     void* const page =
         ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +74,7 @@ bool can_populate() {
     return can;
 }
 
-/// Of the pages that lie within the buffers, those that the system has given.
+/// The share of the pages within the buffers that are resident.
 double resident_share(const std::vector<pooled_buffer>& buffers) {
     std::size_t all = 0;
     std::size_t resident = 0;
@@ -208,7 +208,7 @@ TEST_SUITE("pipe") {
         std::vector<pooled_buffer> taken = take_many(count + 2, 4 * mebibyte);
         const std::vector<pooled_buffer> given = taken;
         give_all(taken);
-        // It keeps those that came back first.
+        // It keeps the buffers that were returned first.
         std::size_t kept_count = 0;
         taken.clear();
         for (std::size_t each = 0; each < count; ++each) {
@@ -284,7 +284,7 @@ TEST_SUITE("pipe") {
             std::minstd_rand random{seed};
             for (int round = 0; round < rounds; ++round) {
                 const pooled_buffer taken = take_buffer(8 * kibibyte + random() % 3 * 5000);
-                // The head says how large it is, and so does every byte behind.
+                // The first bytes hold the buffer's size, and so does every byte behind.
                 std::memcpy(taken.memory, &taken.bytes, sizeof taken.bytes);
                 char* const data = static_cast<char*>(taken.memory) + sizeof taken.bytes;
                 const char mark = static_cast<char>(random());

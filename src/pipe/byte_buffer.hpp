@@ -11,7 +11,7 @@
 
 namespace zlink::pipe {
 
-/// Bytes in a row that grow at the end, in memory of the buffer pool that nobody fills beforehand.
+/// Contiguous bytes that grow at the end, in uninitialised memory of the buffer pool.
 class byte_buffer {
 public:
     byte_buffer() noexcept = default;
@@ -24,7 +24,7 @@ public:
     }
     ~byte_buffer() { release(); }
 
-    /// Room for `bytes` bytes behind those that are there.
+    /// Room for `bytes` bytes behind the present ones.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* reserve(std::size_t bytes) {
         if (memory_.bytes - bytes_ < bytes) {
@@ -32,7 +32,7 @@ public:
         }
         return data() + bytes_;
     }
-    /// Appends the first `bytes` bytes of what reserve() returned.
+    /// Appends the first `bytes` bytes of the room that reserve() returned.
     void commit(std::size_t bytes) noexcept { bytes_ += bytes; }
 
     /// @throws std::bad_alloc  Nothing changed.
@@ -51,7 +51,7 @@ public:
     bool empty() const noexcept { return bytes_ == 0; }
     std::size_t capacity() const noexcept { return memory_.bytes; }
 
-    /// Takes the first `bytes` bytes out.
+    /// Removes the first `bytes` bytes.
     void drop_front(std::size_t bytes) noexcept {
         bytes_ -= bytes;
         if (bytes != 0 && bytes_ != 0) {
@@ -59,10 +59,10 @@ public:
         }
     }
 
-    /// Forgets the bytes, and keeps the memory.
+    /// Discards the bytes, and keeps the memory.
     void clear() noexcept { bytes_ = 0; }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     void release() noexcept {
         if (memory_.memory != nullptr) {
             give_buffer(memory_);

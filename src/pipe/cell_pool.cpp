@@ -33,13 +33,13 @@ void free_all(free_cell* cells) noexcept {
     }
 }
 
-/// The batches that no thread keeps.
+/// The batches that are not in a thread's magazine.
 template<std::size_t Bytes>
 struct depot {
     std::mutex mutex;
     free_cell* batches = nullptr;
     std::size_t batch_count = 0;
-    std::size_t taken_count = 0; ///< Batches that were asked for since the last decay.
+    std::size_t taken_count = 0; ///< Batches that were requested since the last decay.
 
     /// @return A batch, or null.
     free_cell* take() noexcept {
@@ -91,8 +91,8 @@ struct depot {
     }
 };
 
-// Neither constructed nor destroyed: there from the start, without memory that might be refused,
-// and messages may outlive every static object of the library.
+// Neither constructed nor destroyed: available from the start, without an allocation that could
+// fail, and messages may outlive every static object of the library.
 template<std::size_t Bytes>
 constinit depot<Bytes> common;
 static_assert(std::is_trivially_destructible_v<depot<cell_bytes>>);
@@ -107,7 +107,7 @@ void unlock_all() noexcept {
     common<cell_bytes>.mutex.unlock();
 }
 
-// So that a child process finds the lists whole.
+// So that a child process finds the lists consistent.
 [[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
 
 } // namespace
@@ -129,7 +129,7 @@ struct magazine<Bytes>::closer {
     static inline thread_end at_end{close};
 };
 
-/// @return Whether the thread does not end yet.
+/// @return Whether the thread is not ending yet.
 template<std::size_t Bytes>
 bool magazine<Bytes>::open() noexcept {
     if (is_ == state::fresh && closer::at_end.arm(this)) {

@@ -10,20 +10,20 @@
 
 namespace zlink::pipe {
 
-/// What a cell holds: one cache line, so that handing it to another thread moves one line.
+/// The size of a cell: one cache line, so that handing it to another thread moves one line.
 constexpr std::size_t cell_bytes = limits::cache_line_bytes;
 
-/// What a larger one holds, for the block of a short payload.
+/// The size of a larger one, for the block of a short payload.
 constexpr std::size_t short_block_bytes = 3 * limits::cache_line_bytes;
 
-/// A cell that nobody uses.
+/// A cell that is not in use.
 struct free_cell {
     free_cell* next;       ///< In the batch.
     free_cell* next_batch; ///< Of the first cell of a batch that no thread keeps.
 };
 
-/// The cells that one thread keeps: a batch that it takes from and gives to, and a whole one or
-/// none, so that taking and giving in turn at the edge of a batch leaves what is common alone.
+/// The free cells of one thread: a batch that it takes from and gives to, and a full one or none,
+/// so that alternating takes and gives at the edge of a batch do not touch the common depot.
 ///
 /// Is neither constructed nor destroyed, so that it can be used as long as the thread runs.
 template<std::size_t Bytes>
@@ -53,7 +53,7 @@ private:
     enum class state : std::uint8_t {
         fresh,
         open,
-        ended, ///< The thread ends: what it still gives back goes to the system.
+        ended, ///< The thread ends: cells that it still gives back go to the system.
     };
     struct closer;
 
@@ -87,11 +87,11 @@ magazine<Bytes>& own_magazine() noexcept {
 }
 
 /// Memory for the small objects that one thread makes and another one frees with each message: a
-/// chunk without bytes, the block around an application's bytes, and the block of a payload that
-/// is short. Allocators are slow at that.
+/// chunk without bytes, the block around an application's bytes, and the block of a short payload.
+/// Allocators are slow at that.
 ///
-/// Each thread keeps up to two batches of free cells, and exchanges whole batches with all others.
-/// What is kept in common is at most limits::cell_batches_max.
+/// Each thread keeps up to two batches of free cells, and exchanges whole batches through a common
+/// depot. The depot holds at most limits::cell_batches_max of each size.
 ///
 /// @threads Any; also while a thread ends.
 /// @tparam Bytes  cell_bytes or short_block_bytes.
@@ -102,18 +102,18 @@ template<std::size_t Bytes = cell_bytes>
     return own_magazine<Bytes>().take();
 }
 
-/// Gives back what take_cell() returned, on any thread.
+/// Gives back a cell of take_cell(), on any thread.
 template<std::size_t Bytes = cell_bytes>
 void give_cell(void* cell) noexcept {
     own_magazine<Bytes>().give(cell);
 }
 
-/// Gives back to the system what all threads have in common beyond what was taken of it since the
-/// last call.
-/// @return Whether something is left.
+/// Returns to the system the cells of the depots beyond the number that was taken from them since
+/// the last call.
+/// @return Whether cells are left.
 bool decay_cells() noexcept;
 
-/// Gives the free cells back to the system that the calling thread keeps or all have in common.
+/// Returns the free cells of the calling thread and of the depots to the system.
 void trim_cells() noexcept;
 
 } // namespace zlink::pipe

@@ -98,7 +98,7 @@ TEST_SUITE("pipe") {
                         std::memset(each, number, cell_bytes);
                     }
                     std::this_thread::yield();
-                    // What somebody else has, too, he has written to.
+                    // If another thread has the same cell, it has overwritten it.
                     for (const void* const each : taken) {
                         const auto* const data = static_cast<const unsigned char*>(each);
                         shared_count += std::any_of(data, data + cell_bytes,
@@ -135,7 +135,8 @@ TEST_SUITE("pipe") {
             }
         };
         std::thread{[] {
-            static thread_local late_user last; // Older than what empties the thread's cells.
+            static thread_local late_user last; // Older than the object that empties the thread's
+                                                // cells.
             last.cell = take_cell();
             give_cell(take_cell());
         }}.join();

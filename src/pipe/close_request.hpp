@@ -12,12 +12,12 @@
 
 namespace zlink::pipe {
 
-/// Asks the session of a STREAM to end its connection, behind all that was sent. Travels through
-/// the outgoing rope, and as pipe::last_word past it.
+/// Asks the session of a STREAM to end its connection after all sent messages. Passes through the
+/// outgoing rope, and as pipe::last_word past it.
 struct close_request final : block {
     std::uint16_t code; ///< As in a WebSocket close frame.
     std::string reason;
-    std::chrono::milliseconds longest; ///< How long the connection may last yet, as a last word.
+    std::chrono::milliseconds longest; ///< As a last word: how long the connection may still last.
 
     explicit close_request(std::uint16_t why, std::string_view text,
                            std::chrono::milliseconds longest_time = {})

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// One writer and one reader of a queue that conflates, in every interleaving of their atomic
-// operations. The reader takes what there is, looks twice now and then, and sleeps whenever it
-// finds nothing, until it has got the last message. A message may overtake control objects.
+// One writer and one reader of a conflating queue, in every interleaving of their atomic
+// operations. The reader takes all that is published, checks twice now and then, and parks whenever
+// it finds nothing, until it has received the last message. A message may overtake control objects.
 
 using zlink::pipe::frame;
 using zlink::testing::act;

@@ -11,8 +11,9 @@
 #include <string>
 
 // One writer and one reader of a message queue, in every interleaving of their atomic operations.
-// testing/queue_exploration.hpp says what holds in each of them, testing/modelled_memory.hpp what
-// memory may do. The reader takes everything, and sleeps whenever it finds nothing.
+// testing/queue_exploration.hpp lists the properties that hold in each of them,
+// testing/modelled_memory.hpp the reorderings of memory. The reader takes everything, and parks
+// whenever it finds nothing.
 
 using zlink::pipe::frame;
 using zlink::pipe::queue_limits;
@@ -81,7 +82,7 @@ void check_all(const script& play, const exploration::rules& assumed = {}) {
     CHECK(found.complete);
 }
 
-/// What goes wrong when a mistake is made.
+/// The failure that a mistake causes.
 std::string failure_of(const script& play, const exploration::rules& assumed = {}) {
     return zlink::testing::explore<two_ends>(play, assumed).failure;
 }
@@ -92,7 +93,7 @@ constexpr queue_limits one_byte{.messages_max = 1000, .bytes_max = 1};
 
 } // namespace
 
-// All of it is one thread: slow under the thread sanitizer, and nothing for it to see.
+// Everything runs on one thread: slow under the thread sanitizer, which has nothing to check.
 TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
 
     TEST_CASE("interleavings: a reader that sleeps whenever it can misses nothing") {
@@ -175,7 +176,7 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{message, trim, message}}, {.compiler_delays_stores = true});
     }
 
-    // The explorer finds what goes wrong where something is missing.
+    // The explorer detects the failure where something is missing.
 
     TEST_CASE("interleavings: without a heavy fence a wake-up is lost") {
         const exploration::rules no_heavy_fence{.heavy_fence_works = false};

@@ -14,21 +14,21 @@
 
 namespace zlink::pipe {
 
-/// How the frames of a pipe's queues lie: as on the wire that it leads to.
+/// The format of the frames in a pipe's queues: that of the connection's wire protocol.
 enum class layout : std::uint8_t {
     zmtp,
     length,
-    websocket,        ///< What is received was unmasked; what is sent is not masked.
-    masked_websocket, ///< What is sent is masked: we are the client.
+    websocket,        ///< Received frames were unmasked; sent ones are not masked.
+    masked_websocket, ///< Sent frames are masked: this end is the client.
 };
 
-/// A flag of frames beside those of ZMTP, whose reserved bits it takes: the payload is text.
+/// A flag of frames besides those of ZMTP, in one of its reserved bits: the payload is text.
 inline constexpr std::uint8_t flag_text = 0x80;
 
-/// The same of what is sent over WebSocket: the payload is compressed (RSV1, RFC 7692).
+/// The same for frames sent over WebSocket: the payload is compressed (RSV1, RFC 7692).
 inline constexpr std::uint8_t flag_compressed = wire::websocket::flag_compressed;
 
-/// What the header of a frame says, in any layout.
+/// The contents of a frame header, in any layout.
 struct frame_head {
     std::uint64_t body_bytes = 0;
     std::uint8_t header_bytes = 0;
@@ -37,8 +37,8 @@ struct frame_head {
     bool operator==(const frame_head&) const = default;
 };
 
-// What a queue needs of a layout: how much a header takes, how a frame is written, and what a
-// header says that is known to be whole and right.
+// The operations that a queue needs of a layout: the size of a header, writing a frame, and reading
+// a header that is known to be complete and valid.
 
 struct zmtp_layout {
     static constexpr std::size_t header_bytes_max = wire::zmtp::header_bytes_max;
@@ -91,7 +91,7 @@ struct websocket_layout {
     static void write_body(std::byte* out, const std::byte* body, std::size_t body_bytes) noexcept {
         copy_bytes(out, body, body_bytes);
     }
-    /// Of frames that are masked, too: the key counts as part of the header.
+    /// Also of masked frames: the key counts as part of the header.
     static frame_head read(const std::byte* in) noexcept {
         const wire::websocket::frame_head head = wire::websocket::read_head_trusted(in);
         const bool is_text = head.kind == wire::websocket::opcode::text;
@@ -108,8 +108,8 @@ struct websocket_layout {
     }
 };
 
-/// Frames that a client sends. Their bodies are masked while they are copied in, so there is none
-/// that is referenced but not copied.
+/// Frames that a client sends. Their bodies are masked while they are copied in, so a body is never
+/// referenced instead of copied.
 struct masked_websocket_layout {
     static constexpr std::size_t header_bytes_max = wire::websocket::header_bytes_max;
 

@@ -17,13 +17,14 @@ namespace zlink::pipe {
 
 namespace {
 
-// A futex wait without a timeout is restarted after signal handlers installed with SA_RESTART; with
-// one it never is. Callers of a blocking function rely on EINTR, so there is always a timeout.
+// A futex wait without a timeout is restarted after signal handlers installed with SA_RESTART; one
+// with a timeout is never restarted. Callers of a blocking function rely on EINTR, so there is
+// always a timeout.
 constexpr std::chrono::hours longest_wait{24 * 365};
 
 long futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 clock::time_point until) noexcept {
-    // The kernel takes no time before the clock's beginning.
+    // The kernel rejects times before the clock's epoch.
     const auto since_epoch = std::max(until.time_since_epoch(), clock::duration::zero());
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
     const std::chrono::nanoseconds rest = since_epoch - seconds;
@@ -91,8 +92,8 @@ waiting_mailbox::~waiting_mailbox() {
 }
 
 void waiting_mailbox::on_first_letter() noexcept {
-    // The delivery and this load are both sequentially consistent, as are the owner's step to
-    // `waiting` and its look into the mailbox: one of the two threads sees the other.
+    // The delivery and this load are both sequentially consistent, as are the owner's store of
+    // `waiting` and its check of the mailbox: one of the two threads sees the other.
     std::uint32_t expected = waiting;
     if (state_.load(std::memory_order_seq_cst) == waiting &&
         state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
@@ -117,7 +118,7 @@ void waiting_mailbox::signal() noexcept {
 
 void waiting_mailbox::signal_descriptor() noexcept {
     if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
-        // First: a signal that is seen is counted.
+        // First, so that every signal that is read was counted.
         unread_signals_.fetch_add(1, std::memory_order_relaxed);
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(open, &one, sizeof one);
@@ -173,8 +174,8 @@ result<int> waiting_mailbox::descriptor() noexcept {
         if (open < 0) {
             return static_cast<errc>(errno);
         }
-        // As in on_first_letter(): either the next delivery sees the descriptor or we see the
-        // delivery.
+        // As in on_first_letter(): either the next delivery sees the descriptor or this thread sees
+        // the delivery.
         event_descriptor_.store(open, std::memory_order_seq_cst);
         if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged ||
             is_signalled_from_the_start_) {

@@ -16,7 +16,7 @@ using clock = std::chrono::steady_clock;
 /// When to stop waiting; nothing means never.
 using deadline = std::optional<clock::time_point>;
 
-/// So long from now; never, where the clock does not reach that far.
+/// The deadline after `wait` from now; never, if the clock cannot represent it.
 inline deadline deadline_after(std::chrono::milliseconds wait) noexcept {
     const clock::time_point now = clock::now();
     if (wait >= std::chrono::floor<std::chrono::milliseconds>(clock::time_point::max() - now)) {
@@ -25,32 +25,33 @@ inline deadline deadline_after(std::chrono::milliseconds wait) noexcept {
     return now + wait;
 }
 
-/// What happened to a letter's sender, as bits.
+/// The events of a letter's sender, as bits.
 struct event {
     static constexpr std::uint32_t attached = 1;    ///< The pipe end is new to its owner.
     static constexpr std::uint32_t readable = 2;    ///< Messages were published.
     static constexpr std::uint32_t writable = 4;    ///< Credit came back.
-    static constexpr std::uint32_t closed = 8;      ///< The other end let go.
+    static constexpr std::uint32_t closed = 8;      ///< The other end was closed or ended sending.
     static constexpr std::uint32_t restarted = 16;  ///< The peer is a new connection: resend state.
     static constexpr std::uint32_t stopped = 32;    ///< The context shuts down.
-    static constexpr std::uint32_t idle = 64;       ///< Nothing is sent any more: memory may go.
-    static constexpr std::uint32_t conflated = 128; ///< The other end wants the newest only.
-    static constexpr std::uint32_t dismissed = 256; ///< The other end wants no more of this one.
-    static constexpr std::uint32_t arrived = 512; ///< The letter is no pipe end's, but a countdown.
-    static constexpr std::uint32_t written = 1024; ///< All that was sent: memory may be passed on.
-    static constexpr std::uint32_t leaving = 2048; ///< pipe::last_word says how soon this one goes.
-    static constexpr std::uint32_t cut_off = 4096; ///< It goes now, whatever waits for it.
-    static constexpr std::uint32_t limited = 8192; ///< The other end changed how much it takes.
+    static constexpr std::uint32_t idle = 64;       ///< No more is being sent: memory may be freed.
+    static constexpr std::uint32_t conflated = 128; ///< The other end wants only the newest.
+    static constexpr std::uint32_t dismissed = 256; ///< The other end no longer wants this one.
+    static constexpr std::uint32_t arrived = 512;   ///< The letter is a countdown, not a pipe end.
+    static constexpr std::uint32_t written = 1024;  ///< All is written: memory may be passed on.
+    static constexpr std::uint32_t leaving = 2048;  ///< The connection is to end: pipe::last_word.
+    static constexpr std::uint32_t cut_off = 4096;  ///< It is to end now, even with data queued.
+    static constexpr std::uint32_t limited = 8192; ///< The other end changed its limit on messages.
 };
 
-/// Something that can lie in a mailbox once, with the events that gathered since it was put there.
+/// An object that can be in a mailbox once, with the events that were collected since it was put
+/// there.
 class letter {
 public:
     letter() noexcept = default;
     letter(const letter&) = delete;
     letter& operator=(const letter&) = delete;
 
-    /// Keeps the letter alive while it lies in a mailbox.
+    /// Keep the letter alive while it is in a mailbox.
     virtual void retain() noexcept = 0;
     virtual void release() noexcept = 0;
 
@@ -67,18 +68,18 @@ private:
     std::atomic<std::uint32_t> events_{0};
 
 public:
-    /// The place of its connection among all of the context: the later it was made, the greater,
-    /// modulo 2^32. Set before it is delivered first. (Here it takes no room.)
+    /// The position of its connection in the context's order of connections: later ones are
+    /// greater, modulo 2^32. Set before the first delivery. (Placed here, it fills padding.)
     std::uint32_t arrival = 0;
 
 private:
     letter* next_ = nullptr;
 };
 
-/// Where pipes and contexts report to the owner of a socket or of sessions.
+/// Where pipes and contexts report events to the owner of a socket or of sessions.
 ///
-/// Any thread may deliver; the owner collects. Delivering to an owner that is awake costs one
-/// atomic operation, and the first delivery after it fell asleep wakes it, once.
+/// Any thread may deliver; the owner collects. Delivering to an owner that is not parked costs one
+/// atomic operation, and the first delivery after it parked wakes it, once.
 ///
 /// @threads deliver: any. Everything else: the owner.
 class mailbox : public ref_counted<mailbox> {
@@ -86,15 +87,15 @@ public:
     mailbox() noexcept = default;
     virtual ~mailbox();
 
-    /// Adds `happened` to the letter's events and puts it in, unless it lies there already. After
-    /// shut() nothing happens.
-    /// @return Whether its owner will collect it.
+    /// Adds `happened` to the letter's events and puts the letter in, unless it is in already.
+    /// After shut() it does nothing.
+    /// @return Whether the owner will collect it.
     bool deliver(letter& about, std::uint32_t happened) noexcept;
 
     /// Whether there is something to collect.
     bool has_mail() const noexcept { return first_.load(std::memory_order_relaxed) != nullptr; }
 
-    /// As has_mail(), ordered behind the caller's sequentially consistent stores.
+    /// As has_mail(), ordered after the caller's sequentially consistent stores.
     bool has_mail_ordered() const noexcept {
         return first_.load(std::memory_order_seq_cst) != nullptr;
     }
@@ -113,7 +114,7 @@ public:
         }
     }
 
-    /// Takes what was delivered, as collect() does, and nothing any more from then on.
+    /// Collects all letters, as collect() does, and accepts no more from then on.
     template<class Visitor>
     void shut(Visitor&& visit) {
         letter* each = in_order(first_.exchange(shut_mark(), std::memory_order_acq_rel));
@@ -128,7 +129,7 @@ public:
 protected:
     /// Called on the delivering thread when the mailbox was empty before.
     virtual void on_first_letter() noexcept = 0;
-    /// Called on the owner's thread before it takes what was delivered.
+    /// Called on the owner's thread before it collects.
     virtual void on_collect() noexcept = 0;
 
 private:
@@ -139,40 +140,41 @@ private:
     std::atomic<letter*> first_{nullptr}; ///< Newest first.
 };
 
-/// A mailbox whose owner waits in the kernel.
+/// A mailbox whose owner parks in the kernel.
 ///
 /// @threads deliver, nudge: any. Everything else: the owner.
 class waiting_mailbox : public mailbox {
 public:
-    /// @param polls_for  How long wait() looks before it sleeps.
+    /// @param polls_for  How long wait() spins before it parks.
     explicit waiting_mailbox(std::chrono::microseconds polls_for = {}) noexcept
         : busy_poll_(polls_for) {}
     ~waiting_mailbox() override;
 
-    /// @blocks  Until something was delivered, nudge() was called, or `until` has passed.
+    /// @blocks  Until a letter was delivered, nudge() was called, or `until` has passed.
     /// @error again        `until` has passed.
     /// @error interrupted  A signal handler ran.
     result<void> wait(deadline until) noexcept;
 
-    /// Makes wait() return, or the next one if nobody waits, and the descriptor readable.
+    /// Makes wait() return, or the next call of it if there is none at present, and the descriptor
+    /// readable.
     void nudge() noexcept;
 
-    /// Makes the descriptor readable, if there is one, until the next look into the mailbox; and
-    /// from the beginning, if there is none yet.
+    /// Makes the descriptor readable until the mailbox is checked next; if it is not open yet, it
+    /// will be readable when it is opened.
     void signal() noexcept;
 
-    /// A descriptor that is readable while there is something to collect, and after signal().
-    /// Opened at the first call and closed with the mailbox.
+    /// A descriptor that is readable while there is a letter to collect, and after signal(). Opened
+    /// at the first call and closed with the mailbox.
     /// @error no_descriptors  The process has no descriptor left.
     result<int> descriptor() noexcept;
 
-    /// Whether the descriptor is readable, although there may be nothing to collect.
+    /// Whether the descriptor is readable, although there may be no letter to collect.
     bool is_signalled() const noexcept {
         return unread_signals_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// Ends what nudge(), or a letter that was taken early, did to the descriptor: from now on it
-    /// is readable only if there is something to collect.
+    /// Undoes the effect of nudge(), or of a letter that was collected early, on the descriptor:
+    /// from now on it is readable only if there is a letter to collect.
     void calm_descriptor() noexcept;
 
 protected:
@@ -183,7 +185,7 @@ private:
     /// The futex.
     enum state : std::uint32_t {
         awake,
-        waiting, ///< The owner waits or is about to.
+        waiting, ///< The owner is parked or about to park.
         nudged,
     };
 
@@ -192,8 +194,8 @@ private:
     busy_poll busy_poll_;
     std::atomic<std::uint32_t> state_{awake};
     std::atomic<int> event_descriptor_{-1};
-    std::atomic<std::uint32_t> unread_signals_{0}; ///< Of the descriptor, or about to be.
-    bool is_signalled_from_the_start_ = false;     ///< The descriptor, once there is one.
+    std::atomic<std::uint32_t> unread_signals_{0}; ///< Written to the descriptor, or about to be.
+    bool is_signalled_from_the_start_ = false;     ///< To be readable when it is opened.
 };
 
 } // namespace zlink::pipe

@@ -39,7 +39,7 @@ deliveries collect_all(waiting_mailbox& from) {
     return collected;
 }
 
-/// A mailbox whose owner takes each letter before its delivery has come to its end.
+/// A mailbox whose owner takes each letter before its delivery is complete.
 class hasty_mailbox final : public waiting_mailbox {
 public:
     deliveries collected;
@@ -112,7 +112,7 @@ TEST_SUITE("pipe") {
             box->deliver(one, 16);
             box->deliver(two, 32);
         });
-        // Two was visited after its second event, which came with the first one.
+        // Two was visited after its second event, which was collected with the first one.
         CHECK(first == deliveries{{&one, 1}, {&two, 33}});
         CHECK(collect_all(*box) == deliveries{{&one, 16}, {&two, 32}});
     }
@@ -231,7 +231,7 @@ TEST_SUITE("pipe") {
                 }
             });
         }
-        // Whoever is told of an event sees all that its sender did before.
+        // The receiver of an event sees everything that its sender did before.
         std::size_t finished = 0;
         while (finished < thread_count) {
             CHECK(box->wait({}));
@@ -239,7 +239,7 @@ TEST_SUITE("pipe") {
                 for (auto& sender : senders) {
                     if (&about == &sender.about &&
                         sender.delivered.load(std::memory_order_relaxed) == events_each) {
-                        // It may be told twice of the last ones.
+                        // The last events may be reported twice.
                         finished += sender.delivered.exchange(0) == events_each ? 1 : 0;
                     }
                 }
@@ -311,7 +311,7 @@ TEST_SUITE("pipe") {
         counted_letter about;
         box->deliver(about, 1);
         CHECK(box->collected == deliveries{{&about, 1}});
-        CHECK(is_readable(descriptor)); // Until the owner looks, in vain.
+        CHECK(is_readable(descriptor)); // Until the owner checks, in vain.
         CHECK(collect_all(*box).empty());
         CHECK(!is_readable(descriptor));
     }

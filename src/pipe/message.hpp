@@ -14,9 +14,9 @@ namespace zlink::pipe {
 
 /// One frame in the hands of the application; the contents of a zmq_msg_t.
 ///
-/// Small payloads lie in the object itself, larger ones in a shared block. The object is plain
-/// memory that the application provides: it has no constructor, and starts with one of the init
-/// functions. Each of them expects an object that holds nothing.
+/// Small payloads are in the object itself, larger ones in a shared block. The object is plain
+/// memory that the application provides: it has no constructor; one of the init functions starts
+/// its use. Each of them expects an object that owns nothing.
 ///
 /// @threads One thread at a time. Copies share their payload and may be on different threads.
 class message {
@@ -36,7 +36,7 @@ public:
         peer_ = nullptr;
     }
 
-    /// @throws std::bad_alloc  The object still holds nothing.
+    /// @throws std::bad_alloc  The object still owns nothing.
     void init_bytes(std::size_t bytes) {
         if (bytes <= inline_bytes_max) {
             init_empty();
@@ -46,7 +46,7 @@ public:
         }
     }
 
-    /// @throws std::bad_alloc  The object still holds nothing.
+    /// @throws std::bad_alloc  The object still owns nothing.
     void init_copy(const void* data, std::size_t bytes) {
         init_bytes(bytes);
         if (bytes != 0) {
@@ -54,7 +54,7 @@ public:
         }
     }
 
-    /// Takes over one reference to `payload`, of which the first `bytes` bytes count.
+    /// Takes over one reference to `payload`, of which the first `bytes` bytes are the message.
     void init_block(block* payload, std::size_t bytes) noexcept {
         init_empty();
         kind_ = kind::shared;
@@ -72,8 +72,8 @@ public:
         shared_.bytes = bytes;
     }
 
-    /// It was sent, and becomes empty.
-    /// @param is_given  Its shared payload is somebody else's now.
+    /// Makes the message empty after it was sent.
+    /// @param is_given  Its reference to the shared payload was passed on.
     void end_sent(bool is_given) noexcept {
         if (is_given) {
             kind_ = kind::inlined;
@@ -82,7 +82,7 @@ public:
         init_empty();
     }
 
-    /// Lets go of the payload; the object holds nothing any more.
+    /// Drops the payload; the object is no longer valid.
     void close() noexcept {
         if (kind_ == kind::shared) {
             shared_.payload->drop();
@@ -91,9 +91,8 @@ public:
         kind_ = kind::closed;
     }
 
-    /// Makes room for another payload, in the block that it has if nobody else holds that. The peer
-    /// stays.
-    /// @return Room for `bytes` bytes, which are to be written.
+    /// Makes room for another payload, in the present block if it is not shared. The peer stays.
+    /// @return Room for `bytes` bytes, which the caller must write.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* renew(std::size_t bytes) {
         if (bytes <= inline_bytes_max) {
@@ -118,7 +117,7 @@ public:
         return data();
     }
 
-    /// Becomes another holder of what `source` holds. This object must hold nothing.
+    /// Shares the contents of `source`. This object must own nothing.
     void share(message& source) noexcept {
         if (source.kind_ == kind::shared) {
             source.shared_.payload->add_reference();
@@ -129,7 +128,7 @@ public:
         std::memcpy(static_cast<void*>(this), &source, sizeof *this);
     }
 
-    /// Takes what `source` holds; `source` becomes empty. This object must hold nothing.
+    /// Takes over the contents of `source`; `source` becomes empty. This object must own nothing.
     void take(message& source) noexcept {
         std::memcpy(static_cast<void*>(this), &source, sizeof *this);
         source.init_empty();
@@ -144,12 +143,13 @@ public:
     bool more() const noexcept { return more_; }
     void mark_more(bool more) noexcept { more_ = more; }
 
-    /// Whether it came, or is to go out, as text, where the wire tells that from other bytes.
+    /// Whether it was received, or is to be sent, as text, where the wire protocol distinguishes
+    /// text from binary data.
     bool is_text() const noexcept { return text_; }
     void mark_text(bool text = true) noexcept { text_ = text; }
 
-    /// Whether its payload may be copied and let go when it is sent: it is not marked as text, and
-    /// its owner does not wait for it.
+    /// Whether its payload may be copied and dropped when it is sent: it is not marked as text, and
+    /// its owner does not wait for its release.
     bool is_plain() const noexcept {
         return !text_ && (kind_ != kind::shared || !shared_.payload->is_lent());
     }

@@ -25,8 +25,8 @@
 
 namespace zlink::pipe {
 
-/// One frame at the front of a message queue; a view that is good until it is popped, or where it
-/// is lent until the lending ends.
+/// One frame at the front of a message queue; a view that is valid until the frame is popped, or,
+/// if it is lent, until the lending ends.
 struct frame {
     std::byte* body;
     std::uint64_t body_bytes;
@@ -38,10 +38,10 @@ struct frame {
     bool more() const noexcept { return (flags & wire::zmtp::flag_more) != 0; }
     bool command() const noexcept { return (flags & wire::zmtp::flag_command) != 0; }
 
-    /// The referenced block, which the caller now holds instead of the queue.
+    /// The referenced block; the caller takes over the queue's reference.
     block* take_reference() const noexcept { return std::exchange(*reference, nullptr); }
 
-    /// Lets go of the referenced block, if there is one, before the queue does.
+    /// Drops the referenced block, if there is one, before the queue does.
     void drop_reference() const noexcept {
         if (reference != nullptr) [[unlikely]] {
             take_reference()->drop();
@@ -49,36 +49,36 @@ struct frame {
     }
 };
 
-/// How much one direction of a pipe may hold.
+/// The maximum content of one direction of a pipe.
 struct queue_limits {
     std::uint64_t messages_max = 0; ///< 0: no limit on either count or bytes.
     std::uint64_t bytes_max = limits::pipe_bytes_max;
 };
 
-/// One direction of a pipe: a rope of frames with credit, and the flags by which each side says
-/// that it sleeps.
+/// One direction of a pipe: a rope of frames with credit, and a mark for each side that it is
+/// parked.
 ///
 /// Frames are those of ZMTP, unless `Layout` says otherwise in each call.
 ///
-/// The writer may have messages_max messages or bytes_max bytes under way. The reader returns
-/// credit when it has used up what it saw published, or half of messages_max, or
-/// limits::credit_batch_max messages.
+/// The writer (producer) may have messages_max messages or bytes_max bytes under way. The reader
+/// (consumer) returns credit when it has used up the messages that it saw published, or half of
+/// messages_max, or limits::credit_batch_max messages.
 ///
-/// A side that finds nothing to do marks itself asleep. The mark counts only after a fence: until
-/// the fence and another look, a wake-up may have been missed. The other side, after it published
-/// or returned credit, looks at the mark and takes it; taking it obliges it to wake the sleeper,
-/// once. Credit is returned for batches, so both sides of it pass a full fence, which the mark
-/// includes. A publication passes either kind, and the writer chooses:
-///  - Where the reader sleeps for nearly every message, both pass a full fence. The heavy one would
+/// A side that finds nothing to do marks itself as parked. The mark counts only after a fence:
+/// until the fence and another check, a wake-up may have been missed. The other side, after it
+/// published or returned credit, checks the mark and takes it; the side that takes the mark must
+/// wake the parked side, once. Credit is returned in batches, so both of its sides pass a full
+/// fence, which the mark includes. A publication passes either kind, and the writer chooses:
+///  - Where the reader parks for nearly every message, both pass a full fence. The heavy one would
 ///    interrupt every processor that runs a thread of the process, each time.
 ///  - In a stream the writer passes a light fence for each message, and the reader the heavy one.
-/// The writer counts the messages between two wake-ups, and changes over (choose_fence()):
-///  1. It says which fence it passes (says_full_) after the first publication that passes a full
-///     one may follow, and before the first that passes a light one, with a full fence between.
-///  2. The reader reads that behind its mark and a full fence. If it finds "full", it knows all
-///     that was published before that was said; and a writer that has said "light" since has seen
-///     the mark, by the fence between. If it finds "light", it passes the heavy fence, which goes
-///     with either.
+/// The writer counts the messages between two wake-ups, and switches (choose_fence()):
+///  1. The writer announces the kind in says_full_: "full" before the next publication, "light"
+///     before the first publication that passes a light fence, with a full fence in between.
+///  2. The reader loads says_full_ after its mark and a full fence. If it finds "full", it sees all
+///     publications before the announcement; and a writer that has announced "light" since then has
+///     seen the mark, because of the fence in between. If it finds "light", it passes the heavy
+///     fence, which pairs with either kind.
 ///
 /// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
 /// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
@@ -95,7 +95,7 @@ public:
 
     explicit basic_message_queue(const queue_limits& allowed) noexcept { set_limits(allowed); }
 
-    /// Changes what the writer allows. Only for the writer, or before the other side exists.
+    /// Changes the writer's limits. Only for the writer, or before the other side exists.
     void set_limits(const queue_limits& allowed) noexcept {
         const bool unlimited = allowed.messages_max == 0;
         messages_max_ = unlimited ? unlimited_count : allowed.messages_max;
@@ -112,15 +112,15 @@ public:
     }
     bool conflates() const noexcept { return conflates_; }
 
-    /// The writer publishes whole batches: each publication passes a full fence, for good. Before
-    /// the other side exists.
+    /// The writer publishes whole batches: each publication passes a full fence, permanently.
+    /// Before the other side exists.
     void fence_publications() noexcept {
         publishes_batches_ = true;
         say_fence(true);
     }
 
-    /// Adds what the reader allows to what the writer does, as inproc does with both sides'
-    /// high-water marks. Only for the reader, or before the other side exists.
+    /// Adds the reader's limit to the writer's, as inproc does with both sides' high-water marks.
+    /// Only for the reader, or before the other side exists.
     /// @param messages_max  0: no limit.
     void add_reader_limit(std::uint64_t messages_max) noexcept {
         const std::uint64_t added = messages_max == 0 ? unlimited_count : messages_max;
@@ -128,20 +128,20 @@ public:
         set_credit_batch(added);
     }
 
-    /// Has `messages_max` alone count from now on, in place of what the writer allows, which never
+    /// Makes `messages_max` the only limit from now on, in place of the writer's, which never
     /// changes. Only for the reader, where add_reader_limit() is not used.
     /// @param messages_max  0: no limit.
     void replace_limit(std::uint64_t messages_max) noexcept {
         const std::uint64_t wanted = messages_max == 0 ? unlimited_count : messages_max;
-        // The sum of both counts; if the difference is below 0, the sum overflows to what is
-        // wanted.
+        // Stored as the difference, since the limits are added; a negative difference wraps around,
+        // and so does the sum, to `wanted`.
         reader_messages_max_.store(wanted - messages_max_, std::memory_order_relaxed);
         set_credit_batch(wanted);
     }
 
     // The writer's side.
 
-    /// Looks at what the reader allows now, before the credit is used up.
+    /// Reloads the credit now, before it is used up.
     void renew_credit() noexcept { update_credit(); }
 
     /// Whether another message may begin.
@@ -174,7 +174,7 @@ public:
     /// Appends a frame whose body is the first `body_bytes` bytes of `body`.
     /// @param body  Takes over one reference, unless it throws.
     /// @throws std::bad_alloc  Nothing changed.
-    /// @param detail  What the layout needs besides to write a header.
+    /// @param detail  Further data that the layout needs to write a header.
     template<class Layout = zmtp_layout, class... Detail>
     void push_reference(block* body, std::size_t body_bytes, std::uint8_t flags,
                         const Detail&... detail) {
@@ -190,7 +190,7 @@ public:
     void push_newest(block* body, std::size_t body_bytes) {
         if (newest_.put(body, body_bytes)) {
             count_dropped();
-            pushed_count_ -= has_unfinished() ? 0 : 1; // Counted with the one that it replaces.
+            pushed_count_ -= has_unfinished() ? 0 : 1; // Counted with its replacement.
             return;
         }
         try {
@@ -201,10 +201,10 @@ public:
         }
     }
 
-    /// Where in its message a frame is.
+    /// The position of a frame in its message.
     struct frame_place {
         bool is_first = true;
-        bool is_last = true; ///< Then the message is shown to the reader.
+        bool is_last = true; ///< Then the message is published.
     };
 
     /// Appends a short frame, if there is credit for the message that it begins, and room in the
@@ -230,21 +230,21 @@ public:
         return true;
     }
 
-    /// Whether a message may begin whose frame takes `wire_bytes`, and there is room for it without
-    /// more memory.
+    /// Whether a message may begin whose frame takes `wire_bytes`, and fits into the present
+    /// memory.
     bool has_room(std::size_t wire_bytes) noexcept {
         return has_credit() && rope_.free_bytes() >= wire_bytes;
     }
 
-    /// Ends the message whose frames were pushed and shows it to the reader.
+    /// Ends the message whose frames were pushed and publishes it.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] ZLINK_HOT bool finish_message() noexcept {
         rope_.mark();
         return publish(1);
     }
 
-    /// Appends `count` messages, each one frame, where the segment of another queue holds them, and
-    /// ends them; show_messages() shows them.
+    /// Appends `count` messages of one frame each, which stay in the segment of another queue, and
+    /// ends them; show_messages() publishes them.
     /// @param segment, bytes  As rope::append_borrowed().
     /// @throws std::bad_alloc  Nothing changed.
     void push_borrowed(chunk* segment, std::span<const std::byte> data, std::uint64_t count) {
@@ -252,8 +252,8 @@ public:
         end_messages(count);
     }
 
-    /// Appends `count` messages, each one frame, by copying `data`, which are what is on the
-    /// wire, and ends them; show_messages() shows them.
+    /// Appends `count` messages of one frame each by copying `data`, their wire image, and ends
+    /// them; show_messages() publishes them.
     /// @throws std::bad_alloc  Nothing changed.
     void push_frames(std::span<const std::byte> data, std::uint64_t count) {
         copy_bytes(rope_.reserve(data.size()), data.data(), data.size());
@@ -261,10 +261,10 @@ public:
         end_messages(count);
     }
 
-    /// Ends the message whose frames were pushed; show_messages() shows it, with others.
+    /// Ends the message whose frames were pushed; show_messages() publishes it, with others.
     void end_message() noexcept { end_messages(1); }
 
-    /// Shows the messages that were ended and not shown.
+    /// Publishes the messages that were ended.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool show_messages() noexcept { return publish(0); }
 
@@ -278,7 +278,7 @@ public:
         return publish(0);
     }
 
-    /// Counts `count` messages that were marked in the rope, and shows them to the reader.
+    /// Counts `count` messages that were marked in the rope, and publishes them.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool finish_marked(std::uint64_t count) noexcept { return publish(count); }
 
@@ -287,13 +287,14 @@ public:
 
     bool has_unfinished() const noexcept { return rope_.written() != rope_.marked(); }
 
-    /// Has `write` do what a reader that slept would do with the messages that it has not taken.
-    /// Only for a writer that is to wake the reader, which it does not if all of them were written:
-    /// then they are taken, and the reader's mark is back. A reader that was marked has to look at
-    /// place() and taken_count() again.
-    /// @param write  Gets the bytes as a std::span<const iovec>, and returns how many of them were
-    ///               written.
-    /// @return How many were written of messages that are left for the reader; nothing if none are.
+    /// Lets `write` do the work of the parked reader with the messages that it has not taken. Only
+    /// for a writer that is to wake the reader. If all of them were written the wake-up is omitted:
+    /// the messages count as taken, and the reader's mark is restored. A reader that was marked
+    /// must reload place() and taken_count().
+    /// @param write  Gets the bytes as a std::span<const iovec>, and returns the number of bytes
+    ///               that were written.
+    /// @return The number of bytes that were written of messages that are left for the reader;
+    /// nothing if none are left.
     template<class Write>
     std::optional<std::size_t> write_past_reader(Write&& write) {
         const std::uint64_t bytes = rope_.marked() - place_.position;
@@ -323,10 +324,10 @@ public:
     }
 
     /// Takes the mark back after the fence.
-    /// @return Whether it was still there; otherwise a wake-up is on its way.
+    /// @return Whether it was still set; otherwise a wake-up is on its way.
     bool unmark_writer() noexcept { return take_mark(writer_asleep_); }
 
-    /// Notes that a message was not sent, or replaced by a newer one.
+    /// Counts a message that was not sent, or replaced by a newer one.
     void count_dropped() noexcept {
         dropped_count_.store(dropped_count() + 1, std::memory_order_relaxed);
     }
@@ -348,10 +349,10 @@ public:
         return place_.position != visible_;
     }
 
-    /// Whether all was taken that the reader has seen published.
+    /// Whether the reader has taken everything that it has seen published.
     bool is_read_up() const noexcept { return place_.position == visible_; }
 
-    /// Looks at what is published.
+    /// Reloads the published position.
     writer_lead look() noexcept {
         visible_ = rope_.published();
         const std::uint64_t count = rope_.published_count() - popped_count_;
@@ -367,8 +368,8 @@ public:
         return found;
     }
 
-    /// The same into `found`, member by member: a frame that is copied as a whole right after its
-    /// members were stored waits for the stores.
+    /// The same into `found`, member by member: copying a frame right after its members were stored
+    /// would wait for the stores.
     template<class Layout = zmtp_layout>
     ZLINK_HOT void front(frame& found) noexcept {
         if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -404,8 +405,8 @@ public:
         }
     }
 
-    /// What calls that take a short frame at once say if they took nothing, and what they add to
-    /// its bytes if another frame of the same message follows.
+    /// Results of calls that take a short frame at once: `nothing` if there was none;
+    /// `more_follows` is added to the frame's bytes if another frame of the same message follows.
     static constexpr std::size_t nothing = SIZE_MAX;
     static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
 
@@ -416,7 +417,7 @@ public:
         bool more;
     };
 
-    /// @return Whether such a one lies at the front.
+    /// @return Whether there is such a frame at the front.
     ZLINK_HOT bool front_short(short_frame& found) noexcept {
         if (!has_frame()) [[unlikely]] {
             return false;
@@ -438,7 +439,7 @@ public:
         return true;
     }
 
-    /// Removes what front_short() found.
+    /// Removes the frame that front_short() found.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] ZLINK_HOT bool take_short(const short_frame& taken) noexcept {
         place_.offset += wire::zmtp::header_bytes_min + taken.body_bytes;
@@ -473,12 +474,12 @@ public:
         return return_due_credit();
     }
 
-    /// From now on the frames that lend() takes stay what they are until end_lending(). Until then
-    /// the reader must not be marked asleep.
+    /// From now on the frames that lend() takes stay unchanged until end_lending(). Until then the
+    /// reader must not be marked as parked.
     void begin_lending() noexcept { lends_ = true; }
     bool is_lending() const noexcept { return lends_; }
 
-    /// Where the frame at the front lies, if it was copied into a segment; else null.
+    /// The segment of the frame at the front, if it was copied into one; else null.
     chunk* front_segment() const noexcept {
         return place_.at->what == chunk::kind::segment ? place_.at : nullptr;
     }
@@ -490,11 +491,10 @@ public:
         ++popped_count_;
     }
 
-    /// The same of the frame that front() has found in a segment, and those that lie beside it
-    /// there.
+    /// The same for the frame that front() has found in a segment, and those that follow it there.
     /// @param count_max  At least 1.
     /// @param tell       Gets each body, its bytes and flags.
-    /// @return How many.
+    /// @return Their number.
     template<class Layout, class Tell>
     ZLINK_HOT std::size_t lend_run(std::size_t count_max, Tell&& tell) noexcept {
         chunk& at = *place_.at;
@@ -507,7 +507,7 @@ public:
         do {
             const auto head = Layout::read(begin + done);
             const std::uint64_t frame_bytes = head.header_bytes + head.body_bytes;
-            // Those like it that follow: where they are does not depend on what they say.
+            // Further frames with an equal header: their positions do not depend on their contents.
             do {
                 prefetch_to_read(begin + done + limits::read_prefetch_bytes);
                 tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
@@ -521,14 +521,15 @@ public:
         return count;
     }
 
-    /// Gives back the memory of what was lent. return_due_credit() must follow.
+    /// Frees the memory of the lent frames. return_due_credit() must follow.
     void end_lending() noexcept {
         lends_ = false;
         rope_.release_to(place_);
     }
 
-    /// Tells the writer how much was taken out of the rope, ever, by a reader that does so itself.
-    /// @param place  Up to where the rope was released.
+    /// Tells the writer the total that was taken out of the rope, for a reader that takes frames
+    /// out itself.
+    /// @param place  The position up to which the rope was released.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool return_credit(std::uint64_t message_count, const cursor& place) noexcept {
         popped_count_ = message_count;
@@ -545,17 +546,17 @@ public:
         return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
     }
 
-    /// Where the reader goes on. Its position changes only by what the reader does; the rest also
-    /// by trim(), restart() and write_past_reader(), while the reader is marked asleep.
+    /// The reader's position. Its `position` is changed only by the reader; the other members also
+    /// by trim(), restart() and write_past_reader(), while the reader is marked as parked.
     const cursor& place() const noexcept { return place_; }
 
     /// The messages that were taken before place().
     std::uint64_t taken_count() const noexcept { return popped_count_; }
 
-    /// Fills in the message that the chunk at `place` stands for, kind newest, if it has none yet.
-    /// Only for the reader.
-    /// @param visible  Up to where the rope is published.
-    /// @return Whether it is out of date: the next chunk is of that kind, too.
+    /// Fills the chunk at `place`, of kind newest, with the message that it stands for, if it has
+    /// none yet. Only for the reader.
+    /// @param visible  The published position.
+    /// @return Whether the message is out of date: the next chunk is of that kind, too.
     bool fill_newest(const cursor& place, std::uint64_t visible) noexcept {
         chunk& at = *place.at;
         if (at.payload == nullptr) {
@@ -568,8 +569,8 @@ public:
         return visible - place.position > 1 && at.next->what == chunk::kind::newest;
     }
 
-    /// How far the writer has come: a number of messages that lie before `position`. Some more of
-    /// them may, unless the writer is at rest.
+    /// The writer's progress: `message_count` messages are before `position`. Slightly low unless
+    /// the writer is idle.
     struct progress {
         std::uint64_t message_count;
         std::uint64_t position;
@@ -579,20 +580,20 @@ public:
         return {count, rope_.published()};
     }
 
-    /// Whether the reader has taken all that was published before `position`, as far as the writer
-    /// can know.
+    /// Whether the reader has taken everything that was published before `position`, as far as the
+    /// writer can know.
     bool has_taken(std::uint64_t position) const noexcept {
         return taken_bytes_.load(std::memory_order_acquire) >= position;
     }
 
-    /// What was published and, as far as the writer can know, not taken yet. From a third thread
-    /// roughly so.
+    /// Data that was published and, as far as the writer can know, not taken yet. Approximate from
+    /// a third thread.
     struct backlog {
         std::uint64_t message_count;
         std::uint64_t bytes; ///< Of the wire image.
     };
     backlog untaken() const noexcept {
-        // In this order nothing that was taken is missing from what was published.
+        // In this order, the published totals include everything that was taken.
         const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
         const std::uint64_t taken_count = taken_count_.load(std::memory_order_acquire);
         const progress now = published();
@@ -608,22 +609,22 @@ public:
     }
 
     /// Takes the mark back after the fence.
-    /// @return Whether it was still there; otherwise a wake-up is on its way.
+    /// @return Whether it was still set; otherwise a wake-up is on its way.
     bool unmark_reader() noexcept { return take_mark(reader_asleep_); }
 
-    /// Whether something was published that the reader has not looked at. Only for a reader that
-    /// marked itself asleep and passed the fence.
+    /// Whether data was published that the reader has not seen. Only for a reader that marked
+    /// itself as parked and passed the fence.
     bool missed_something() const noexcept { return rope_.published() != visible_; }
 
-    /// Gives the memory of an empty queue back, if the reader sleeps. Only for the writer.
+    /// Frees the memory of an empty queue, if the reader is parked. Only for the writer.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool trim() noexcept {
         return rope_.holds_memory() && change_empty([this] { rope_.trim(); });
     }
 
-    /// Has the memory of an empty queue used from its beginning again, if the reader sleeps. Only
-    /// for the writer.
-    /// @param used_bytes_min  Not if less of it was used.
+    /// Reuses the memory of an empty queue from its beginning, if the reader is parked. Only for
+    /// the writer.
+    /// @param used_bytes_min  Does nothing if less of it was used.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool restart(std::uint64_t used_bytes_min = limits::restart_bytes_min) noexcept {
         return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
@@ -631,9 +632,9 @@ public:
     }
 
     /// As trim(), and begins with as much memory as it had when something is sent again: for queues
-    /// that are filled and emptied in turn, so that all of them use what is still in the caches.
-    /// Does nothing where the memory is a small segment. A cell is passed on: it would have left
-    /// the caches when something is appended to it.
+    /// that are filled and emptied in turn, so that all of them use memory that is still in the
+    /// caches. Does nothing where the memory is a small segment. A cell is passed on: it would have
+    /// left the caches when something is appended to it.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool pass_on_memory() noexcept {
         return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
@@ -645,24 +646,24 @@ public:
     bool holds_memory() const noexcept { return rope_.holds_memory(); }
 
 private:
-    /// Parts of what write_past_reader() writes.
+    /// The maximum of parts that write_past_reader() writes.
     static constexpr std::size_t short_gather_count_max = 8;
 
-    /// Beyond reach, and still far from overflow when three are added.
+    /// Unreachable, and the sum of three is still far from overflow.
     static constexpr std::uint64_t unlimited_count = UINT64_MAX / 4;
 
     template<class T>
     using atomic = typename Platform::template atomic<T>;
 
-    /// Has `change` do what only one side may do, if the reader sleeps and the rope is empty.
+    /// Calls `change`, which needs exclusive access, if the reader is parked and the rope is empty.
     /// @return Whether the caller must wake the reader.
     template<class Change>
     bool change_empty(Change&& change) noexcept {
         if (has_unfinished() || !take_mark(reader_asleep_)) {
             return false;
         }
-        // Having taken the mark we owe the reader a wake-up, and until then it touches neither its
-        // place nor the rope. If it has nothing left to do, the mark can go back instead.
+        // The writer has taken the mark and so must wake the reader; until then the reader touches
+        // neither its place nor the rope. If the queue is empty, the mark is restored instead.
         if (place_.position != rope_.marked() ||
             taken_count_.load(std::memory_order_relaxed) != pushed_count_) {
             return true;
@@ -718,7 +719,7 @@ private:
         return static_cast<std::uint32_t>(pushed_count_) - woken_count_;
     }
 
-    /// Which fence publications pass from now on.
+    /// Sets the fence that publications pass from now on.
     void choose_fence(bool is_full) noexcept {
         if (is_full != passes_full_ && !publishes_batches_) {
             say_fence(is_full);
@@ -764,7 +765,7 @@ private:
         pushed_limit_ = credit_count_.load(std::memory_order_relaxed) + messages_max_ +
                         reader_messages_max_.load(std::memory_order_relaxed);
         marked_limit_ = taken_bytes + bytes_max_;
-        if (passes_full_ && !publishes_batches_) { // Has a stream that needs no wake-ups come here.
+        if (passes_full_ && !publishes_batches_) { // So a stream without wake-ups gets here again.
             pushed_limit_ = std::min(pushed_limit_, pushed_count_ - messages_since_wake() +
                                                         Platform::stream_messages_min);
         }
@@ -772,7 +773,7 @@ private:
 
     [[no_unique_address]] rope_type rope_;
 
-    // The writer's, on the line of the rope that each message dirties anyhow.
+    // The writer's, on the cache line of the rope that each message writes to anyway.
     std::uint64_t pushed_count_ = 0;
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
@@ -780,13 +781,13 @@ private:
     bool publishes_batches_ = false; ///< Never written once both exist.
     bool passes_full_ = Platform::stream_messages_min != 0;
     atomic<std::uint32_t> says_full_{passes_full_ ? 1U : 0U}; ///< `passes_full_`, for the reader.
-    std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: no other memory hangs on it.
+    std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: it orders no other memory.
 
-    // The marks, each written by both sides but rarely, and what the writer seldom needs.
+    // The marks, each written rarely and by both sides, and members that the writer seldom needs.
     alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
     atomic<std::uint32_t> writer_asleep_{0};
     std::uint32_t woken_count_ = 0; ///< Messages pushed when the writer woke the reader last.
-    bool lends_ = false;            ///< The reader's. (Here it takes no room.)
+    bool lends_ = false;            ///< The reader's. (Placed here, it fills padding.)
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;

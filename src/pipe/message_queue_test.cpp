@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// One thread on both sides. What two threads can do to each other is interleaving_test.cpp's.
+// One thread on both sides. interleaving_test.cpp tests two threads.
 
 using zlink::pipe::block;
 using zlink::pipe::frame;
@@ -27,7 +27,7 @@ namespace {
 
 using messages = std::vector<std::string>;
 
-/// Sends one message and says whether the reader must be woken.
+/// Sends one message and returns whether the reader must be woken.
 bool send(message_queue& queue, std::string_view body) {
     push(queue, body);
     return queue.finish_message();
@@ -41,7 +41,7 @@ bool send_at_once(message_queue& queue, std::string_view body,
                               wakes);
 }
 
-/// Takes one frame and says whether the writer must be woken.
+/// Takes one frame and returns whether the writer must be woken.
 bool drop_one(message_queue& queue) {
     bool wakes = false;
     take(queue, wakes);
@@ -226,8 +226,8 @@ TEST_SUITE("pipe") {
         CHECK(lent.size() == bodies.size());
         CHECK(std::equal(lent.begin(), lent.end(), bodies.begin(), bodies.end()));
         CHECK(counts.size() >= 3);
-        CHECK(counts.front() == 2); // No more than was asked for.
-        CHECK(counts[1] <= 2);      // Nor what lies elsewhere.
+        CHECK(counts.front() == 2); // Not more than requested.
+        CHECK(counts[1] <= 2);      // Nor frames in another segment.
         CHECK(!queue.has_credit());
         queue.end_lending();
         CHECK(!queue.return_due_credit());
@@ -288,7 +288,8 @@ TEST_SUITE("pipe") {
         (void)queue.pop(queue.front());
         send(queue, "next");
         REQUIRE(queue.has_frame());
-        CHECK(queue.front().body_bytes == 4); // Being in the next chunk, it let go of the last one.
+        CHECK(queue.front().body_bytes == 4); // The position moved to the next chunk, and the last
+                                              // one was released.
         CHECK(alive == 0);
     }
 
@@ -350,7 +351,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("message queue: allows as many bytes as its limit says, but always one message") {
         message_queue queue{{.messages_max = 1000, .bytes_max = 100}};
         CHECK(queue.has_credit());
-        send(queue, pattern(1000)); // Larger than all that may be under way.
+        send(queue, pattern(1000)); // Larger than the limit on bytes under way.
         CHECK(!queue.has_credit());
         take_all(queue);
         CHECK(queue.has_credit());
@@ -384,7 +385,7 @@ TEST_SUITE("pipe") {
         CHECK(queue.credit() == 1000);
         send(queue, "message");
         send(queue, "message");
-        CHECK(queue.credit() == 998); // Not asked for again while there is some.
+        CHECK(queue.credit() == 998); // Not reloaded while some is left.
     }
 
     TEST_CASE("message queue: returns the credit for bytes when a control object comes last") {
@@ -424,7 +425,7 @@ TEST_SUITE("pipe") {
         struct example {
             std::uint64_t writer_max;
             std::uint64_t reader_max;
-            int long_count; ///< From how many messages on it is far ahead; 0: never.
+            int long_count; ///< From this many messages on it is far ahead; 0: never.
         };
         for (const auto& [writer_max, reader_max, long_count] :
              {example{7, 9, 5}, example{7, 0, 0}, example{0, 9, 5}, example{0, 0, 0}}) {
@@ -591,7 +592,7 @@ TEST_SUITE("pipe") {
         CHECK(queue.return_credit(1, {begin.at, 0, 5}));
         CHECK(queue.credit() == 1);
         CHECK(!queue.return_credit(2, {begin.at, 0, 10}));
-        CHECK(queue.credit() == 1); // Not asked for again while there is some.
+        CHECK(queue.credit() == 1); // Not reloaded while some is left.
         CHECK(queue.place().position == 10);
     }
 
@@ -626,7 +627,7 @@ TEST_SUITE("pipe") {
         };
         const void* const first = body_of_front();
         take_all(queue);
-        CHECK(!queue.restart(0)); // It is awake.
+        CHECK(!queue.restart(0)); // The reader is not parked.
         send(queue, pattern(200, 2));
         CHECK(body_of_front() != first);
         take_all(queue);
@@ -639,7 +640,7 @@ TEST_SUITE("pipe") {
 
         send(queue, "before");
         CHECK(queue.has_frame());
-        queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        queue.mark_reader_asleep(); // It has not passed the fence and checked again.
         CHECK(queue.restart(0));
         CHECK(take_all(queue) == messages{"before"});
     }
@@ -650,11 +651,11 @@ TEST_SUITE("pipe") {
         take_all(queue);
         queue.mark_reader_asleep();
         CHECK(!queue.pass_on_memory());
-        CHECK(queue.holds_memory()); // Too little to be worth it.
+        CHECK(queue.holds_memory()); // Too little to be worthwhile.
 
         CHECK(send(queue, pattern(6000)));
         CHECK(take_all(queue).size() == 1);
-        CHECK(!queue.pass_on_memory()); // It is awake.
+        CHECK(!queue.pass_on_memory()); // The reader is not parked.
         CHECK(queue.holds_memory());
         queue.mark_reader_asleep();
         CHECK(!queue.pass_on_memory());
@@ -670,7 +671,7 @@ TEST_SUITE("pipe") {
         queue.push_reference(zlink::pipe::make_block(100'000), 100'000, 0);
         static_cast<void>(queue.finish_message());
         CHECK(take_all(queue).size() == 1);
-        CHECK(!queue.pass_on_memory()); // It is awake.
+        CHECK(!queue.pass_on_memory()); // The reader is not parked.
         CHECK(queue.holds_memory());
         queue.mark_reader_asleep();
         const std::size_t next_segment_bytes = queue.rope().next_segment_bytes();
@@ -693,7 +694,8 @@ TEST_SUITE("pipe") {
         }
         CHECK(message_bytes > 100'000);
         CHECK(queue.untaken().bytes == 3 * message_bytes);
-        for (const std::uint64_t left : {3U, 2U, 1U}) { // When it looks at the next one.
+        for (const std::uint64_t left : {3U, 2U, 1U}) { // Messages left when it checks the next
+                                                        // one.
             REQUIRE(queue.has_frame());
             const auto found = queue.front();
             CHECK(queue.untaken().bytes == left * message_bytes);
@@ -705,7 +707,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("message queue: takes frames of another one as they are, within its credit") {
         message_queue from{{}};
-        from.rope().reserve(10'000); // They lie side by side.
+        from.rope().reserve(10'000); // The frames are adjacent.
         messages expected;
         for (unsigned number = 0; number < 40; ++number) {
             expected.push_back(pattern(number * 7, number));
@@ -717,7 +719,7 @@ TEST_SUITE("pipe") {
         CHECK(to.credit() == 40);
         to.push_frames(data, 40);
         CHECK(to.credit() == 0);
-        CHECK(!to.has_frame()); // It is not shown yet.
+        CHECK(!to.has_frame()); // Not published yet.
         (void)to.show_messages();
         CHECK(to.untaken().message_count == 40);
         CHECK(take_all(to) == expected);
@@ -728,7 +730,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         send(queue, "before");
         CHECK(queue.has_frame());
-        queue.mark_reader_asleep(); // It has not passed the fence and looked again.
+        queue.mark_reader_asleep(); // It has not passed the fence and checked again.
         CHECK(queue.trim());
         CHECK(!queue.unmark_reader());
         CHECK(take_all(queue) == messages{"before"});

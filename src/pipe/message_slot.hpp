@@ -10,7 +10,7 @@
 
 namespace zlink::pipe {
 
-/// Room for one message of one frame, of which the writer keeps only the newest.
+/// Room for one message of one frame, where the writer replaces an older message.
 ///
 /// @threads One writer and one reader, which may be different threads.
 template<class Platform>
@@ -27,7 +27,7 @@ public:
     basic_message_slot& operator=(const basic_message_slot&) = delete;
     ~basic_message_slot() { drop(newest_.load(std::memory_order_acquire)); }
 
-    /// Puts a message in; the one that was there is dropped. The writer's.
+    /// Puts a message in and drops the previous one. The writer's.
     /// @param body  Takes over one reference, unless it throws.
     /// @return Whether there was one.
     /// @throws std::bad_alloc  Nothing changed.

@@ -18,26 +18,26 @@
 
 namespace zlink::pipe {
 
-// Properties that only this side states.
+// Properties that only the local side states.
 inline constexpr std::string_view user_id_property = "User-Id";
 inline constexpr std::string_view peer_address_property = "Peer-Address";
 
-// Of WebSocket: what the upgrade tells.
+// Of WebSocket: from the upgrade request.
 inline constexpr std::string_view path_property = "Path";
 inline constexpr std::string_view origin_property = "Origin";
 inline constexpr std::string_view subprotocol_property = "Subprotocol";
 inline constexpr std::string_view extensions_property = "Extensions";
 
-// Of peers of a STREAM: what the application receives when one has come, and when it has gone.
+// Of a STREAM's peers: for the messages that report a connect and a disconnect.
 inline constexpr std::string_view detail_property = "Detail";
 inline constexpr std::string_view reason_property = "Reason";
 
-/// What the names begin with of all that TLS tells.
+/// The prefix of all properties from TLS.
 inline constexpr std::string_view tls_property_prefix = "Tls-";
 
-/// Whether a property of that name says what the library itself knows of a peer. Nobody else may
-/// state one, neither the peer nor a ZAP handler, and not in another spelling either: names that
-/// differ in case only are the same ones in ZMTP (37/ZMTP, "Metadata").
+/// Whether a property of that name is set by the library itself. Neither the peer nor a ZAP handler
+/// may state one, in any spelling: names that differ in case only are the same in ZMTP (37/ZMTP,
+/// "Metadata").
 inline bool is_own_property(std::string_view name) noexcept {
     constexpr auto lower = [](char letter) {
         return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
@@ -54,11 +54,11 @@ inline bool is_own_property(std::string_view name) noexcept {
     return std::ranges::any_of(names, [&](std::string_view own) { return is_same(name, own); });
 }
 
-/// What is known of a connection once its handshake is done. It travels through the inbound rope
-/// ahead of the connection's first message, and messages that are received share it.
+/// The data of a connection once its handshake is done. It passes through the inbound rope ahead of
+/// the connection's first message; received messages share it.
 ///
-/// Until it is taken out of the rope, its sender may put a newer one in its place: a peer that
-/// comes again and again costs no more than one that stays, whether or not the socket reads.
+/// Until the reader takes it out of the rope, the sender may replace it by a newer one: a peer that
+/// reconnects again and again costs no more than one that stays, whether or not the socket reads.
 ///
 /// @threads Any; nothing else changes after it was published.
 struct peer_info : block {
@@ -78,9 +78,9 @@ struct peer_info : block {
         }
     }
 
-    /// The newest that was put in the place of this one, or this one. For whoever takes it out of
+    /// The newest replacement of this one, or this one. Called by the reader that takes it out of
     /// the rope, once.
-    /// @owns  Takes over one reference to this one; gives one to what it returns.
+    /// @owns  Takes over one reference to this one; gives one to the result.
     peer_info* take_newest() noexcept {
         peer_info* const newest = newest_.exchange(this, std::memory_order_acq_rel);
         if (newest == nullptr) {
@@ -90,9 +90,9 @@ struct peer_info : block {
         return newest;
     }
 
-    /// Puts `newer` in the place of this one. For whoever put this one into the rope.
-    /// @param newer  Takes over one reference if it succeeds.
-    /// @return Whether it did; otherwise this one was taken.
+    /// Replaces this one by `newer`. Called by the sender that put this one into the rope.
+    /// @param newer  Takes over one reference if it returns true.
+    /// @return Whether it was replaced; otherwise this one was taken.
     bool replace(peer_info* newer) noexcept {
         peer_info* former = newest_.load(std::memory_order_relaxed);
         if (former == this ||
@@ -110,22 +110,23 @@ struct peer_info : block {
     friend void intrusive_ptr_release(peer_info* held) noexcept { held->drop(); }
 
 private:
-    std::atomic<peer_info*> newest_{nullptr}; ///< Null: none but this one. This one: it was taken.
+    std::atomic<peer_info*> newest_{nullptr}; ///< Null: not replaced. This one: it was taken.
 };
 
 using peer_info_ptr = boost::intrusive_ptr<peer_info>;
 
-/// How many connections of a socket went without its application having heard of it, and how many
-/// messages were dropped because two went while they were sent.
+/// The number of a socket's disconnects that its application has not received yet, and of messages
+/// that were dropped because two connections ended while they were sent.
 struct departures final : ref_counted<departures> {
     std::atomic<std::uint32_t> untold_count{0};
     std::atomic<std::uint64_t> dropped_message_count{0};
 };
 using departures_ptr = boost::intrusive_ptr<departures>;
 
-/// The news that a peer of a STREAM has gone, which counts until it is told, or nobody holds it.
+/// Reports that a peer of a STREAM has gone. Counted until it was received, or dropped by its last
+/// holder.
 struct departure final : peer_info {
-    /// @param counted_among  Null: nobody counts.
+    /// @param counted_among  Null: not counted.
     explicit departure(departures_ptr counted_among) noexcept
         : counted_among_(std::move(counted_among)) {
         destroy = &destroy_departure;
@@ -137,7 +138,7 @@ struct departure final : peer_info {
     departure& operator=(const departure&) = delete;
     ~departure() { count_told(); }
 
-    /// The application has heard of it, if `news` is one. @threads the socket's
+    /// The application has received `news`, if that is a departure. @threads the socket's
     static void tell(peer_info& news) noexcept {
         if (news.destroy == &destroy_departure) {
             static_cast<departure&>(news).count_told();
@@ -156,7 +157,7 @@ private:
     departures_ptr counted_among_;
 };
 
-/// What a peer in the same process is known by.
+/// The peer_info of a peer in the same process.
 /// @throws std::bad_alloc
 inline peer_info* make_peer_info(const std::string& routing_id) {
     auto made = std::make_unique<peer_info>();

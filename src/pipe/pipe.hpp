@@ -23,20 +23,20 @@ class pipe;
 using pipe_ptr = boost::intrusive_ptr<pipe>;
 using mailbox_ptr = boost::intrusive_ptr<mailbox>;
 
-/// Is told what happens at a pipe end. The owner's side of pipe_end.
+/// Receives the events of a pipe end. The owner's side of pipe_end.
 class event_sink {
 public:
     /// @param happened  Bits of `event`.
     virtual void on_events(std::uint32_t happened) noexcept = 0;
 
-    /// Of what on_events() touches, from the beginning of this on.
+    /// The part of the object that on_events() touches, from its beginning, for prefetching.
     static constexpr std::size_t fetched_bytes = 128;
 
 protected:
     ~event_sink() = default;
 };
 
-/// What one owner, a socket or a session, holds of a pipe.
+/// The side of a pipe that one owner, a socket or a session, holds.
 ///
 /// @threads The owner's, except where it says otherwise.
 class pipe_end final : public letter {
@@ -44,23 +44,24 @@ public:
     pipe_end(pipe& whole, message_queue& outgoing, message_queue& incoming) noexcept
         : out(outgoing), in(incoming), whole_(whole) {}
 
-    /// What goes to the other end. This end is its writer.
+    /// Messages to the other end. This end is the writer.
     message_queue& out;
-    /// What comes from the other end. This end is its reader.
+    /// Messages from the other end. This end is the reader.
     message_queue& in;
 
-    /// Says where this end's events go, and who is told. Before the other end can see this one.
+    /// Sets the mailbox of this end's events, and their receiver. Before the other end can see this
+    /// one.
     void set_home(mailbox_ptr home, event_sink* owner) noexcept {
         home_ = std::move(home);
         set_owner(owner);
     }
 
-    /// Whom the events are for; null before there is one, and after close().
+    /// The receiver of the events; null before there is one, and after close().
     event_sink* owner() const noexcept { return owner_.load(std::memory_order_acquire); }
     void set_owner(event_sink* owner) noexcept { owner_.store(owner, std::memory_order_release); }
 
-    /// Keeps only the newest message of what this end sends, or receives. Before the other end can
-    /// see this one.
+    /// Conflates the messages that this end sends, or receives. Before the other end can see this
+    /// one.
     void conflate(bool sent, bool received) noexcept {
         if (sent) {
             out.conflate();
@@ -70,9 +71,9 @@ public:
         }
     }
 
-    /// How many messages may be under way, each way, as this end sees it: what it allows counts for
-    /// what it sends and, besides what the other end allows if that is a socket's, for what it
-    /// receives. 0: no limit.
+    /// Sets this end's limits on messages under way: the first for the messages that it sends; the
+    /// second, besides the other end's limit if that is a socket's, for those that it receives. 0:
+    /// no limit.
     void change_limits(std::uint64_t sent_messages_max,
                        std::uint64_t received_messages_max) noexcept;
 
@@ -81,11 +82,11 @@ public:
     void works_in_batches() noexcept { out.fence_publications(); }
 
     /// Puts this end into its own mailbox.
-    /// @return Whether its owner will learn of it.
+    /// @return Whether its owner will collect it.
     /// @threads any
     bool deliver(std::uint32_t happened) noexcept { return home_->deliver(*this, happened); }
 
-    /// Shows the message whose frames were pushed to the other end.
+    /// Publishes the message whose frames were pushed to the other end.
     void finish_message() noexcept {
         if (out.finish_message()) [[unlikely]] {
             wake_other();
@@ -126,70 +127,71 @@ public:
         }
     }
 
-    /// Removes what in.front_short() found.
+    /// Removes the frame that in.front_short() found.
     ZLINK_HOT void take_short(const message_queue::short_frame& taken) noexcept {
         if (in.take_short(taken)) [[unlikely]] {
             tell_other(event::writable);
         }
     }
 
-    /// Returns credit for what was lent.
+    /// Returns credit for lent messages.
     void return_due_credit() noexcept {
         if (in.return_due_credit()) [[unlikely]] {
             tell_other(event::writable);
         }
     }
 
-    /// Shows the messages that were ended in `out` to the other end.
+    /// Publishes the messages that were ended in `out`.
     void show_messages() noexcept {
         if (out.show_messages()) [[unlikely]] {
             wake_other();
         }
     }
 
-    /// Ends what in.begin_lending() began.
+    /// Ends the lending that in.begin_lending() began.
     void end_lending() noexcept {
         in.end_lending();
         return_due_credit();
     }
 
-    /// Gives back the memory of what was sent, if the other end has taken everything and sleeps.
+    /// Frees the memory of sent messages, if the other end has taken everything and is parked.
     void trim() noexcept {
         if (out.trim()) {
             other().deliver(event::readable);
         }
     }
 
-    /// The same at once, for the next pipe that is used: message_queue::pass_on_memory().
+    /// The same at once, so that the next pipe in use gets the memory:
+    /// message_queue::pass_on_memory().
     void pass_on_memory() noexcept {
         if (out.pass_on_memory()) {
             other().deliver(event::readable);
         }
     }
 
-    /// Fetches the pipe into the caches, if this is its second end.
+    /// Prefetches the pipe, if this is its second end.
     void fetch_ahead() const noexcept;
 
-    /// Lets go of this end. Finished messages stay for the other end, which is told; an unfinished
+    /// Closes this end. Finished messages stay for the other end, which is notified; an unfinished
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
 
-    /// The same for the other end, but this one goes on to receive, and to be told of events, until
+    /// The same for the other end, but this one continues to receive messages and events until
     /// close().
     void end_sending() noexcept;
     /// Whether close() or end_sending() was called.
     bool has_ended() const noexcept { return use_.load(std::memory_order_relaxed) != use::both; }
 
-    /// Asks the other end, a session's, to close once it has written what was sent.
+    /// Asks the other end, a session's, to close once it has written all sent messages.
     void dismiss_other() noexcept;
-    /// Whether the other end asked this one. @threads any
+    /// Whether the other end has asked this one. @threads any
     bool is_dismissed() const noexcept { return dismissed_.load(std::memory_order_acquire); }
 
     /// Whether the other end was closed, or has ended sending. @threads any
     bool peer_is_closed() const noexcept {
         return other_const().use_.load(std::memory_order_acquire) != use::both;
     }
-    /// Whether what is sent can still be received. @threads any
+    /// Whether the other end can still receive messages. @threads any
     bool peer_receives() const noexcept {
         return other_const().use_.load(std::memory_order_acquire) != use::none;
     }
@@ -197,8 +199,8 @@ public:
     pipe_end& other() noexcept;
     pipe& whole() noexcept { return whole_; }
 
-    /// Which bind or connect call of the owner this end belongs to. 0: none, where a socket of this
-    /// process has connected.
+    /// The bind or connect call of the owner that this end belongs to. 0: none, where a socket of
+    /// this process has connected.
     std::uint64_t origin_id = 0;
 
     void retain() noexcept override;
@@ -218,29 +220,31 @@ private:
 
     pipe& whole_;
     mailbox_ptr home_;
-    std::atomic<event_sink*> owner_{nullptr}; ///< Whoever could not start a session closes, too.
+    std::atomic<event_sink*> owner_{nullptr}; ///< Atomic: a failed start of a session closes, too.
     enum class use : std::uint8_t { both, receiving, none };
     std::atomic<use> use_{use::both};
     std::atomic<bool> dismissed_{false};
 
 public:
     /// Whether the other end, if it is a socket's, shall keep only the newest message for this one.
-    /// Set before the other end exists. (Here it takes no room.)
+    /// Set before the other end exists. (Placed here, it fills padding.)
     bool wants_newest = false;
 
-    /// What comes over it comes behind all that came over the pipes of the same origin before.
-    /// Likewise.
+    /// Its messages come after all messages of earlier pipes of the same origin. Set like
+    /// wants_newest.
     bool replaces_lost = false;
 
-    /// Of the frames in both queues, for the socket whose end this is. Set before that sees it.
+    /// The layout of the frames in both queues, for the socket whose end this is. Set before the
+    /// socket sees it.
     layout frames = layout::zmtp;
 
-    /// How what this end sends may be compressed; nothing if it may not. Likewise.
+    /// The parameters for compressing the messages that this end sends; nothing if it may not. Set
+    /// like `frames`.
     std::optional<wire::websocket::deflate_direction> deflation{};
 };
 
 /// The two queues between a socket and a session, or between two sockets of one process. Freed by
-/// whichever end lets go last.
+/// the end that is released last.
 class pipe final : public ref_counted<pipe> {
 public:
     /// @param first_to_second  Limits of what the first end sends.
@@ -255,24 +259,25 @@ public:
 
     bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
 
-    /// Where the thread of the first end, a socket's, has waited for a session since the session
-    /// looked. (Here it takes no room.)
+    /// The processor on which the thread of the first end, a socket's, has waited for a session
+    /// since the session checked. (Placed here, it fills padding.)
     std::atomic<processor_number> waited_on{no_processor};
 
-    // Before the queues, which begin with a cache line each.
+    // Before the queues, each of which begins at a cache line.
     pipe_end first;
     pipe_end second;
 
-    /// How long the end that sends to the network may take after close(), set by the first end
-    /// before it closes. Nothing: as long as it takes.
+    /// The time limit for writing to the network after close(), set by the first end before it
+    /// closes. Nothing: no limit.
     std::optional<std::chrono::duration<std::int32_t, std::milli>> linger;
 
-    /// A close_request: why the first end has asked for the end of the connection. Set by it, once,
-    /// with a reference, before it delivers event::leaving or event::cut_off; null before that.
+    /// A close_request: the reason of the first end for ending the connection. Set by the first
+    /// end, once, with a reference, before it delivers event::leaving or event::cut_off; null
+    /// before that.
     std::atomic<block*> last_word{nullptr};
 
-    /// For what the first end sends; there is none where batches are worth more than a short way.
-    /// Set by the second end, a session's, before the first one sends.
+    /// For messages of the first end; null where batches matter more than latency. Set by the
+    /// second end, a session's, before the first one sends.
     std::unique_ptr<inline_writer> inline_writing;
 
 private:
@@ -286,7 +291,7 @@ inline pipe_end& pipe_end::other() noexcept {
 }
 
 inline void pipe_end::fetch_ahead() const noexcept {
-    // Without a look at `whole_`, which would wait for this line.
+    // Not through `whole_`, whose load would wait for this line.
     prefetch_object(this - 1, sizeof(pipe) - sizeof(void*));
 }
 
@@ -308,7 +313,7 @@ inline void pipe_end::change_limits(std::uint64_t sent_messages_max,
     }
 }
 
-/// @return Whether the other end needs not wake for it.
+/// @return Whether the other end need not wake for it.
 inline bool pipe_end::write_directly() noexcept {
     return this == &whole_.first && whole_.inline_writing != nullptr &&
            whole_.inline_writing->send(out);
@@ -340,7 +345,7 @@ inline void pipe_end::tell_end() noexcept {
     }
 }
 
-/// A holder of one end, which keeps the pipe alive and closes the end when it goes.
+/// A holder of one end, which keeps the pipe alive and closes the end in its destructor.
 class end_ptr {
 public:
     end_ptr() noexcept = default;
@@ -360,7 +365,7 @@ public:
         }
     }
 
-    /// Holds the end no more, and leaves it open for another holder.
+    /// Releases the end, and leaves it open for another holder.
     void leave_open() noexcept {
         if (end_ != nullptr) {
             std::exchange(end_, nullptr)->release();

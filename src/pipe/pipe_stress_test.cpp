@@ -10,9 +10,9 @@
 #include <random>
 #include <thread>
 
-// Two threads at the ends of a pipe, each of which sends and receives planned messages and sleeps
-// whenever it finds nothing to do, as sockets do. A wake-up that was lost shows as a wait that
-// takes too long.
+// Two threads at the ends of a pipe, each of which sends and receives planned messages and parks
+// whenever it finds nothing to do, as sockets do. A lost wake-up shows as a wait that takes too
+// long.
 
 using namespace std::chrono_literals;
 using boost::intrusive_ptr;
@@ -110,7 +110,7 @@ private:
         return false;
     }
 
-    /// Marks what has nothing to do, and waits if that is all.
+    /// Marks each side that has nothing to do, and waits if neither has anything to do.
     void sleep() {
         bool needs_fence = false;
         if (!reader_sleeps_ && (to_receive_ == 0 || !has_message())) {
@@ -146,7 +146,7 @@ private:
     }
 
     void on_events(std::uint32_t happened) {
-        // Nobody is told of what he did not sleep for.
+        // An event is delivered only to a side that was marked.
         const bool is_expected = ((happened & event::readable) == 0 || reader_sleeps_) &&
                                  ((happened & event::writable) == 0 || writer_sleeps_);
         is_well_ = is_well_ && is_expected;
@@ -169,7 +169,7 @@ private:
     std::size_t to_receive_;
     bool reader_sleeps_ = false;
     bool writer_sleeps_ = false;
-    bool is_well_ = true; ///< Was always woken in time, and never for nothing.
+    bool is_well_ = true; ///< Was always woken in time, and never without need.
 };
 
 /// @param second_has_batches  The second end is a session's.

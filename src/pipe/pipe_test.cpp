@@ -28,11 +28,11 @@ using messages = std::vector<std::string>;
 using happenings = std::vector<std::uint32_t>;
 using events = zlink::pipe::event;
 
-/// Notes what happens at the ends that it owns.
+/// Records the events at the ends that it owns.
 struct owner final : event_sink {
     void on_events(std::uint32_t happened) noexcept override { seen.push_back(happened); }
 
-    /// What happened since the last time.
+    /// The events since the last call.
     happenings look() {
         box->collect([](letter& about, std::uint32_t happened) {
             if (event_sink* const told = static_cast<pipe_end&>(about).owner(); told != nullptr) {
@@ -82,7 +82,7 @@ TEST_SUITE("pipe") {
         send(*pipe.second, "back");
         CHECK(take_all(pipe.second->in) == messages{"there"});
         CHECK(take_all(pipe.first->in) == messages{"back"});
-        CHECK(pipe.left.look().empty()); // Nobody slept.
+        CHECK(pipe.left.look().empty()); // Neither side was parked.
         CHECK(pipe.right.look().empty());
     }
 
@@ -169,7 +169,7 @@ TEST_SUITE("pipe") {
             CHECK(alive == 2); // The unfinished message was rolled back.
             CHECK(pipe.left.look() == happenings{events::closed});
             pipe.first.reset();
-            CHECK(alive == 2); // The news of that lies in the mailbox.
+            CHECK(alive == 2); // Held by its event in the mailbox.
             CHECK(pipe.right.look().empty());
             CHECK(alive == 0);
         }

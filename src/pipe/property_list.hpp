@@ -10,10 +10,10 @@
 
 namespace zlink::pipe {
 
-/// Names and values, in as little memory as they take.
+/// Names and values in compact form.
 ///
 ///   +------------+-------------+------+---+-------+---+
-///   | name bytes | value bytes | name | 0 | value | 0 |   again and again
+///   | name bytes | value bytes | name | 0 | value | 0 |   repeated
 ///   +------------+-------------+------+---+-------+---+
 class property_list {
 public:
@@ -30,11 +30,11 @@ public:
         data_ += added;
     }
 
-    /// Puts what `others` holds first, where find() prefers it.
+    /// Inserts the contents of `others` first, where find() prefers it.
     /// @throws std::bad_alloc  Nothing changed.
     void prepend(const property_list& others) { data_.insert(0, others.data_); }
 
-    /// The first value of exactly that name, with a zero byte behind it.
+    /// The first value of exactly that name, followed by a zero byte.
     std::optional<std::string_view> find(std::string_view name) const noexcept {
         const char* at = data_.data();
         const char* const end = at + data_.size();
@@ -51,7 +51,7 @@ public:
         return std::nullopt;
     }
 
-    /// Gives back what was reserved for more.
+    /// Frees unused capacity.
     void shrink() { data_.shrink_to_fit(); }
 
 private:

@@ -22,27 +22,27 @@
 
 namespace zlink::pipe {
 
-/// What the lock-free code of this folder is made of. Tests put a model of memory in its place.
+/// The primitives of the lock-free code in this folder. Tests replace them by a model of memory.
 struct real_platform {
     template<class T>
     using atomic = std::atomic<T>;
     using fence = asymmetric_fence;
-    /// Messages between two wake-ups of a reader from which on they are a stream: as long as the
-    /// heavy fence takes, so many full ones take.
+    /// From so many messages between two wake-ups of a reader on, they are a stream: the heavy
+    /// fence takes as long as this many full ones.
     static constexpr std::uint32_t stream_messages_min = limits::stream_messages_min;
 };
 
 /// One link of a rope.
 ///
 /// Offsets count bytes of the wire image: in a segment they index data(); in an external chunk the
-/// first `header_bytes` lie in data() and the rest in `payload`; in a borrowed one all of them lie
+/// first `header_bytes` are in data() and the rest in `payload`; in a borrowed one all of them are
 /// in `payload`; a control chunk and a newest one are one byte.
 template<class Platform>
 struct basic_chunk {
     enum class kind : std::uint8_t {
         segment,  ///< Bytes that were copied in; grows by appending.
         external, ///< One whole frame whose payload is referenced.
-        borrowed, ///< Whole frames that are referenced where another rope holds them.
+        borrowed, ///< Whole frames that stay in another rope's memory.
         control,  ///< Not on the wire: an object handed from one end of the pipe to the other.
         newest,   ///< One whole message of a conflating queue, whose payload the consumer fills in.
         stub,     ///< The empty chunk that every rope starts with.
@@ -58,11 +58,11 @@ struct basic_chunk {
     std::uint32_t capacity = 0;
     std::uint8_t header_bytes = 0;
     kind what = kind::segment;
-    /// Of a segment: its rope, and those that borrow of it. (Not modelled: who borrows is the
-    /// segment's consumer, ordered by what orders that and the producer.)
+    /// Of a segment: its rope, and the borrowers. (Not modelled: the borrower is the segment's
+    /// consumer, so it is ordered with the producer already.)
     std::atomic<std::uint16_t> holders{1};
 
-    /// Whether others borrow of it.
+    /// Whether it has borrowers.
     bool is_borrowed() const noexcept { return holders.load(std::memory_order_acquire) != 1; }
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
@@ -71,16 +71,17 @@ struct basic_chunk {
 /// A single-producer single-consumer queue of bytes that are already in wire format.
 ///
 /// Invariants
-///  1. A frame's header lies whole in one chunk. Its payload follows it in the same chunk.
+///  1. A frame's header is complete in one chunk. Its payload follows it in the same chunk.
 ///  2. The consumer sees bytes only up to `published_`, which the producer moves from one message
-///     boundary to another with one release store. Going back to the last mark is private to the
+///     boundary to another with one release store. Rolling back to the last mark is private to the
 ///     producer.
-///  3. A chunk belongs to the producer until it has moved past it (`end` is set), then to the
-///     consumer, who recycles it when it has moved past it too, unless others borrow of it: then
-///     the last holder frees it. Bytes that are borrowed do not change.
+///  3. A chunk belongs to the producer until the producer has moved past it (`end` is set), then to
+///     the consumer, which recycles it when it has moved past it too. If the chunk has borrowers,
+///     the last holder frees it. Borrowed bytes do not change.
 ///  4. `end` and `next` of a chunk are written before any byte behind it is published, so a
-///     consumer that has bytes to read finds in `end` either the truth or open_end, and open_end
-///     only if all its bytes lie in this chunk.
+///  consumer
+///     that has bytes to read finds in `end` either the final value or open_end, and open_end only
+///     if all its bytes are in this chunk.
 ///
 /// @threads One producer and one consumer, which may be different threads.
 template<class Platform>
@@ -111,8 +112,8 @@ public:
 
     // The producer's side.
 
-    /// Room for `bytes` contiguous bytes behind what was committed. Stays valid until the next
-    /// call on this side.
+    /// Room for `bytes` contiguous bytes behind the committed ones. Stays valid until the next call
+    /// on this side.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* reserve(std::size_t bytes) {
         if (free_bytes() < bytes) [[unlikely]] {
@@ -121,12 +122,12 @@ public:
         return tail_->data() + write_offset_;
     }
 
-    /// Begins a new segment with room for `bytes`, into which the `keep_bytes` bytes behind the
-    /// committed ones are carried over.
+    /// Begins a new segment with room for `bytes`, and copies the `keep_bytes` bytes behind the
+    /// committed ones into it.
     /// @throws std::bad_alloc  Nothing changed.
     void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
 
-    /// Has segments grow to `bytes`, more than limits::segment_bytes_max. Before anything is
+    /// Lets segments grow to `bytes`, more than limits::segment_bytes_max. Before anything is
     /// appended.
     void grow_segments_to(std::size_t bytes) noexcept {
         segment_bytes_max_ = static_cast<std::uint32_t>(bytes);
@@ -135,12 +136,12 @@ public:
     /// Bytes that fit behind the committed ones without another chunk.
     std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
     std::byte* free_begin() noexcept { return tail_->data() + write_offset_; }
-    /// Bytes that the newest segment holds when it is full; 0 if there is none to append to.
+    /// The capacity of the newest segment; 0 if there is none to append to.
     std::size_t tail_capacity() const noexcept {
         return tail_->what == kind::segment ? tail_->capacity : 0;
     }
 
-    /// Appends the first `bytes` bytes of what reserve() returned.
+    /// Appends the first `bytes` bytes of the room that reserve() returned.
     void commit(std::size_t bytes) noexcept { write_offset_ += bytes; }
 
     /// Appends a frame whose payload is referenced.
@@ -157,8 +158,8 @@ public:
         segment_bytes_ = limits::segment_bytes_min;
     }
 
-    /// Appends whole frames where another rope, or this one, holds them.
-    /// @param segment  Where `data` lie. The caller is its consumer, and has not released it.
+    /// Appends whole frames that stay in the memory of another rope, or of this one.
+    /// @param segment  Contains `data`. The caller is its consumer, and has not released it.
     /// @throws std::bad_alloc  Nothing changed.
     void append_borrowed(chunk* segment, const std::byte* data, std::size_t bytes) {
         block* const held = borrow(segment, data, bytes);
@@ -183,11 +184,11 @@ public:
         append_sealed(added, 1);
     }
 
-    /// Appends a place for a message that the consumer finds elsewhere.
+    /// Appends a placeholder for a message that the consumer finds elsewhere.
     /// @throws std::bad_alloc  Nothing changed.
     void append_newest() { append_sealed(make_small_chunk(kind::newest, 0), 1); }
 
-    /// Notes that a message ends here: rollback() returns here, publish() reveals up to here.
+    /// Marks the end of a message: rollback() returns here, publish() publishes up to here.
     ZLINK_HOT void mark() noexcept {
         marked_ = written();
         if (mark_tail_ != tail_) [[unlikely]] {
@@ -195,7 +196,7 @@ public:
         }
     }
 
-    /// Drops what was appended since mark().
+    /// Drops all bytes since mark().
     void rollback() noexcept {
         if (tail_ != mark_tail_) {
             chunk* each = mark_tail_->next;
@@ -217,28 +218,28 @@ public:
         tail_limit_ = tail_->what == kind::segment ? tail_->capacity : write_offset_;
     }
 
-    /// Reveals everything up to the last mark to the consumer, and then that it has `count`
-    /// messages, ever: who reads the count first never has too many.
+    /// Publishes everything up to the last mark, and then the total number of messages, `count`: a
+    /// consumer that loads the count first never gets too many.
     ZLINK_HOT void publish(std::uint64_t count) noexcept {
         published_.store(marked_, std::memory_order_release);
         published_count_.store(count, std::memory_order_release);
     }
 
-    /// Bytes up to the last mark, ever.
+    /// The total of bytes up to the last mark.
     std::uint64_t marked() const noexcept { return marked_; }
-    /// Bytes appended, ever.
+    /// The total of appended bytes.
     std::uint64_t written() const noexcept { return tail_position_ + write_offset_; }
 
     // The consumer's side.
 
-    /// A place in the rope that only the consumer's thread uses.
+    /// A position in the rope that only the consumer's thread uses.
     struct cursor {
         chunk* at;
         std::uint64_t offset;   ///< In `at`.
-        std::uint64_t position; ///< Bytes from the beginning of time.
+        std::uint64_t position; ///< Total bytes before it.
     };
 
-    /// Bytes up to which the consumer may read, ever.
+    /// The total of bytes that the consumer may read.
     std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
     /// Messages before published(), or fewer while the producer publishes.
@@ -246,11 +247,11 @@ public:
         return published_count_.load(std::memory_order_acquire);
     }
 
-    /// The oldest place that was not released yet.
+    /// The oldest position that was not released yet.
     cursor front() const noexcept { return {head_, head_offset_, released_}; }
 
-    /// Steps into the next chunk if the bytes of this one are used up. Needs `place.position` to
-    /// be below a value that published() returned.
+    /// Steps into the next chunk if the bytes of this one are used up. `place.position` must be
+    /// below a value that published() returned.
     static void settle(cursor& place) noexcept {
         while (place.offset == place.at->end.load(std::memory_order_relaxed)) {
             place.at = place.at->next; // Invariant 4.
@@ -264,9 +265,9 @@ public:
         return std::min(visible - place.position, end - place.offset);
     }
 
-    /// Describes the bytes from `place` on for a gathered write, up to `visible` or the next
-    /// chunk that is not on the wire, and moves `place` behind them.
-    /// @param bytes_max  No further chunk is begun behind so many.
+    /// Describes the bytes from `place` on for a gathered write, up to `visible` or the next chunk
+    /// that is not on the wire, and moves `place` behind them.
+    /// @param bytes_max  No further chunk is begun after so many bytes.
     /// @return The number of parts filled in.
     static std::size_t gather(cursor& place, std::uint64_t visible, std::uint64_t bytes_max,
                               std::span<iovec> parts) noexcept {
@@ -298,7 +299,7 @@ public:
         return count;
     }
 
-    /// Lets go of everything before `place`.
+    /// Releases everything before `place`.
     void release_to(const cursor& place) noexcept {
         while (head_ != place.at) {
             chunk* const done = head_;
@@ -307,19 +308,19 @@ public:
         }
         head_offset_ = place.offset;
         released_ = place.position;
-        // The chunk stays until there is a next one, but whoever lent the payload has waited
-        // enough.
+        // The chunk stays until there is a next one, but its payload is dropped now: its owner may
+        // be waiting for it.
         if (head_->payload != nullptr &&
             head_offset_ == head_->end.load(std::memory_order_relaxed)) {
             std::exchange(head_->payload, nullptr)->drop();
         }
     }
 
-    // Both sides at once, by whoever knows that the other side does nothing.
+    // Both sides at once, for a caller that knows that the other side is inactive.
 
-    /// Gives the memory of an empty rope back. Does nothing if it is not empty.
-    /// @param next_segment_bytes  Of the segment with which it begins again, at most as many as
-    ///                            segments grow to.
+    /// Frees the memory of an empty rope. Does nothing if it is not empty.
+    /// @param next_segment_bytes  The size of the next first segment, at most the maximum size of
+    ///                            segments.
     void trim(std::size_t next_segment_bytes = limits::segment_bytes_min) noexcept {
         if (written() == released_ && tail_ != &stub_) {
             release_to({tail_, write_offset_, released_});
@@ -336,8 +337,8 @@ public:
         }
     }
 
-    /// Begins the newest segment of an empty rope again: what is written next lies where the caches
-    /// still are.
+    /// Restarts the newest segment of an empty rope at its beginning, so that the next bytes are
+    /// written to memory that is still in the caches.
     void restart() noexcept {
         if (tail_->what == kind::segment && written() == released_ && !tail_->is_borrowed()) {
             release_to({tail_, write_offset_, released_});
@@ -345,19 +346,19 @@ public:
         }
     }
 
-    /// Bytes that the newest segment takes, with its header; 0 if there is none to append to.
+    /// The size of the newest segment, with its header; 0 if there is none to append to.
     std::size_t tail_segment_bytes() const noexcept {
         return tail_->what == kind::segment ? sizeof(chunk) + tail_->capacity : 0;
     }
 
-    /// Whether the newest chunk is no segment, and not the stub: all it takes is a cell.
+    /// Whether the newest chunk is neither a segment nor the stub: then a cell is its only memory.
     bool ends_in_cell() const noexcept {
         return tail_->what != kind::segment && tail_->what != kind::stub;
     }
 
-    /// A size of segment that would have held what was written into the present one, and at least
-    /// half as large as that, or into those before it if there were some lately. If there is no
-    /// segment to append to: what it would be without this.
+    /// A segment size that would have held the bytes written into the present segment, and at least
+    /// half of its size; the maximum if segments before it were used lately. If there is no segment
+    /// to append to: the size that applies anyway.
     std::size_t worthwhile_segment_bytes() const noexcept {
         if (tail_->what != kind::segment) {
             return segment_bytes_;
@@ -371,7 +372,7 @@ public:
                                        segment_bytes_max_);
     }
 
-    /// Bytes that the next segment takes, with its header.
+    /// The size of the next segment, with its header.
     std::size_t next_segment_bytes() const noexcept { return segment_bytes_; }
 
     /// Bytes of the newest chunk that were written.
@@ -382,7 +383,7 @@ public:
     }
 
 private:
-    /// A chunk that is no segment lies in a cell.
+    /// The data of a chunk that is not a segment, within its cell.
     static constexpr std::size_t small_data_bytes = 16;
     static_assert(sizeof(chunk) + small_data_bytes <= cell_bytes);
 
@@ -391,7 +392,7 @@ private:
         mark_tail_position_ = tail_position_;
     }
 
-    /// What is written next lies at the beginning of the newest chunk, of an empty rope.
+    /// Makes the next write start at the beginning of the newest chunk, of an empty rope.
     void begin_again() noexcept {
         tail_position_ = released_;
         write_offset_ = head_offset_ = 0;
@@ -407,7 +408,7 @@ private:
         append(added);
     }
 
-    /// A segment of the size that the present load asks for, at least `bytes`.
+    /// A segment of a size for the present load, at least `bytes`.
     chunk* take_segment(std::size_t bytes) {
         const std::size_t bytes_min = std::max<std::size_t>(sizeof(chunk) + bytes, segment_bytes_);
         if (chunk* const spare = spare_.load(std::memory_order_relaxed); spare != nullptr) {
@@ -486,7 +487,7 @@ private:
         }
     }
 
-    /// Holds a segment.
+    /// Holds a reference to a segment.
     struct loan : block {
         chunk* segment;
     };
@@ -521,15 +522,15 @@ private:
     alignas(limits::cache_line_bytes) chunk* tail_;
     std::uint64_t write_offset_ = 0;  ///< In tail_.
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
-    std::uint64_t tail_position_ = 0; ///< Bytes before tail_, ever.
+    std::uint64_t tail_position_ = 0; ///< Total bytes before tail_.
     std::uint64_t marked_ = 0;
-    chunk* mark_tail_;                                        ///< In which the last mark lies.
-    std::uint64_t mark_tail_position_ = 0;                    ///< Bytes before it, ever.
-    std::uint32_t segment_bytes_ = limits::segment_bytes_min; ///< The next one takes.
+    chunk* mark_tail_;                                        ///< Contains the last mark.
+    std::uint64_t mark_tail_position_ = 0;                    ///< Total bytes before it.
+    std::uint32_t segment_bytes_ = limits::segment_bytes_min; ///< The size of the next one.
     std::uint32_t segment_bytes_max_ = limits::segment_bytes_max;
 
-    // Written by the producer, read by the consumer. Last: message_queue puts what it writes at the
-    // same time on the rest of this line.
+    // Written by the producer, read by the consumer. Last: message_queue puts members that it
+    // writes at the same time on the rest of this line.
     alignas(limits::cache_line_bytes) atomic<std::uint64_t> published_{0};
     atomic<std::uint64_t> published_count_{0}; ///< For message_queue, which the same stores dirty.
     atomic<chunk*> spare_{nullptr};

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// One thread on both sides. What two threads can do to each other is interleaving_test.cpp's.
+// One thread on both sides. interleaving_test.cpp tests two threads.
 
 using zlink::pipe::rope;
 using zlink::testing::counted_block;
@@ -65,7 +65,7 @@ std::vector<std::string> read_to(rope::cursor& place, std::uint64_t visible) {
     return pieces;
 }
 
-/// Takes what is published out of the rope.
+/// Takes the published bytes out of the rope.
 std::vector<std::string> take(rope& from) {
     rope::cursor place = from.front();
     std::vector<std::string> pieces = read_to(place, from.published());
@@ -374,7 +374,7 @@ TEST_SUITE("pipe") {
         CHECK(!shared.holds_memory());
         append(shared, "next");
         CHECK(shared.tail_capacity() >= 9000);
-        CHECK(shared.tail_capacity() < worthwhile + 64); // What the pool adds.
+        CHECK(shared.tail_capacity() < worthwhile + 64); // Added by the pool.
         publish(shared);
         CHECK(take(shared) == pieces{"next"});
         CHECK(shared.worthwhile_segment_bytes() == worthwhile / 2);
@@ -391,7 +391,7 @@ TEST_SUITE("pipe") {
                 most = std::max(most, shared.tail_segment_bytes());
             }
             CHECK(most >= largest);
-            CHECK(most < largest + largest / 4); // What the pool adds.
+            CHECK(most < largest + largest / 4); // Added by the pool.
             publish(shared);
             take(shared);
             CHECK(shared.worthwhile_segment_bytes() == largest);
@@ -583,7 +583,7 @@ TEST_SUITE("pipe") {
                     rope::cursor place = shared.front();
                     const std::size_t bytes =
                         below(3) == 0 ? published : below(static_cast<unsigned>(published) + 1);
-                    // Only a frame's end is let go of, as its block is needed until then.
+                    // Only the end of a frame is released, as its block is needed until then.
                     std::string seen = joined(read_to(place, place.position + bytes));
                     REQUIRE(seen == expected.substr(0, bytes));
                     shared.release_to(place);

@@ -11,7 +11,7 @@ namespace zlink::pipe {
 
 namespace {
 
-/// Precedes what zlib gets, which says no size when it gives back.
+/// Precedes memory that zlib gets: zlib passes no size when it frees.
 struct alignas(std::max_align_t) note {
     pooled_buffer whole;
     std::size_t bytes;

@@ -7,8 +7,8 @@ struct z_stream_s;
 
 namespace zlink::pipe {
 
-/// Memory for one of zlib's streams, out of the buffer pool: streams come and go with connections,
-/// or messages, and the allocator would ask the system each time.
+/// Memory for one of zlib's streams, from the buffer pool: streams are created and destroyed with
+/// connections, or messages, and the allocator would ask the system each time.
 class zlib_memory {
 public:
     /// @param bytes_max  More is refused.
@@ -16,10 +16,10 @@ public:
     zlib_memory(const zlib_memory&) = delete;
     zlib_memory& operator=(const zlib_memory&) = delete;
 
-    /// Has `user` take its memory here, from its beginning to its end.
+    /// Makes `user` take its memory here, as long as it exists.
     void serve(z_stream_s& user) noexcept;
 
-    /// What is in use.
+    /// Memory in use.
     std::size_t bytes() const noexcept { return bytes_; }
 
 private:

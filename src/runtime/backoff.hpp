@@ -7,8 +7,8 @@
 
 namespace zlink::runtime {
 
-/// How long to wait before each new attempt to reach a peer: the interval plus a random part of it,
-/// so that many peers do not come back at once. With a maximum the interval doubles each time.
+/// Computes the wait before each new attempt to reach a peer: the interval plus a random part of
+/// it, so that many peers do not reconnect at once. With a maximum the interval doubles each time.
 class backoff {
 public:
     /// @param interval_max  Zero: always `interval`.
@@ -28,7 +28,7 @@ public:
         return wait;
     }
 
-    /// Starts over. The peer was reached.
+    /// Starts over, once the peer was reached.
     void reset() noexcept { current_ = interval_; }
 
 private:

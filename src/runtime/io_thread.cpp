@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::chrono::seconds sweep_interval{1};
 
-/// What is run before others that are ready are looked at: what there is by then, as a rule.
+/// Handlers that are run before other ready descriptors are checked: usually all that are ready by
+/// then.
 constexpr int answers_per_rest = 8;
 
 void apply(const thread_settings& settings) noexcept {
@@ -54,9 +55,9 @@ void apply(const thread_settings& settings) noexcept {
 
 } // namespace
 
-/// Has the reactor look into it after the first delivery. Where the reactor has a thread of its own
-/// that is done by a descriptor: posting to a reactor wakes its thread while the lock is held that
-/// this thread needs next.
+/// Makes the reactor check the mailbox after the first delivery. If the reactor has a thread of its
+/// own, this is done with a descriptor: posting to a reactor wakes its thread while the poster
+/// holds the lock that the thread needs next.
 class io_thread::reactor_mailbox final : public pipe::mailbox, public watched {
 public:
     explicit reactor_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
@@ -69,7 +70,7 @@ public:
         }
     }
 
-    /// Before the reactor's thread starts.
+    /// Call before the reactor's thread starts.
     /// @error  The system refuses a descriptor.
     result<void> open() noexcept {
         descriptor_ = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
@@ -80,11 +81,12 @@ public:
         return {};
     }
 
-    /// Lets the reactor come to its end, by posting from now on. On its thread.
+    /// Lets the reactor end, by posting from now on. On its thread.
     void stop() noexcept {
         if (!posts_.exchange(true, std::memory_order_seq_cst)) {
             readiness::of(context_).remove(descriptor_, *this);
-            // What is delivered after this is posted: a delivery precedes its look at posts_.
+            // Letters that are delivered after this are posted: a delivery precedes its load of
+            // posts_.
             look();
         }
     }
@@ -122,7 +124,7 @@ private:
     boost::asio::io_context& context_;
     int descriptor_ = -1;
     std::atomic<bool> posts_{true};
-    std::atomic<bool> is_woken_{false}; ///< And has not looked since.
+    std::atomic<bool> is_woken_{false}; ///< And has not checked since.
 };
 
 result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds polls_for) {
@@ -185,17 +187,17 @@ void io_thread::run() noexcept {
             }
             return;
         } catch (const std::bad_alloc&) {
-            // What refused memory ends of itself; the others go on.
+            // A handler that got no memory ends by itself; the others continue.
         }
     }
 }
 
 namespace {
 
-/// Has an address of its own on every thread.
+/// Has a different address on every thread.
 thread_local const char own_tag = 0;
 
-/// While a thread does what the reactor would have it do, past the reactor.
+/// Marks that a thread runs the reactor's handlers outside the reactor.
 class driver_mark {
 public:
     explicit driver_mark(std::atomic<const void*>& mark) noexcept : mark_(mark) {
@@ -253,7 +255,7 @@ void io_thread::drive_ready(int count) {
     }
 }
 
-/// Others that are ready have their turn later: dispatch_rest().
+/// Other ready handlers have their turn later: dispatch_rest().
 void io_thread::end_turn() noexcept {
     readiness_.pause();
 }
@@ -282,7 +284,7 @@ void io_thread::pop_handed_over() noexcept {
     ++first_handed_over_;
 }
 
-/// Has those see to their memory with which applications are done.
+/// Calls on_handed_over() of the handlers whose applications have had time for their data.
 void io_thread::take_back() noexcept {
     if (is_driven()) {
         turn_bytes_ = 0;
@@ -308,8 +310,8 @@ bool io_thread::is_far_behind() const noexcept {
            received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
 }
 
-/// Gives way if an application is far behind, or sleeps for a moment where that takes long.
-/// @return Whether to look again before more is received.
+/// Yields if an application is far behind, or sleeps briefly where yields take long.
+/// @return Whether to check again before more is received.
 bool io_thread::holds_back() noexcept {
     take_back();
     while (is_far_behind()) {
@@ -319,17 +321,17 @@ bool io_thread::holds_back() noexcept {
             yield_or_sleep();
             return true;
         }
-        pop_handed_over(); // It has other things to do.
+        pop_handed_over(); // The application has other things to do.
         take_back();
     }
     pause_end_.reset();
     return false;
 }
 
-/// Goes on with those that were ready when the application was given what others had received; but
-/// first its answers are written. A caller that drives has everything else wait until all of them
-/// had their turn, which are few: its turns are short, and looking for that would cost more than
-/// they do.
+/// Continues with the handlers that were ready when the application was given the data of others;
+/// but its answers are written first. With a driving caller everything else waits until all of
+/// them, which are few, had their turn: its turns are short, and checking for other work would cost
+/// more than they do.
 void io_thread::dispatch_rest() {
     const driver_mark here{driver_};
     reactor_mailbox_->look();
@@ -337,7 +339,7 @@ void io_thread::dispatch_rest() {
         settle();
     }
     if (is_driven()) {
-        // What was received meanwhile comes first, but not again and again.
+        // Data received meanwhile is handed over first, but only once in a row.
         if (!handed_over_.empty() && !std::exchange(rest_has_waited_, true)) {
             return;
         }
@@ -373,8 +375,8 @@ void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id
 }
 
 void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
-    // A handler that removes itself puts the last one, which was told already, in its place. The
-    // last one of all takes the vector with it.
+    // A handler that removes itself is replaced by the last one, which was called already. When the
+    // last handler of all is removed, the vector is destroyed.
     const auto found = handlers_.find(origin_id);
     if (found == handlers_.end()) {
         return;
@@ -403,7 +405,7 @@ void io_thread::settle_or_look_again() {
 void io_thread::settle() noexcept {
     settling_.swap(unsettled_);
     unsettled_work_.reset();
-    // A callback may forget another handler, which leaves a null behind.
+    // A callback may remove another handler, which leaves a null.
     bool any_marked = false;
     bool needs_fence = false;
     for (std::size_t index = 0; index < settling_.size(); ++index) {
@@ -429,8 +431,8 @@ void io_thread::settle() noexcept {
     settling_.clear();
 }
 
-/// Gives way if much was moved.
-/// @return Whether to look for news of the handlers and of descriptors again before they settle.
+/// Yields if much was moved.
+/// @return Whether to check handlers and descriptors for news again before the handlers settle.
 bool io_thread::looks_again() noexcept {
     if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
         !pace_.lets_others_run([this] { return gives_way_or_moves(); })) {
@@ -440,8 +442,8 @@ bool io_thread::looks_again() noexcept {
                         [](event_handler* each) { return each->has_news(); });
 }
 
-/// Gives way, and goes where the application waits if others have something to do here.
-/// @return Whether it gave way.
+/// Yields, and moves to the application's processor if other threads have work here.
+/// @return Whether it yielded.
 bool io_thread::gives_way_or_moves() noexcept {
     const auto taken = timed_yield();
     if (taken && is_placed_) {
@@ -482,7 +484,7 @@ void io_thread::schedule_sweep() noexcept {
 
 void io_thread::sweep() noexcept {
     std::erase_if(active_, [](event_handler* each) { return !each->on_sweep(); });
-    // So the timer runs as long as there is something to give back, and no longer.
+    // So the timer runs only as long as there is memory to return.
     const bool holds_buffers = pipe::decay_buffers();
     const bool holds_cells = pipe::decay_cells();
     if (!active_.empty() || holds_buffers || holds_cells) {

@@ -30,44 +30,47 @@ namespace zlink::runtime {
 
 class readiness;
 
-/// Something that lives on an I/O thread and is called back by it. The thread's own.
+/// An object of an I/O thread, which calls it back. Used by the thread only.
 class event_handler {
 public:
-    /// Whether a handler marked itself asleep, and when the mark counts.
+    /// Whether a handler marked itself as parked, and when the mark counts.
     enum class sleep_mark : std::uint8_t {
         none,
-        counts,       ///< Already.
+        counts,       ///< Counts already.
         behind_fence, ///< Counts after the heavy fence.
     };
 
-    /// Whether there is something to do already, after settle_later() was called.
+    /// Whether there is work already, after settle_later() was called.
     virtual bool has_news() noexcept = 0;
 
-    /// The turn in which settle_later() was called is over. Whoever finds nothing more to do marks
-    /// itself asleep now, not before: a mark that others see costs them a wake-up.
-    /// @return Whether it is marked; if so on_settled() is to follow.
+    /// Ends the turn in which settle_later() was called. A handler that has no more work marks
+    /// itself as parked now, not before: other threads that see the mark have to wake it.
+    /// @return Whether it is marked; if so on_settled() follows.
     virtual sleep_mark on_turn_over() noexcept = 0;
 
-    /// The fence has passed since on_turn_over(): marks of sleep count from now on.
+    /// The fence has been passed since on_turn_over(): the marks count from now on.
     virtual void on_settled() noexcept = 0;
 
-    /// Where its application has waited for it since this was asked last, or `no_processor`.
+    /// The processor on which its application has waited for it since the last call, or
+    /// `no_processor`.
     virtual processor_number take_application_processor() noexcept = 0;
 
-    /// Nothing asked for the memory of idle queues since the last sweep but time has passed.
+    /// Called at a sweep, to free the memory of idle queues: only time has passed since the last
+    /// one.
     /// @return Whether to call again at the next sweep.
     virtual bool on_sweep() noexcept = 0;
 
-    /// The application has had time for what it was handed over.
-    /// @param mark  As io_thread::hand_over() was given it.
-    /// @return Whether it has taken it; otherwise it may be given more time.
+    /// The application has had time for the data that was handed over to it.
+    /// @param mark  As passed to io_thread::hand_over().
+    /// @return Whether the application has taken it; otherwise it may get more time.
     virtual bool on_handed_over(std::uint64_t mark) noexcept = 0;
 
-    /// The bind or connect call that brought the handler here was undone.
-    /// @param is_drained  Whether its socket takes in all that came by then, to part from them.
+    /// The bind or connect call that created the handler was undone.
+    /// @param is_drained  Whether the socket still takes in pipes that it has not seen yet, to
+    ///                    drain them.
     virtual void on_origin_gone(bool is_drained) noexcept = 0;
 
-    /// Whether the thread has taken note of it.
+    /// Whether it is registered with the thread.
     bool is_registered() const noexcept { return handler_index_ != nowhere; }
 
 protected:
@@ -76,11 +79,11 @@ protected:
 private:
     friend class io_thread;
     static constexpr std::uint32_t nowhere = UINT32_MAX;
-    std::uint32_t handler_index_ = nowhere; ///< Among those of its origin.
+    std::uint32_t handler_index_ = nowhere; ///< Its index among those of its origin.
     std::uint32_t hand_over_serial_ = 0;    ///< Of the last time.
 };
 
-/// How a thread of the library is to run.
+/// Settings of a thread of the library.
 struct thread_settings {
     std::string name;            ///< At most 15 characters.
     int priority = -1;           ///< -1: the default.
@@ -88,7 +91,8 @@ struct thread_settings {
     std::vector<int> processors; ///< Empty: all.
 };
 
-/// Runs sessions: a reactor, the mailbox in which sockets report to it, and what sessions share.
+/// Runs sessions: a reactor, the mailbox to which sockets deliver, and resources that sessions
+/// share.
 ///
 /// start() gives it a thread of its own. Without that the callers of blocking functions drive it,
 /// one at a time, through drive().
@@ -96,8 +100,8 @@ struct thread_settings {
 /// @threads post, mailbox().deliver, load: any. Everything else: the thread that runs it.
 class io_thread {
 public:
-    /// @param polls_for  How long it looks for something to do before it sleeps.
-    /// @error no_descriptors  And what else the system says when it refuses a reactor.
+    /// @param polls_for  How long it spins before it parks.
+    /// @error no_descriptors  And other errors of the system if it refuses a reactor.
     /// @throws std::bad_alloc
     static result<std::unique_ptr<io_thread>> make(std::chrono::microseconds polls_for);
 
@@ -110,15 +114,15 @@ public:
     /// @error no_memory  The system gave no thread (its errno otherwise).
     result<void> start(const thread_settings& settings);
 
-    /// Lets the thread end when it has nothing more to do, and waits for that.
+    /// Lets the thread end once it has no more work, and waits for that.
     /// @blocks  Until every handler is gone.
     void join() noexcept;
 
-    /// Runs one thing that is ready, after waiting for it. For callers that drive.
+    /// Waits for a task or descriptor to become ready, and runs one handler. For driving callers.
     /// @blocks  At most until `until`.
     void drive(pipe::deadline until);
 
-    /// Runs at most `count` things that are ready. For callers that drive.
+    /// Runs at most `count` ready handlers. For driving callers.
     void drive_ready(int count);
 
     /// Whether the calling thread is inside drive(), or is this thread.
@@ -134,25 +138,25 @@ public:
         retry_allocation([&] { boost::asio::post(context_, Task{task}); });
     }
 
-    /// Takes note of `which`, for tell_origin_gone().
+    /// Registers `which` for tell_origin_gone().
     /// @blocks  While the system has no memory.
     void register_handler(event_handler& which, std::uint64_t origin_id) noexcept;
 
-    /// Forgets `which`, and what settle_later and sweep_later were asked for.
-    /// @param origin_id  As register_handler() was given it.
+    /// Removes the registration of `which`, and its requests to settle_later and sweep_later.
+    /// @param origin_id  As passed to register_handler().
     void unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept;
 
     /// Calls on_origin_gone(is_drained) of every handler of that origin, which may remove itself.
     void tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept;
 
     /// Calls which.on_turn_over() once, at the end of the present turn, and on_settled() after one
-    /// heavy fence for all that asked.
+    /// heavy fence for all handlers that asked.
     /// @blocks  While the system has no memory.
     void settle_later(event_handler& which) noexcept;
 
-    /// Notes that a handler moved `bytes` bytes: at the end of a turn that moved many, others get
-    /// the processor before anybody goes to sleep (stream_pace.hpp). A caller that drives has its
-    /// turn before others of those that are ready.
+    /// Counts `bytes` bytes that a handler moved: at the end of a turn that moved many, other
+    /// threads get the processor before handlers park (stream_pace.hpp). A driving caller has its
+    /// turn before other handlers that are ready.
     void count_moved(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
         pace_.count(static_cast<std::uint32_t>(bytes));
@@ -161,8 +165,8 @@ public:
         }
     }
 
-    /// The same of what a handler received and is going to hand over. With a thread, too, the
-    /// application then has its turn before others of those that are ready.
+    /// The same for bytes that a handler received and is going to hand over. With a thread of its
+    /// own, too, the application then has its turn before other handlers that are ready.
     void count_received(std::size_t bytes) noexcept {
         received_bytes_ += bytes;
         count_moved(bytes);
@@ -171,33 +175,34 @@ public:
         }
     }
 
-    /// Whether somebody else was found to be ready and has not had its turn.
+    /// Whether another handler was found to be ready and has not had its turn.
     bool others_are_ready() const noexcept;
 
-    /// Calls which.on_sweep() from time to time, as long as it says so.
+    /// Calls which.on_sweep() periodically, as long as it returns true.
     /// @blocks  While the system has no memory.
     void sweep_later(event_handler& which) noexcept;
 
-    /// Whether callers drive it: drive() returns to them when it has something for them.
+    /// Whether callers drive it: drive() returns to them when there is something for them.
     bool is_driven() const noexcept { return !has_thread_; }
 
-    /// Calls which.on_handed_over(), unless that is to come already, once the application has had
-    /// time for what was received and sent so far: when a caller drives again, or after
+    /// Calls which.on_handed_over(), unless a call is already due, once the application has had
+    /// time for the bytes that were received and sent so far: when a caller drives again, or after
     /// limits::handed_over_bytes more.
-    /// @param mark  How much `which` has received by now.
+    /// @param mark  The total that `which` has received by now.
     /// @throws std::bad_alloc
     void hand_over(event_handler& which, std::uint64_t mark);
 
-    /// Gives pooled memory back over the next seconds, as far as it stays idle.
+    /// Returns pooled memory to the system over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;
 
-    /// Forgets what settle_later and sweep_later were asked for.
+    /// Removes the requests of `which` to settle_later and sweep_later.
     void forget(event_handler& which) noexcept;
 
-    /// A large block for bytes of a peer that has no segment; contents last until the next use.
+    /// A large buffer for bytes of a peer that has no segment; its contents are valid until the
+    /// next use.
     std::span<std::byte> scratch() noexcept { return {scratch_.get(), limits::scratch_bytes}; }
 
-    /// Sessions here; new ones go where there are fewest.
+    /// The number of sessions here; new ones go to the thread with the fewest.
     std::atomic<std::uint32_t> load{0};
 
 private:
@@ -205,9 +210,9 @@ private:
     using work_guard = boost::asio::executor_work_guard<boost::asio::io_context::executor_type>;
 
     struct handed_over {
-        event_handler* handler; ///< Null: forgotten.
+        event_handler* handler; ///< Null: removed.
         std::uint64_t mark;
-        std::uint64_t moved_bytes;    ///< By all, until then.
+        std::uint64_t moved_bytes;    ///< Total of all handlers at that time.
         std::uint64_t received_bytes; ///< Likewise.
     };
 
@@ -241,24 +246,24 @@ private:
     std::unique_ptr<std::byte[]> scratch_;
     std::unordered_map<std::uint64_t, std::vector<event_handler*>> handlers_; ///< By their origin.
     std::vector<event_handler*> unsettled_;
-    /// Keeps the reactor from coming to its end before those have settled.
+    /// Keeps the reactor running until the unsettled handlers have settled.
     std::optional<work_guard> unsettled_work_;
     std::vector<event_handler*> settling_;
     std::vector<event_handler*> active_;
     std::deque<handed_over> handed_over_; ///< Oldest first.
-    std::uint32_t first_handed_over_ = 0; ///< Serial of that.
-    pipe::deadline pause_end_; ///< Until when it waits for applications that are far behind.
+    std::uint32_t first_handed_over_ = 0; ///< Serial number of the oldest.
+    pipe::deadline pause_end_; ///< The end of the wait for applications that are far behind.
     stream_pace pace_{
         {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
-    std::uint64_t moved_bytes_ = 0; ///< In all.
+    std::uint64_t moved_bytes_ = 0; ///< Total.
     std::uint64_t received_bytes_ = 0;
     std::uint64_t turn_bytes_ = 0;        ///< Since others had their turn.
-    std::uint64_t drive_began_bytes_ = 0; ///< Of those moved, when drive() looked last.
+    std::uint64_t drive_began_bytes_ = 0; ///< Value of moved_bytes_ at the last drive().
     busy_poll busy_poll_;
     placement placement_;
-    bool is_placed_ = false; ///< It may move: nobody said how it is to run, nor refused.
-    std::atomic<const void*> driver_{nullptr}; ///< Of the thread that goes on with a rest, its tag.
-    bool rest_has_waited_ = false; ///< Those that were ready, for something that was received.
+    bool is_placed_ = false; ///< It may move: neither settings nor the system prevent it.
+    std::atomic<const void*> driver_{nullptr}; ///< The own_tag of the thread that continues a rest.
+    bool rest_has_waited_ = false;             ///< The rest has waited for received data once.
     bool sweep_scheduled_ = false;
     bool has_thread_ = false; ///< Set before it starts.
     std::thread thread_;

@@ -20,7 +20,7 @@ using runtime::io_thread;
 
 namespace {
 
-/// Is handed over, and counts how often it is asked.
+/// Hands data over, and counts the calls of on_handed_over().
 class recorder : public runtime::event_handler {
 public:
     bool has_news() noexcept override { return false; }
@@ -37,10 +37,10 @@ public:
 
     int asked_count = 0;
     std::uint64_t asked_mark = 0;
-    bool is_taken = true; ///< What the application says.
+    bool is_taken = true; ///< The application's answer.
 };
 
-/// One of an origin. Is warm, until told otherwise.
+/// A handler of an origin, with a sweep requested.
 class member final : public recorder {
 public:
     member(io_thread& thread, std::uint64_t origin_id) : thread_(thread), origin_id_(origin_id) {
@@ -66,7 +66,7 @@ private:
     const std::uint64_t origin_id_;
 };
 
-/// Receives as much as ends a turn, once.
+/// Receives enough to end a turn, once.
 class source final : public recorder, public runtime::watched {
 public:
     explicit source(io_thread& thread)
@@ -104,12 +104,12 @@ public:
     void fetch_ahead(int step) const noexcept override { fetched.push_back(step); }
 
     static inline std::atomic<int> read_count = 0;
-    int repeats = 0;                  ///< So often it asks to be read again before others.
-    bool leaves = false;              ///< When it has received.
-    source* sees_off = nullptr;       ///< Who leaves then.
+    int repeats = 0;                  ///< How often it asks to be read again before others.
+    bool leaves = false;              ///< After it has received.
+    source* sees_off = nullptr;       ///< Another one that leaves then.
     mutable std::vector<int> fetched; ///< The steps, in order.
     pipe::clock::time_point received_at;
-    int place = 0; ///< Among all.
+    int place = 0; ///< Its position among all.
     bool is_read_where_it_runs = false;
 
 private:
@@ -117,7 +117,7 @@ private:
     int descriptor_;
 };
 
-/// Notes how many sources had been read when it was settled.
+/// Records how many sources had been read when it was settled.
 class settler final : public recorder {
 public:
     sleep_mark on_turn_over() noexcept override {
@@ -128,7 +128,7 @@ public:
     int settled_at = -1;
 };
 
-/// Has received something whenever it is settled.
+/// Hands data over whenever it is settled.
 class insatiable final : public recorder {
 public:
     explicit insatiable(io_thread& thread) : thread_(thread) {}
@@ -153,7 +153,7 @@ sources make_sources(io_thread& thread) {
     return made;
 }
 
-/// Sources that are ready, of which one was read, which ended the turn.
+/// Sources that are ready, one of which was read, which ended the turn.
 sources read_first(io_thread& driven) {
     sources made = make_sources(driven);
     for (auto& each : made) {
@@ -166,8 +166,8 @@ sources read_first(io_thread& driven) {
     return made;
 }
 
-/// Runs `task` on a thread that runs by itself, and waits for that. The thread looks at what was
-/// handed over before it.
+/// Runs `task` on a thread that runs by itself, and waits for it. The thread checks handed-over
+/// data before it.
 template<class Task>
 void run_on(io_thread& thread, Task task) {
     std::promise<void> done;
@@ -312,11 +312,11 @@ TEST_SUITE("runtime") {
         thread.join();
         std::sort(all.begin(), all.end(),
                   [](const auto& one, const auto& other) { return one->place < other->place; });
-        // What the second one brought made it far.
+        // The second one's bytes made the application far behind.
         CHECK(all[2]->received_at - all[1]->received_at >= limits::hand_over_pause_max);
         CHECK(all[3]->received_at - all[2]->received_at >= limits::hand_over_pause_max);
         CHECK(all[0]->asked_count > 0);
-        CHECK(all[1]->asked_count > 0); // Though it is behind one that takes nothing.
+        CHECK(all[1]->asked_count > 0); // Though the one before it takes nothing.
     }
 
     TEST_CASE("readiness: fetches step by step what the next ones touch, unless they left") {
@@ -325,7 +325,7 @@ TEST_SUITE("runtime") {
         sources all = make_sources(driven);
         for (auto& each : all) {
             each->leaves = true;
-            REQUIRE(each->watch()); // Their turns are in this order.
+            REQUIRE(each->watch()); // Their turns come in this order.
         }
         all[0]->sees_off = all[3].get();
         driven.join();
@@ -348,7 +348,7 @@ TEST_SUITE("runtime") {
         while (all[0]->place == 0) {
             driven.drive({});
         }
-        CHECK(!all[0]->repeat()); // Not between the turns, when nobody is told.
+        CHECK(!all[0]->repeat()); // Not between turns, when none is running.
         std::vector<int> places{all[0]->place};
         for (int turn = 1; turn < 3; ++turn) {
             driven.drive({});
@@ -376,7 +376,7 @@ TEST_SUITE("runtime") {
             each->leaves = true;
             REQUIRE(each->watch());
         }
-        driven.drive({}); // One of them receives what ends a turn.
+        driven.drive({}); // One of them ends a turn.
         CHECK(source::read_count.load() == 1);
         driven.join();
         CHECK(source::read_count.load() == std::ssize(all));

@@ -22,7 +22,7 @@ public:
     void start(boost::asio::io_context& reactor, std::chrono::milliseconds after, Owner owner,
                void (Owner::element_type::*expired)() noexcept) {
         timer_ = std::make_unique<timer>(reactor, after);
-        // The serial number tells a timer that was stopped when it had just expired.
+        // The serial number identifies a timer that was stopped after it had expired.
         timer_->async_wait([this, owner = std::move(owner), serial = ++serial_,
                             expired](const boost::system::error_code& cancelled) {
             if (!cancelled && serial == serial_) {

@@ -12,7 +12,7 @@
 namespace zlink::runtime {
 
 /// Decides when an I/O thread moves to the processor of the application's thread that it works for:
-/// when it shares its own with others, time and again. (docs/adr/0018.)
+/// when it shares its own with other threads again and again. (docs/adr/0018.)
 ///
 /// @threads One.
 class placement {
@@ -28,8 +28,8 @@ public:
         is_awaited_ = true;
     }
 
-    /// The thread has given way on `here` for `taken`, until `now`.
-    /// @return Where it is to move to, if it is.
+    /// The thread has yielded on `here` for `taken`, until `now`.
+    /// @return The processor to move to, if it is to move.
     std::optional<processor_number> after_giving_way(processor_number here, clock::duration taken,
                                                      clock::time_point now) noexcept {
         if (!std::exchange(is_awaited_, false)) {
@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    processor_number there_ = no_processor; ///< Where the application waited last.
-    bool is_awaited_ = false;               ///< There, since this thread gave way last.
+    processor_number there_ = no_processor; ///< The processor on which the application waited last.
+    bool is_awaited_ = false; ///< The application has waited there since the last yield.
     unsigned away_count_ = 0; ///< Times in which others ran here and the application waited there.
     clock::time_point count_begin_{};
     clock::time_point rest_end_{};

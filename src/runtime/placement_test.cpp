@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto shared = limits::idle_yield_max + 1us;
 
-/// An I/O thread on processor 0 in virtual time, which gives way every 20 us.
+/// An I/O thread on processor 0 in virtual time, which yields every 20 us.
 struct streamer {
     placement placed;
     placement::clock::time_point now{1h};
@@ -43,7 +43,7 @@ struct streamer {
         return placed.after_giving_way(0, taken, now);
     }
 
-    /// How long it takes until it moves.
+    /// The time until it moves.
     placement::clock::duration time_to_move() {
         const auto begin = now;
         while (!gives_way(1)) {

@@ -111,8 +111,8 @@ void readiness::wait() noexcept {
     });
 }
 
-/// Of many connections each has been out of the caches near by since its last turn: what the next
-/// ones touch is fetched while this one works. (docs/adr/0014.)
+/// With many connections, each has left the near caches since its last turn: the data of the next
+/// ones is prefetched while this one is handled. (docs/adr/0014.)
 void readiness::fetch_ahead() const noexcept {
     for (std::size_t distance = fetches; distance-- > 0;) {
         const std::size_t index = batch_index_ + distance;
@@ -152,7 +152,7 @@ void readiness::dispatch() noexcept {
         return;
     }
     if (watched_count_ != 0 && !waits_) {
-        wait(); // Which looks whether there is more.
+        wait(); // This also checks for more.
     }
     rest_.reset();
 }

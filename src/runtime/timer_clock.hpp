@@ -6,8 +6,7 @@
 
 namespace zlink::runtime {
 
-/// The clock of one_shot: steady_clock, or what a test puts in its place
-/// (testing/virtual_time.hpp).
+/// The clock of one_shot: steady_clock, or a test's replacement (testing/virtual_time.hpp).
 class timer_clock {
 public:
     using duration = std::chrono::steady_clock::duration;
@@ -16,7 +15,7 @@ public:
     using time_point = std::chrono::time_point<timer_clock>;
     static constexpr bool is_steady = true;
 
-    /// Tells how much time has passed since some moment.
+    /// Returns the time since some fixed moment.
     using source = duration() noexcept;
 
     static time_point now() noexcept { return time_point(source_()); }

@@ -52,7 +52,7 @@ result<void> curve_client_mechanism::start() {
     const std::optional<crypto::shared_key> common =
         crypto::agree(about_.options.curve_server, transient_.hidden);
     if (!common) {
-        return errc::invalid_argument; // The application's key of the server is none.
+        return errc::invalid_argument; // The application's server key is invalid.
     }
     key_ = *common;
     const std::array<std::byte, curve_hello_content_bytes> zeros{};
@@ -219,7 +219,7 @@ result<void> curve_server_mechanism::on_initiate(byte_view data) {
     return {};
 }
 
-/// Whether the owner of `client_key` says that the transient key is its own, and meant for us.
+/// Whether the owner of `client_key` vouches for the transient key, towards this server.
 bool curve_server_mechanism::is_vouched_for(byte_view vouch, byte_view client_key,
                                             byte_view client_transient,
                                             const curve_secret_key& own_transient) const noexcept {

@@ -36,9 +36,9 @@ private:
     std::uint64_t received_nonce_ = 0;
 };
 
-/// The server of CURVE. Between WELCOME and INITIATE it keeps nothing but the key of the cookie, in
-/// which the client brings back what else there is to know. ZAP, if there is a handler, judges the
-/// client's key; without one every client is let in, unless the domain is enforced.
+/// The server of CURVE. Between WELCOME and INITIATE it keeps only the cookie's key; the client
+/// returns the rest of the state in the cookie. A ZAP handler, if any, decides on the client's key;
+/// without one every client is admitted, unless the domain is enforced.
 class curve_server_mechanism final : public mechanism {
 public:
     explicit curve_server_mechanism(conversation& about) noexcept : about_(about) {}

@@ -40,7 +40,7 @@ void handshake::flush_greeting(std::vector<std::byte>& out) {
     greeting_.on_sent(content.size());
 }
 
-/// Hands over what is to be sent after a step.
+/// Hands over the output of a step.
 /// @return `step`.
 result<void> handshake::conclude(result<void> step, std::vector<std::byte>& out) {
     out.insert(out.end(), about_.unsent.begin(), about_.unsent.end());
@@ -71,7 +71,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
                                          std::vector<std::byte>& out) {
     const greeting_state state = greeting_.on_received(input);
     if (version() != peer_version::v3 && !is_open_to_older_peers()) {
-        about_.blame(protocol_fault::mechanism_mismatch); // It has none.
+        about_.blame(protocol_fault::mechanism_mismatch); // It has no mechanism.
         return errc::not_supported;
     }
     flush_greeting(out);
@@ -91,7 +91,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
 
 result<void> handshake::receive_commands(std::span<const std::byte>& input) {
     while (!is_complete() && !input.empty()) {
-        // Bytes gather in partial_ until one frame is whole; what is too much goes back.
+        // Bytes are collected in partial_ until one frame is complete; excess bytes are returned.
         const std::size_t before = partial_.size();
         const std::size_t wanted = limits::handshake_command_bytes_max + header_bytes_max - before;
         const auto taken = input.first(std::min(input.size(), wanted));
@@ -115,7 +115,7 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
             continue;
         }
         const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
-        if (!head.command()) { // As in libzmq, it may look like one.
+        if (!head.command()) { // As in libzmq, it may still look like a command.
             return decode_command(body) ? about_.blame(protocol_fault::unexpected_command)
                                         : about_.blame_unreadable();
         }
@@ -136,7 +136,7 @@ result<void> handshake::on_command(std::span<const std::byte> body) {
     return command->name == error_name ? on_error(command->data) : mechanism_->on_command(*command);
 }
 
-/// The peer does not want us. A reason that is a status of ZAP is what its handler said.
+/// The peer rejects this side. A reason that is a ZAP status comes from its handler.
 result<void> handshake::on_error(std::span<const std::byte> data) {
     const result<std::string_view> reason = decode_error(data);
     if (!reason) {
@@ -154,7 +154,7 @@ result<void> handshake::on_error(std::span<const std::byte> data) {
 
 // Older peers.
 
-/// Whoever asks for a mechanism, or wants to be asked who may come in, gets no less.
+/// A side with a mechanism or a ZAP domain accepts nothing less.
 bool handshake::is_open_to_older_peers() const noexcept {
     return about_.options.mechanism == security_mechanism::null &&
            about_.options.zap_domain.empty();
@@ -213,7 +213,7 @@ result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> rep
         about_.say_refused(given.status);
         return errc::permission_denied;
     }
-    // Before what the peer says of itself: the first property of a name is the one that counts.
+    // Before the peer's own claims: the first property of a name takes precedence.
     pipe::property_list first;
     first.add(pipe::user_id_property, given.user_id);
     for (const auto& [name, value] : given.metadata) {
@@ -227,12 +227,12 @@ result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> rep
 
 result<void> handshake::on_no_zap_handler(std::vector<std::byte>& out) {
     if (needs_handler_) {
-        return errc::bad_address; // No failure of ours: the caller's reason is the one to tell.
+        return errc::bad_address; // Not this side's failure: the caller reports its own reason.
     }
     return conclude(mechanism_->on_admitted(), out);
 }
 
-// The end.
+// Failure.
 
 handshake_failure handshake::failure(errc reason) const noexcept {
     if (about_.failure) {

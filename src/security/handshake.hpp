@@ -20,13 +20,13 @@
 
 namespace zlink::security {
 
-/// The part of a ZMTP connection before messages: greetings, then the commands of the mechanism,
-/// then perhaps a question to ZAP. Does no I/O.
+/// The part of a ZMTP connection before messages: greetings, the commands of the mechanism, then
+/// possibly a ZAP request. Does no I/O.
 ///
-/// Peers that speak ZMTP 1.0 or 2.0 know no mechanism and cannot be asked about. They are let in
-/// where there is nothing to ask, and send their identity instead.
+/// Peers with ZMTP 1.0 or 2.0 have no mechanism, and ZAP cannot check them. They are admitted if no
+/// check is configured, and send their identity instead.
 ///
-/// What each call appends to `out` is to be sent, after a failure too: it tells the peer why.
+/// Bytes that a call appends to `out` must be sent, also after a failure, to tell the peer why.
 ///
 /// @threads One at a time.
 class handshake {
@@ -35,61 +35,61 @@ public:
     handshake(const handshake&) = delete;
     handshake& operator=(const handshake&) = delete;
 
-    /// Takes bytes off the front of `input`. What remains after is_complete() are messages.
-    /// @error protocol_violation  The peer speaks no ZMTP, or breaks it.
-    /// @error invalid_argument    Its socket type does not go with ours.
-    /// @error message_too_large   A command or identity is larger than the limit.
+    /// Consumes bytes from the front of `input`. After is_complete() the rest is messages.
+    /// @error protocol_violation  The peer does not speak ZMTP, or breaks it.
+    /// @error invalid_argument    Its socket type is incompatible.
+    /// @error message_too_large   A command or identity exceeds the limit.
     /// @error permission_denied   It sent ERROR.
-    /// @error not_supported       It speaks a version or mechanism that we do not.
+    /// @error not_supported       Its version or mechanism is not supported.
     result<void> on_received(std::span<const std::byte>& input, std::vector<std::byte>& out);
 
-    /// Appends what is to be sent before anything is received.
+    /// Appends the bytes to send before any input.
     void start(std::vector<std::byte>& out);
 
-    /// The same where an upgrade to ZWS has taken the greetings' place (45/ZWS).
-    /// @param has_mechanism  Otherwise each side sends its identity, and is not asked about.
+    /// The same after an upgrade to ZWS, which replaces the greetings (45/ZWS).
+    /// @param has_mechanism  If false, each side sends its identity, and ZAP is not asked.
     result<void> start_upgraded(bool has_mechanism, std::vector<std::byte>& out);
 
-    /// What is to be asked of ZAP, once for each question; the answer goes to on_zap_reply, or
+    /// The pending ZAP request, returned once; its result goes to on_zap_reply, or
     /// on_no_zap_handler.
-    /// @return Without the peer's address. Its views last as long as this handshake.
+    /// @return Without the peer's address. Its views stay valid as long as this handshake.
     std::optional<wire::zap_request> take_question();
 
-    /// @error permission_denied   The peer is not let in.
-    /// @error protocol_violation  The reply is none.
+    /// @error permission_denied   The peer is rejected.
+    /// @error protocol_violation  The reply is invalid.
     result<void> on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply,
                               std::vector<std::byte>& out);
 
-    /// There is nobody to ask.
-    /// @error bad_address  So the peer is not let in.
+    /// There is no ZAP handler.
+    /// @error bad_address  The peer needs one, and is rejected.
     result<void> on_no_zap_handler(std::vector<std::byte>& out);
 
     bool is_complete() const noexcept {
         return mechanism_ ? mechanism_->is_complete() : identity_ && identity_->is_complete();
     }
 
-    /// What the peer speaks; 3.0 over ZWS.
+    /// The peer's version; 3.0 over ZWS.
     wire::zmtp::peer_version version() const noexcept { return greeting_.peer().version; }
 
-    /// Whether the peer, of libzmq 2.x, sends no subscriptions and relies on getting everything.
+    /// Whether the peer, libzmq 2.x, sends no subscriptions and expects every message.
     bool filters_by_itself() const noexcept {
         return identity_ && !is_upgraded_ && !greeting_.peer().type.has_value();
     }
 
-    /// Whether the peer takes subscriptions as commands (3.1), not as messages.
+    /// Whether the peer expects subscriptions as commands (3.1), not as messages.
     bool has_subscribe_command() const noexcept { return greeting_.peer().has_subscribe_command(); }
 
-    /// What the peer told of itself, and ZAP of it; once, after is_complete().
+    /// The properties from the peer and from ZAP; once, after is_complete().
     std::unique_ptr<pipe::peer_info> take_peer() noexcept { return std::move(about_.peer); }
 
-    /// What messages pass through; null where they pass as they are. After is_complete().
+    /// The ciphers for messages; null: no encryption. After is_complete().
     /// @throws std::bad_alloc
     std::unique_ptr<crypto::curve_ciphers> take_ciphers() const {
         return mechanism_ ? mechanism_->take_ciphers() : nullptr;
     }
 
-    /// What a monitor is told if the connection ends now.
-    /// @param reason  Why it ends: what one of the calls above failed with, if one has.
+    /// The monitor event to report if the connection ends now.
+    /// @param reason  The cause: the error of one of the calls above, if any.
     handshake_failure failure(errc reason) const noexcept;
 
 private:
@@ -108,10 +108,10 @@ private:
     conversation about_;
     wire::zmtp::greeting_exchange greeting_;
     std::unique_ptr<mechanism> mechanism_;                  ///< From the end of the greetings on.
-    std::optional<wire::zmtp::identity_exchange> identity_; ///< With an older peer, likewise.
-    secret_bytes partial_;       ///< Bytes of a frame that is not complete, perhaps a password.
-    bool needs_handler_ = false; ///< For the question that was taken.
-    bool has_failed_ = false;    ///< One of the calls has.
+    std::optional<wire::zmtp::identity_exchange> identity_; ///< The same for an older peer.
+    secret_bytes partial_;       ///< Bytes of an incomplete frame, possibly a password.
+    bool needs_handler_ = false; ///< For the request that was taken.
+    bool has_failed_ = false;    ///< One of the calls has failed.
     bool is_upgraded_ = false;   ///< There are no greetings.
 };
 

@@ -8,7 +8,7 @@
 
 namespace zlink::security {
 
-/// What a monitor is told of a handshake that failed.
+/// The monitor event for a failed handshake.
 struct handshake_failure {
     connection_event what; ///< One of handshake_failed_*.
     std::int32_t value;    ///< As connection_event says.

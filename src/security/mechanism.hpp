@@ -20,13 +20,13 @@ struct curve_ciphers;
 
 namespace zlink::security {
 
-/// What a mechanism asks of whoever may let the peer in.
+/// A ZAP request by a mechanism.
 struct zap_question {
     std::vector<secret_text> credentials;
-    bool needs_handler = false; ///< Where nobody can answer, the peer stays outside.
+    bool needs_handler = false; ///< Without a handler the peer is rejected.
 };
 
-/// What a handshake and its mechanism have in common: what was said, and what came of it.
+/// The state that a handshake and its mechanism share: output and results.
 class conversation {
 public:
     explicit conversation(const socket_options& chosen)
@@ -36,25 +36,25 @@ public:
     /// @param body  Its name and data.
     void say(std::span<const std::byte> body);
 
-    /// Sends ERROR with a status of ZAP, but for the one that asks the peer to come again, which it
-    /// would not do after an ERROR (26/CURVEZMQ).
+    /// Sends ERROR with a ZAP status, except for the temporary failure: after an ERROR the peer
+    /// would not retry (26/CURVEZMQ).
     void say_refused(wire::zap_status status);
 
-    /// Takes note of what the peer's metadata says.
+    /// Stores the peer's metadata.
     /// @error  As decode_peer_metadata.
     result<void> take_metadata(std::span<const std::byte> metadata);
 
     /// The metadata of READY or INITIATE.
     std::vector<std::byte> own_metadata() const;
 
-    /// Notes what the peer did. @return protocol_violation
+    /// Records a fault of the peer. @return protocol_violation
     errc blame(protocol_fault fault) noexcept {
         failure = failure_of(fault);
         return errc::protocol_violation;
     }
 
-    /// Notes that what the peer sent is no command, which NULL does not tell from one that comes at
-    /// the wrong time, as in libzmq. @return protocol_violation
+    /// Records that the peer's input is not a command. As in libzmq, NULL does not distinguish that
+    /// from a command at the wrong time. @return protocol_violation
     errc blame_unreadable() noexcept {
         return blame(options.mechanism == security_mechanism::null
                          ? protocol_fault::unexpected_command
@@ -64,36 +64,36 @@ public:
     const socket_options& options;
     std::unique_ptr<pipe::peer_info> peer;
     std::vector<std::byte> unsent;        ///< Frames.
-    std::optional<zap_question> question; ///< Set by a mechanism; an answer follows.
+    std::optional<zap_question> question; ///< Set by a mechanism; a reply follows.
     std::optional<handshake_failure> failure;
 };
 
 /// The commands between greeting and messages of one security mechanism in one role; the contract
 /// of the classes whose names end in _mechanism.
 ///
-/// What may be asked of ZAP is put into conversation.question. Until the answer, commands go on
-/// arriving.
+/// A mechanism puts its ZAP request into conversation.question. Until the reply, commands may still
+/// arrive.
 ///
 /// @threads One at a time.
 class mechanism {
 public:
     virtual ~mechanism() = default;
 
-    /// The greetings are over.
+    /// The greetings are complete.
     virtual result<void> start() = 0;
 
-    /// A command came, other than ERROR.
-    /// @error protocol_violation  Not this one, or not now: conversation.failure says more.
-    /// @error invalid_argument    The peer's socket type does not go with ours.
-    /// @error message_too_large   Its metadata is above a limit.
+    /// A command other than ERROR was received.
+    /// @error protocol_violation  It is wrong, or wrong at this time: see conversation.failure.
+    /// @error invalid_argument    The peer's socket type is incompatible.
+    /// @error message_too_large   Its metadata exceeds a limit.
     virtual result<void> on_command(const wire::zmtp::command_view& command) = 0;
 
-    /// The question was answered with yes.
+    /// ZAP has admitted the peer, or no handler is needed.
     virtual result<void> on_admitted() = 0;
 
     virtual bool is_complete() const noexcept = 0;
 
-    /// What messages pass through from now on; null where they pass as they are.
+    /// The ciphers for messages from now on; null: no encryption.
     /// @throws std::bad_alloc
     virtual std::unique_ptr<crypto::curve_ciphers> take_ciphers() const;
 };

@@ -5,8 +5,8 @@
 
 namespace zlink::security {
 
-/// NULL (37/ZMTP): both sides say READY at once. With a ZAP domain the application is asked first,
-/// at whichever end has one.
+/// NULL (37/ZMTP): both sides send READY at once. A side with a ZAP domain asks its application
+/// first.
 class null_mechanism final : public mechanism {
 public:
     explicit null_mechanism(conversation& about) noexcept : about_(about) {}

@@ -24,7 +24,7 @@ private:
     state state_ = state::awaiting_welcome;
 };
 
-/// The server of PLAIN. Names and passwords are for ZAP to judge: without a handler nobody enters.
+/// The server of PLAIN. ZAP checks names and passwords: without a handler every peer is rejected.
 class plain_server_mechanism final : public mechanism {
 public:
     explicit plain_server_mechanism(conversation& about) noexcept : about_(about) {}

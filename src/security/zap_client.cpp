@@ -15,7 +15,7 @@ namespace zlink::security {
 
 namespace {
 
-/// Appends a frame whose bytes are wiped once the handler has let go of them.
+/// Appends a frame whose bytes are wiped once the handler has released them.
 void push_secret(pipe::message_queue& out, std::string_view body, std::uint8_t flags) {
     auto kept = std::make_unique<secret_text>(body);
     pipe::block* const shared = pipe::wrap_block(
@@ -55,7 +55,7 @@ void zap_client::ask(const wire::zap_request& request) {
         throw;
     }
     end_->finish_message();
-    // Nothing to read yet, but the mark by which the handler's side knows that it must tell us.
+    // There is nothing to read yet, but this sets the mark that makes the handler wake this side.
     on_events(pipe::event::readable);
 }
 
@@ -72,7 +72,7 @@ void zap_client::on_events(std::uint32_t happened) noexcept {
     } catch (const std::bad_alloc&) {
         happened = pipe::event::closed;
     }
-    // Whatever the asker is told, it may destroy us.
+    // The asker may destroy this client in either call.
     if (reply) {
         is_over_ = true;
         asker_.on_zap_reply(std::move(*reply));
@@ -82,8 +82,8 @@ void zap_client::on_events(std::uint32_t happened) noexcept {
     }
 }
 
-/// Takes what there is of the reply, and falls asleep if that is not all.
-/// @return Whether it is.
+/// Reads the available part of the reply, and parks if it is incomplete.
+/// @return Whether the reply is complete.
 bool zap_client::read() {
     do {
         while (end_->in.has_frame()) {
@@ -98,7 +98,7 @@ bool zap_client::read() {
     return false;
 }
 
-/// @return Whether it was the last one.
+/// @return Whether it was the last frame.
 bool zap_client::take_frame() {
     const pipe::frame front = end_->in.front();
     if (front.control) {

@@ -31,7 +31,7 @@ result<progress> admission::take(std::span<const std::byte>& received) {
     return step([&](auto& out) { return handshake_.on_received(received, out); });
 }
 
-/// Takes a step of the handshake, and has what it says sent in the frames of this connection.
+/// Runs a handshake step, and queues its output in this connection's framing.
 result<progress> admission::step(const action& taken) {
     std::vector<std::byte>& own = over_.output().own();
     result<void> came_to{};
@@ -39,7 +39,7 @@ result<progress> admission::step(const action& taken) {
         std::vector<std::byte> said;
         came_to = taken(said);
         append_as_zws(said, frames_ == framing::masked_zws, own);
-        wipe(said); // There may be a password in it.
+        wipe(said); // It may contain a password.
     } else {
         came_to = taken(own);
     }
@@ -57,7 +57,7 @@ result<progress> admission::ask(wire::zap_request& request) {
     pipe::end_ptr to_handler = host.reach_zap_handler(over_.owner().thread().mailbox());
     if (!to_handler) {
         if (host.has_had_zap_handler()) {
-            return errc::bad_address; // Not let in because the handler has gone.
+            return errc::bad_address; // Rejected: the handler is gone.
         }
         return step([this](auto& out) { return handshake_.on_no_zap_handler(out); });
     }
@@ -66,7 +66,7 @@ result<progress> admission::ask(wire::zap_request& request) {
     request.address = address;
     zap_.reset(new security::zap_client(std::move(to_handler), *this));
     zap_->ask(request);
-    return progress::waits; // The peer may go on, or go, meanwhile.
+    return progress::waits; // Meanwhile the peer may send more, or close.
 }
 
 void admission::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept {

@@ -18,36 +18,36 @@
 
 namespace zlink::session {
 
-/// Lets the peer of a pattern in: takes the handshake's steps, and asks the application's ZAP
-/// handler where it has a say. Lasts until the first message.
+/// Admits the peer of a pattern: runs the steps of the handshake, and asks the application's ZAP
+/// handler where one is configured. Lives until the first message.
 class admission final : private security::zap_asker {
 public:
-    /// @param frames  Of the connection: what the handshake says is framed likewise.
+    /// @param frames  The connection's framing: handshake commands use the same.
     admission(connection& over, codec::frame_encoder::framing frames);
     admission(const admission&) = delete;
     admission& operator=(const admission&) = delete;
 
-    /// Begins with a greeting.
+    /// Starts with a greeting.
     result<protocol::progress> start();
-    /// Begins behind an upgrade to ZWS, which takes the greetings' place.
-    /// @param has_mechanism  Otherwise each side sends its identity, and is not asked about.
+    /// Starts behind an upgrade to ZWS, which replaces the greetings.
+    /// @param has_mechanism  If false, each side sends its identity, and ZAP is not asked.
     result<protocol::progress> start_upgraded(bool has_mechanism);
 
-    /// Takes bytes off the front of `received`, which are frames of ZMTP.
-    /// @error  As security::handshake, and bad_address: there is nobody who lets the peer in.
+    /// Consumes bytes, which are ZMTP frames, from the front of `received`.
+    /// @error  As security::handshake, and bad_address: the ZAP handler is gone.
     result<protocol::progress> take(std::span<const std::byte>& received);
 
     security::handshake& agreed() noexcept { return handshake_; }
 
-    /// What messages pass through, both ways; null: they are not encrypted. After is_complete().
+    /// The ciphers for messages in both directions; null: no encryption. After is_complete().
     /// @throws std::bad_alloc
     crypto::curve_ciphers* ciphers();
 
-    /// What passes through on its way out, with those ciphers; null: all passes as it is.
+    /// The encoder for outgoing messages, with those ciphers; null: messages need no encoding.
     /// @throws std::bad_alloc
     std::unique_ptr<codec::encoder> make_encoder();
 
-    /// Tells the monitor why the peer was not let in.
+    /// Reports to the monitor why the peer was rejected.
     void tell_failure(errc reason) const noexcept;
 
 private:
@@ -60,7 +60,7 @@ private:
     connection& over_;
     codec::frame_encoder::framing frames_;
     security::handshake handshake_;
-    std::unique_ptr<security::zap_client> zap_; ///< While its answer is awaited.
+    std::unique_ptr<security::zap_client> zap_; ///< Set while a reply is pending.
     std::unique_ptr<crypto::curve_ciphers> ciphers_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace zlink::session {
 
-/// The end of a connection, from the first sign of it on: how far the two sides have come with
-/// telling each other (RFC 6455, 7.1; RFC 9293, 3.6). There is none before that.
+/// The close handshake of a connection (RFC 6455, 7.1; RFC 9293, 3.6). The object exists from the
+/// first sign of the end on, and not before.
 ///
 ///   from \ to    announced  declared  shut  answered  over  discarding
 ///   peer_ended       x                                          x
@@ -24,13 +24,13 @@ namespace zlink::session {
 class close_handshake {
 public:
     enum class state : std::uint8_t {
-        peer_ended, ///< The peer sends nothing any more, and still takes what waits for it.
-        announced,  ///< We have said that it ends. What the peer sends until it answers counts.
-        declared,   ///< We have said so, and await no answer.
-        shut,       ///< `declared`, and we send nothing any more.
-        answered,   ///< Both have said so.
-        over,       ///< Both have, and we send nothing any more.
-        discarding, ///< We send nothing any more, and read until the peer goes, too.
+        peer_ended, ///< The peer has ended its direction, but still reads queued messages.
+        announced,  ///< This side has announced the end. Messages still count until the answer.
+        declared,   ///< This side has announced the end, and expects no answer.
+        shut,       ///< `declared`, and this side has ended its direction.
+        answered,   ///< Both sides have announced the end.
+        over,       ///< `answered`, and this side has ended its direction.
+        discarding, ///< No more output, and input is discarded until the peer closes, too.
     };
 
     close_handshake() noexcept : state_(state::peer_ended) {}
@@ -42,22 +42,22 @@ public:
     std::uint16_t code() const noexcept { return code_; }
     const std::string& reason() const noexcept { return reason_; }
 
-    /// Whether the peer sends nothing any more, and nobody has said that the connection ends.
+    /// Whether the peer has ended its direction, and no side has announced the end.
     bool is_half_closed() const noexcept { return state_ == state::peer_ended; }
-    /// Whether the peer has said that it goes: it reads nothing any more.
+    /// Whether the peer has announced its end: it reads no more.
     bool is_answered() const noexcept { return state_ == state::answered || state_ == state::over; }
     bool is_discarding() const noexcept { return state_ == state::discarding; }
-    /// Whether the peer is to be told no reason: it knows, or broke the protocol.
+    /// Whether the peer is sent no reason: it knows the reason, or broke the protocol.
     bool is_without_reason() const noexcept { return state_ != state::announced; }
 
-    /// We say that the connection ends, though the peer sends nothing any more.
+    /// This side announces the end, after the peer has ended its direction.
     void announce(std::uint16_t code, std::string reason) noexcept {
         advance(state::announced);
         code_ = code;
         reason_ = std::move(reason);
     }
 
-    /// The peer has said that it goes, first or as its answer.
+    /// The peer has announced the end, first or as an answer.
     void on_answer() noexcept {
         if (state_ == state::announced || state_ == state::declared) {
             advance(state::answered);
@@ -66,8 +66,8 @@ public:
         }
     }
 
-    /// All that we have to say is written.
-    /// @return Whether the peer is to learn that nothing follows: once.
+    /// Everything queued has been written.
+    /// @return Whether this side must end its direction now: true once.
     bool on_written() noexcept {
         if (state_ == state::declared) {
             advance(state::shut);
@@ -80,7 +80,7 @@ public:
         return false;
     }
 
-    /// From now on all that the peer sends is discarded.
+    /// From now on everything the peer sends is discarded.
     /// @return As on_written().
     bool discard() noexcept {
         const bool has_ended =
@@ -91,8 +91,8 @@ public:
         return !has_ended;
     }
 
-    /// Counts what the peer sends behind what ended the connection.
-    /// @return How much it is by now.
+    /// Counts bytes that the peer sends after the close handshake began.
+    /// @return The total so far.
     std::size_t count_dropped(std::size_t bytes) noexcept { return dropped_bytes_ += bytes; }
 
 private:

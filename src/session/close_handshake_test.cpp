@@ -12,12 +12,12 @@ TEST_SUITE("session") {
         close_handshake ours{state::announced, 4000, "enough"};
         CHECK(!ours.is_answered());
         CHECK(!ours.is_without_reason());
-        CHECK(!ours.on_written()); // The peer may send more, and is answered.
+        CHECK(!ours.on_written()); // Its messages still count until it answers.
 
         ours.on_answer();
         CHECK(ours.is_answered());
         CHECK(ours.on_written());
-        CHECK(!ours.on_written()); // It is told once.
+        CHECK(!ours.on_written()); // True once.
         CHECK(ours.is_answered());
         CHECK(ours.code() == 4000);
         CHECK(ours.reason() == "enough");
@@ -38,7 +38,7 @@ TEST_SUITE("session") {
     TEST_CASE("close handshake: the peer's is answered") {
         close_handshake theirs{state::answered, 1001, ""};
         CHECK(theirs.is_answered());
-        theirs.on_answer(); // Said twice is said once.
+        theirs.on_answer(); // A second answer changes nothing.
         CHECK(theirs.on_written());
         CHECK(theirs.is_answered());
     }
@@ -64,7 +64,7 @@ TEST_SUITE("session") {
         }
         close_handshake shut{state::declared, 1000, ""};
         CHECK(shut.on_written());
-        CHECK(!shut.discard()); // It knows.
+        CHECK(!shut.discard()); // It was told already.
         CHECK(shut.is_discarding());
         close_handshake half;
         CHECK(half.discard());

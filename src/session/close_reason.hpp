@@ -10,8 +10,8 @@
 
 namespace zlink::session {
 
-/// What a close frame says of why a connection ends.
-/// @param otherwise  Where `reason` has no code of its own.
+/// The code that a close frame gives for `reason`.
+/// @param otherwise  The result if `reason` has no code of its own.
 constexpr wire::websocket::close_code
 close_code_of(errc reason, wire::websocket::close_code otherwise) noexcept {
     using wire::websocket::close_code;
@@ -21,7 +21,7 @@ close_code_of(errc reason, wire::websocket::close_code otherwise) noexcept {
     case EPROTO:
         return close_code::protocol_error;
     case EMSGSIZE:
-    case ENOBUFS: // Of compressed messages.
+    case ENOBUFS: // For compressed messages.
         return close_code::too_large;
     case EILSEQ:
     case EBADMSG:
@@ -35,7 +35,7 @@ close_code_of(errc reason, wire::websocket::close_code otherwise) noexcept {
     }
 }
 
-/// What a peer and the application are told of why a connection ends.
+/// The text that describes the end of a connection to the peer and to the application.
 inline std::string_view text_of(errc reason) noexcept {
     switch (static_cast<int>(reason)) {
     case 0:

@@ -80,7 +80,7 @@ wiring connection::around() noexcept {
             .rope = is_established() ? owner_.rope() : nullptr};
 }
 
-// From the beginning to the first message.
+// From the start to the first message.
 
 void connection::start(bool opens) {
     opens ? open() : start_protocol();
@@ -97,7 +97,7 @@ void connection::open() {
     start_protocol();
 }
 
-/// Nothing was read before the handshake was over.
+/// Nothing was read, and the handshake is not complete.
 void connection::wait_or_lose(const io_outcome& outcome) {
     if (outcome.what == io_outcome::status::would_block) {
         return stream_->wait_readable(owner_);
@@ -110,7 +110,7 @@ void connection::start_protocol() {
     go_on_with(make_protocol(*this), {});
 }
 
-/// @param rest  What was received and is for `next`.
+/// @param rest  Received bytes for `next`.
 void connection::go_on_with(std::unique_ptr<protocol> next, std::span<const std::byte> rest) {
     protocol_ = std::move(next);
     advance(protocol_->is_entry() ? connection_state::upgrade : connection_state::handshake);
@@ -132,11 +132,11 @@ void connection::read_handshake() {
     const result<protocol::progress> step = protocol_->on_received(received);
     after_step(step, received);
     if (options().is_server_of(security_mechanism::plain)) {
-        wipe(scratch.first(outcome.bytes)); // There may be a password in it.
+        wipe(scratch.first(outcome.bytes)); // It may contain a password.
     }
 }
 
-/// @param rest  What was received behind what the step took.
+/// @param rest  Received bytes behind those that the step consumed.
 void connection::after_step(result<protocol::progress> step, std::span<const std::byte> rest) {
     if (is_closed()) {
         return;
@@ -150,7 +150,7 @@ void connection::after_step(result<protocol::progress> step, std::span<const std
     if (!step) {
         protocol_->on_refused(step.error());
     }
-    write(); // After a failure: what tells the peer why, as far as the kernel takes it.
+    write(); // After a failure: the reason for the peer, as far as the kernel accepts it.
     if (is_closed()) {
         return;
     }
@@ -203,7 +203,7 @@ void connection::announce(std::unique_ptr<pipe::peer_info> peer) {
         peer->properties.add(pipe::peer_address_property, name);
         peer->port = transport::peer_port(address);
     }
-    pipe::property_list agreed; // Before what the peer says: what we know for certain counts.
+    pipe::property_list agreed; // First: verified values override the peer's claims.
     stream_->describe(agreed);
     peer->properties.prepend(agreed);
     peer->properties.shrink();
@@ -232,8 +232,7 @@ void connection::on_readable() {
     }
 }
 
-/// Whether what the peer sends still counts. The peer of a pipe that is dismissed is heard only
-/// while it and we agree on the end.
+/// Whether input is still processed: for a dismissed pipe only during the close handshake.
 bool connection::reads_on() const noexcept {
     if (!is_established() || owner_.has_let_go()) {
         return false;
@@ -306,7 +305,7 @@ void connection::on_pipe_writable() {
     if (!scanned) {
         return break_off(scanned.error());
     }
-    read(); // Before waiting for readiness: what the kernel holds already tells nobody.
+    read(); // Before waiting for readiness: bytes already in the kernel raise no event.
 }
 
 void connection::trim_input() noexcept {
@@ -372,11 +371,11 @@ void connection::write_own() {
     }
 }
 
-/// Leaves it to reading to find out why, and what else the peer has sent. Without a socket nobody
-/// reads.
+/// Normally reading finds the reason, and the rest of the peer's messages. If the connection no
+/// longer reads, it is lost here.
 void connection::on_write_failed(errc reason) {
     const bool reads_no_more = closing_ || !owner_.is_open();
-    if (reads_no_more || is_shortage(reason)) { // Reading would not tell of a shortage.
+    if (reads_no_more || is_shortage(reason)) { // Reading would not report a shortage.
         lose(reason);
     }
 }
@@ -420,7 +419,7 @@ void connection::on_settled() {
     } else if (owner_.thread().is_driven()) {
         owner_.tell_written();
     } else if (owner_.rope()->is_parked() && writer_.has_written_much()) {
-        owner_.hand_over(); // The application may sleep: this does not wake it at once.
+        owner_.hand_over(); // The application may be parked: this does not wake it at once.
     }
     if (is_established() && owner_.end() != nullptr && reader_->look_again(end())) {
         on_pipe_writable();
@@ -453,13 +452,13 @@ void connection::on_silence() noexcept {
     owner_.enter([this] { lose(static_cast<errc>(ETIMEDOUT)); });
 }
 
-// The end.
+// Closing.
 
 bool connection::has_told_socket() const noexcept {
     return owner_.end() != nullptr && owner_.end()->has_ended();
 }
 
-/// Whether what is not sent over this connection is for the next one.
+/// Whether messages that this connection does not send are kept for the next one.
 bool connection::keeps_unsent() const noexcept {
     return owner_.keeps_unsent();
 }
@@ -479,7 +478,7 @@ bool connection::may_send_control() const noexcept {
 
 void connection::on_deadline() {
     if (!is_established()) {
-        return lose(errc::again); // The handshake's.
+        return lose(errc::again); // The deadline of the handshake.
     }
     if (!closing_) {
         return;
@@ -488,7 +487,7 @@ void connection::on_deadline() {
         return lose(static_cast<errc>(ETIMEDOUT));
     }
     if (owner_.has_let_go()) {
-        return; // Which has limits of its own.
+        return; // Linger has its own limits.
     }
     if (!writer_.take_answered()) {
         return lose(static_cast<errc>(ETIMEDOUT));
@@ -496,7 +495,7 @@ void connection::on_deadline() {
     owner_.start_deadline(limits::half_closed_pause_max);
 }
 
-/// From now on the peer has limits::parting_max to go.
+/// From now on the peer has limits::parting_max to close.
 void connection::begin_closing(close_handshake::state as, std::uint16_t code, std::string reason) {
     if (closing_) {
         closing_->announce(code, std::move(reason));
@@ -507,7 +506,7 @@ void connection::begin_closing(close_handshake::state as, std::uint16_t code, st
     owner_.start_deadline(limits::parting_max);
 }
 
-/// Tells the peer why the connection ends, as far as its protocol can.
+/// Sends the peer a close frame, if its protocol has one.
 void connection::say_close(std::uint16_t code, std::string_view reason) {
     if (protocol_->has_close_frames()) {
         protocol_->send_close(code, closing_->is_without_reason() ? std::string_view{} : reason);
@@ -528,7 +527,7 @@ void connection::close_for(const pipe::close_request& asked) {
     say_close(asked.code, asked.reason);
     if (ends_at_once) {
         write_own();
-        lose({}); // It has gone as far as it can by itself.
+        lose({}); // Nothing more can be sent or awaited.
     }
 }
 
@@ -545,10 +544,10 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
     owner_.post(&session::on_peer_answered);
 }
 
-/// The peer has said that it goes: it sends nothing more, and reads nothing more (RFC 6455, 5.5.1).
-/// A STREAM is told now, and what waits there for the peer is dropped; we see to the rest. But if
-/// it is drained we would not be told of its end without the pipe. A pattern's frame that has begun
-/// stays cut off: finished, it would count as sent, to a peer that may go just because of it.
+/// The peer has announced its end: it neither sends nor reads any more (RFC 6455, 5.5.1). A STREAM
+/// is notified now, and messages queued for the peer are dropped; the session completes the rest.
+/// But after a drain only the pipe reports the socket's close, so it is kept. A pattern's partly
+/// written frame stays incomplete, else it would count as sent, to a peer that may close for it.
 void connection::on_answered() {
     const bool is_agreed = has_said_close() && !owner_.has_let_go() && is_established();
     if (is_agreed && !protocol_->awaits_peer_close()) {
@@ -569,7 +568,7 @@ void connection::on_answered() {
     }
 }
 
-/// The peer broke its protocol, or a limit: it is told, and what else it sends is discarded.
+/// The peer broke its protocol, or a limit: it is notified, and its further input is discarded.
 void connection::break_off(errc reason) {
     if (!protocol_->has_close_frames() || state_ != connection_state::traffic ||
         !owner_.is_open()) {
@@ -583,8 +582,8 @@ void connection::break_off(errc reason) {
     read();
 }
 
-/// The peer sends nothing any more, but may read on (RFC 9293, 3.6). What waits for it goes out
-/// before the socket is told that it has gone.
+/// The peer has ended its direction, but may still read (RFC 9293, 3.6). Messages queued for it are
+/// sent before the socket is notified.
 void connection::on_peer_ended() {
     if (!protocol_->awaits_peer_close() || closing_ || !owner_.is_open() ||
         !writer_.is_writable() || !has_unsent()) {
@@ -593,20 +592,20 @@ void connection::on_peer_ended() {
     closing_ = std::make_unique<close_handshake>();
     advance(connection_state::closing);
     write();
-    if (is_established() && closing_->is_half_closed()) { // It has not gone meanwhile.
+    if (is_established() && closing_->is_half_closed()) { // The connection is still open.
         static_cast<void>(writer_.take_answered());
         owner_.start_deadline(limits::half_closed_pause_max);
     }
 }
 
-/// Whether both sides have said that the connection ends, and it is the server, we, that closes it
-/// (RFC 6455, 7.1.1).
+/// Whether both sides have announced the end, and this side closes, as the server (RFC 6455,
+/// 7.1.1).
 bool connection::is_parted() const noexcept {
     return closing_->is_answered() && !is_dialing();
 }
 
-/// The peer was told that the connection ends. Where it knows, or is not asked, it also learns that
-/// nothing follows.
+/// The close frame is written. If the peer knows of the end, or need not answer, this side also
+/// ends its direction.
 void connection::on_all_said() {
     if (closing_->on_written()) {
         stream_->end_writing();
@@ -633,7 +632,7 @@ void connection::finish_if_drained() {
         return;
     }
     if (is_established() && owner_.rope()->is_parked()) {
-        writer_.wake(around()); // To see what was written past us.
+        writer_.wake(around()); // Accounts for writes by the sender's thread.
     }
     if (has_unsent() && !owner_.awaits_mark()) {
         return;
@@ -656,7 +655,7 @@ void connection::finish_if_drained() {
     owner_.finish();
 }
 
-/// The socket has let go, and all that it sent is written, or dropped: says so to the peer, once.
+/// The socket is closed, and its messages are written or dropped: announces that to the peer, once.
 void connection::say_going_away() {
     if (!is_established() || !protocol_->has_close_frames() || has_said_close() ||
         !writer_.is_writable()) {
@@ -672,21 +671,21 @@ bool connection::ends_with_socket() {
     if (!closing_ || !closing_->is_answered() || keeps_unsent()) {
         return false;
     }
-    write_own(); // Our answer, as far as the kernel takes it: a peer that has said that it goes
-    return true; // reads nothing else (RFC 6455, 5.5.1).
+    write_own(); // The answer, as far as the kernel accepts it: the peer has announced its end,
+    return true; // and reads nothing else (RFC 6455, 5.5.1).
 }
 
 void connection::leave_at_once() {
     say_going_away();
     if (is_established() && protocol_->awaits_peer_close()) {
         stream_->end_writing();
-        discard_arrived(); // It would have the connection reset.
+        discard_arrived(); // Unread input would cause a reset.
     }
 }
 
-/// The socket has let go, and all is written. Closed at once, the connection would be reset by what
-/// the peer sends meanwhile, and the peer might not read what we sent last: so it is told that
-/// nothing follows, and what it sends is discarded until it goes.
+/// The socket is closed, and everything is written. If this side closed at once, input that arrives
+/// later would reset the connection, and the peer might lose the last messages. So this side ends
+/// its direction, and discards input until the peer closes.
 void connection::discard_until_peer_closes() {
     const bool is_over = closing_ && is_parted();
     if (!closing_ || closing_->is_half_closed()) {

@@ -27,39 +27,39 @@ namespace zlink::session {
 class session;
 struct session_origin;
 
-/// Where a connection stands. It leaves a state only through connection::advance().
+/// The state of a connection. Only connection::advance() changes it.
 ///
 ///   opening ──▶ [upgrade] ──▶ handshake ──▶ traffic ──▶ closing ──▶ closed
 ///      │            │             │            │                      ▲
 ///      └────────────┴─────────────┴────────────┴──────────────────────┘
 enum class connection_state : std::uint8_t {
-    opening,   ///< The stream reads what a proxy says, or agrees on keys; nothing of ours passes.
-    upgrade,   ///< HTTP turns into WebSocket; no message may pass.
-    handshake, ///< Greetings and mechanism; no message may pass.
+    opening,   ///< The stream reads a proxy header or runs the TLS handshake; no own bytes pass.
+    upgrade,   ///< HTTP upgrade to WebSocket; no messages yet.
+    handshake, ///< Greetings and mechanism; no messages yet.
     traffic,   ///< Messages pass both ways.
-    closing,   ///< One side has said that it ends, or sends nothing any more.
-    closed,    ///< The stream is closed; the session lets go of the connection.
+    closing,   ///< One side has announced the end, or ended its direction.
+    closed,    ///< The stream is closed; the session destroys the connection.
 };
 
-/// The life of one stream: opened, perhaps upgraded, handshake, messages, the end. When it is lost
-/// the session, which outlives it, destroys it.
+/// One stream from open to close: optional upgrade, handshake, messages, close. The session
+/// outlives the connection and destroys it when it is closed.
 ///
-/// Every call comes from within session::enter(), which sees to what a call brought about.
+/// Every call comes from within session::enter(), which handles the consequences of the call.
 ///
 /// @threads The session's.
 class connection final : private heartbeat_user {
 public:
-    /// @param owner  Outlives this.
+    /// @param owner  Outlives this object.
     connection(session& owner, transport::stream_ptr stream) noexcept;
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
 
-    /// Begins. @param opens  Whether the stream has to be opened first.
+    /// Starts. @param opens  Whether the stream must be opened first.
     void start(bool opens);
 
     bool is_closed() const noexcept { return state_ == connection_state::closed; }
-    /// Whether messages may pass, or might.
+    /// Whether messages can pass, or could before it began to close.
     bool is_established() const noexcept {
         return state_ == connection_state::traffic || state_ == connection_state::closing;
     }
@@ -67,9 +67,9 @@ public:
     errc reason() const noexcept { return reason_; }
     /// Whether it was established when it was closed.
     bool was_established() const noexcept { return was_established_; }
-    /// Whether a frame was written in part when it was closed.
+    /// Whether a frame was partly written when it was closed.
     bool was_cut_off() const noexcept { return was_cut_off_; }
-    /// Whether it was closed because the application wanted that.
+    /// Whether the application asked for the close.
     bool ended_for_application() const noexcept { return ends_for_application_; }
 
     // The stream's side.
@@ -79,24 +79,24 @@ public:
 
     // The socket's side.
 
-    /// The pipe holds something, and is marked no more: write() is due.
+    /// The pipe has messages and is no longer marked: write() is due.
     void on_pipe_woken() noexcept;
     /// The pipe has room again.
     void on_pipe_writable();
     void write();
     void on_posted_write();
 
-    /// The socket has let go, or will send nothing more: ends when all is written.
+    /// The socket is closed, or will send nothing more: closes once everything is written.
     void finish_once_drained();
     void finish_if_drained();
-    /// The same now. What was sent and not written is lost.
+    /// Closes now. Messages that are sent but not written are lost.
     void leave_at_once();
-    /// The socket has let go. @return  Whether that is all, since the peer reads nothing any more.
+    /// The socket is closed. @return  Whether the session is done, since the peer reads no more.
     bool ends_with_socket();
-    /// The application wants the end now. The peer is told why if it has taken everything so far;
-    /// if not, it is told by a reset that something is missing.
+    /// The application wants the connection closed now. The peer receives the reason if it has
+    /// taken everything so far; otherwise a reset tells it that data is missing.
     void cut_off(const pipe::close_request& asked);
-    /// Ends without a word to anybody. The stream is closed.
+    /// Closes the stream without notifying the peer or the socket.
     void drop() noexcept;
 
     // At the end of the thread's turn, and from time to time (runtime::event_handler).
@@ -104,7 +104,7 @@ public:
     bool has_news() const noexcept;
     runtime::event_handler::sleep_mark on_turn_over();
     void on_settled();
-    /// Whether nothing is held that was received.
+    /// Whether no partial input is held.
     bool is_input_idle() const noexcept { return !reader_ || reader_->is_idle(); }
     void trim_input() noexcept;
     void trim_output() noexcept { writer_.trim(); }
@@ -116,7 +116,7 @@ public:
     session& owner() noexcept { return owner_; }
     const session_origin& origin() const noexcept;
     const socket_options& options() const noexcept;
-    /// Whether we came to the peer, and not it to us.
+    /// Whether this side connected to the peer, and did not accept it.
     bool is_dialing() const noexcept;
     connection_state state() const noexcept { return state_; }
     transport::stream& stream() const noexcept { return *stream_; }
@@ -126,29 +126,29 @@ public:
     heartbeat* pulse() noexcept { return heartbeat_.get(); }
     close_handshake* closing() noexcept { return closing_.get(); }
 
-    /// Whether a ping or pong may be sent: the peer reads what is sent, and is not told to go.
+    /// Whether a ping or pong may be sent: the peer reads, and no close handshake has begun.
     bool may_send_control() const noexcept;
-    /// Writes behind what is under way, once, however often that is asked for until then.
+    /// Posts a write behind the running task; further calls before it runs have no effect.
     void write_soon() noexcept;
-    /// Sends a command of ZMTP.
+    /// Sends a ZMTP command.
     void send_command(std::span<const std::byte> body);
     void start_heartbeat();
 
-    /// Goes on after a step of the handshake that something else than the stream brought about.
+    /// Continues after a step of the handshake that was not caused by the stream.
     void after_step(result<protocol::progress> step, std::span<const std::byte> rest = {});
 
-    /// Tells the socket who the peer is, with what the stream knows.
+    /// Announces the peer to the socket, with the properties that the stream knows.
     void announce(std::unique_ptr<pipe::peer_info> peer);
     void tell(connection_event what, std::int32_t value,
               std::string_view remark = {}) const noexcept;
 
-    /// The peer has said that it goes. What this brings about comes behind the tasks that wait.
+    /// The peer has announced its end. The consequences are posted behind the queued tasks.
     void on_peer_closes(std::uint16_t code, std::string_view reason);
     void on_answered();
-    /// The application wants the end of the connection behind all that was sent.
+    /// The application wants the connection closed after everything that was sent.
     void close_for(const pipe::close_request& asked);
 
-    /// The connection is over. The stream is closed, and the socket told.
+    /// The connection is over. Closes the stream, and notifies the socket.
     void lose(errc reason) noexcept;
 
 private:
@@ -191,10 +191,9 @@ private:
     transport::stream_ptr stream_;
     std::unique_ptr<protocol> protocol_;
     writer writer_;
-    boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if we or the peer want one.
+    boost::intrusive_ptr<heartbeat> heartbeat_; ///< In traffic, if this side or the peer uses one.
     std::unique_ptr<close_handshake> closing_;  ///< Null before the first sign of the end.
-    [[no_unique_address]] std::optional<reader> reader_; ///< In traffic. What follows takes room
-                                                         ///< that it leaves.
+    [[no_unique_address]] std::optional<reader> reader_; ///< In traffic. Next: its tail padding.
     connection_state state_ = connection_state::opening;
     bool was_established_ : 1 = false; ///< When it was closed.
     bool was_cut_off_ : 1 = false;

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 #include <string>
 
-// What a peer may send besides messages costs others of its I/O thread little, however much of it
-// there is: counted in things that the thread does, and in turns.
+// Control frames of a peer cost the other sessions of its I/O thread little, however many there
+// are: counted in actions of the thread, and in turns.
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
@@ -19,7 +19,7 @@ using testing::times;
 
 namespace {
 
-/// What a peer that connects sends before its first message.
+/// The bytes that a connecting peer sends before its first message.
 std::string opening() {
     std::string greeting = "\xff\0\0\0\0\0\0\0\1\x7f\3\1NULL"s;
     greeting.resize(64, '\0');
@@ -54,7 +54,7 @@ TEST_SUITE("session") {
         CHECK(stream.is_closed());
     }
 
-    TEST_CASE("control frames: a PING without a limit takes back what others in front of it said") {
+    TEST_CASE("control frames: a PING without a TTL cancels those of earlier PINGs") {
         session_harness one;
         scripted_stream& stream = one.accept();
         one.peer_sends(opening() + ping(1) + ping(0));
@@ -72,7 +72,7 @@ TEST_SUITE("session") {
         CHECK(stream.operation_count() - before < 10);
     }
 
-    TEST_CASE("control frames: others have their turn before as many bytes as of messages") {
+    TEST_CASE("control frames: other sessions have their turn after fewer bytes than of messages") {
         // Each reading brings 64 KiB, and of messages there would be one or two turns.
         SUBCASE("commands") {
             session_harness one;

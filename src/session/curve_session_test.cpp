@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-// CURVE as a whole session has it. The peer is another handshake, whose bytes the test carries
-// over and changes.
+// CURVE in a whole session. The peer is another handshake, whose bytes the test carries over and
+// changes.
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -136,7 +136,7 @@ TEST_SUITE("session") {
         CHECK(!one.is_gone());
     }
 
-    TEST_CASE("curve: who falls silent is noticed") {
+    TEST_CASE("curve: a peer that falls silent is noticed") {
         const key_ring keys;
         socket_options beating = server_of(keys);
         beating.heartbeat_interval = 1000;

@@ -95,7 +95,7 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == expected);
     }
 
-    TEST_CASE("deflate session: who sends what is corrupt or has no end is told why, and gone when "
+    TEST_CASE("deflate session: a peer whose data is corrupt or endless is told why, and ended if "
               "it stays") {
         struct broken {
             std::string sent;
@@ -117,7 +117,7 @@ TEST_SUITE("session") {
             one.pass(1ms);
             CHECK(stream.is_closed());
             CHECK(one.is_gone());
-            one.announced(); // That it has come.
+            one.announced(); // The event that the peer has come.
             CHECK(one.announced()->properties.find(pipe::reason_property) == each.reason);
         }
     }

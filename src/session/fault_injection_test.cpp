@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-// A whole conversation of two sessions, from the first connection to the end of the socket that
-// dialled, again and again: each time the next operation of one of the streams goes wrong, until
-// there is none left.
+// A whole conversation of two sessions, from the first connection to the end of the dialling
+// socket, repeated: each time the next operation of one of the streams fails, until there is none
+// left.
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -34,7 +34,7 @@ using messages = std::vector<message>;
 struct sides {
     socket_options dialing = testing::session_options(socket_type::pair);
     socket_options accepting = testing::session_options(socket_type::pair);
-    testing::tls_sides tls{}; ///< Null: nothing is encrypted.
+    testing::tls_sides tls{}; ///< Null: no encryption.
 };
 
 sides of_tls() {
@@ -73,7 +73,8 @@ std::vector<sides> every_mechanism() {
     return {{}, of_plain(false), of_plain(true), of_curve(false), of_curve(true), of_tls()};
 }
 
-/// What the dialling side says, and the other. All differ; the last travels by reference.
+/// The messages of the dialling side, and of the other. All differ; the last is passed by
+/// reference.
 const messages questions{{"first"},          {"q1", pattern(300, 1), "q3"},
                          {pattern(3000, 2)}, {""},
                          {"q", ""},          {pattern(9000, 3)}};
@@ -95,7 +96,7 @@ void send_all(session_harness& by, const messages& all, int& blocks_alive) {
     }
 }
 
-/// The messages that a socket got, of all its peers. Each must be whole.
+/// The messages that a socket received, from all its peers. Each must be whole.
 messages received(session_harness& by) {
     messages all;
     message one;
@@ -120,7 +121,7 @@ messages joined(const messages& one, const messages& other) {
     return all;
 }
 
-/// Whether `part` is what is left of `all` where some are lost.
+/// Whether `part` is `all` with some messages missing.
 bool is_left_of(const messages& part, const messages& all) {
     auto next = all.begin();
     return std::ranges::all_of(part, [&](const message& each) {
@@ -129,7 +130,7 @@ bool is_left_of(const messages& part, const messages& all) {
     });
 }
 
-/// What goes wrong, and where.
+/// The fault, and the operation that it hits.
 struct fault {
     bool on_accepting_side = false;
     bool is_fatal = true;
@@ -186,7 +187,7 @@ bool converse(const sides& options, const fault& wrong) {
         const messages asked = received(both.accepting);
         const messages all = joined(joined(questions, {late}), {last});
         if (wrong.on_accepting_side && has_erred && wrong.is_fatal) {
-            CHECK(is_left_of(asked, all)); // What was on its way may be lost.
+            CHECK(is_left_of(asked, all)); // Messages in flight may be lost.
             CHECK((!has_come_back || asked.back() == last));
         } else {
             CHECK(asked == all);
@@ -205,7 +206,7 @@ bool converse(const sides& options, const fault& wrong) {
     return has_erred;
 }
 
-/// Has every operation go wrong in turn. @return  How many there were.
+/// Makes every operation fail in turn. @return  The number of operations.
 std::size_t for_each_operation(const sides& options, bool on_accepting_side, bool is_fatal,
                                stream_script script, std::size_t stream_script::*at) {
     script.read_bytes_max = 2000;

@@ -74,7 +74,7 @@ void heartbeat::begin(watch& begun, void (heartbeat::*expired)() noexcept) {
 void heartbeat::expire(watch& over, void (heartbeat::*expired)() noexcept) noexcept {
     over.is_running = false;
     if (over.heard_count != heard_count_) {
-        return; // The next PING, ours or the peer's, begins anew.
+        return; // The next PING, in either direction, starts a new period.
     }
     if (user_->is_listening()) {
         return user_->on_silence();

@@ -13,52 +13,51 @@
 
 namespace zlink::session {
 
-/// The connection that a heartbeat watches over.
+/// The connection that a heartbeat monitors.
 class heartbeat_user {
 public:
-    /// Sends a PING, or nothing while the peer leaves others unread.
+    /// Sends a PING, unless too many earlier ones are still unread.
     virtual void send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept = 0;
 
-    /// Whether bytes that come are read. If not, silence says nothing about the peer.
+    /// Whether incoming bytes are read. If not, silence says nothing about the peer.
     virtual bool is_listening() const noexcept = 0;
 
-    /// Nothing was heard for too long. Stops the heartbeat.
+    /// Nothing was received for too long. Stops the heartbeat.
     virtual void on_silence() noexcept = 0;
 
 protected:
     ~heartbeat_user() = default;
 };
 
-/// Watches a connection for silence (37/ZMTP, "Connection Heartbeating"): sends a PING every
-/// ZMQ_HEARTBEAT_IVL and waits ZMQ_HEARTBEAT_TIMEOUT for a sign of life after it, and takes a peer
-/// by its word that announced how long it can be silent at most (the TTL of its PINGs). Any bytes
-/// are a sign of life.
+/// Detects a dead peer (37/ZMTP, "Connection Heartbeating"): sends a PING every ZMQ_HEARTBEAT_IVL
+/// and waits up to ZMQ_HEARTBEAT_TIMEOUT for bytes after it. Also enforces the TTL that the peer
+/// announces in its PINGs. Any received bytes count as a sign of life.
 ///
 /// @threads The I/O thread's.
 class heartbeat final : public ref_counted<heartbeat> {
 public:
-    /// @param user  Outlives this or stops it.
+    /// @param user  Outlives this object or stops it.
     heartbeat(boost::asio::io_context& reactor, heartbeat_user& user,
               const socket_options& options) noexcept;
 
-    /// Begins to send PINGs, if the options say so.
+    /// Starts to send PINGs, if the options ask for them.
     void start();
 
-    /// Calls `user` no more.
+    /// Stops all calls to `user`.
     void stop() noexcept;
 
-    /// Bytes have come.
+    /// Bytes were received.
     void on_heard() noexcept { ++heard_count_; }
 
-    /// A PING has come, after on_heard(). Counts from on_read_over() on.
-    /// @param ttl  Zero: the peer may be silent for as long as it likes.
+    /// A PING was received, after on_heard(). Takes effect at on_read_over().
+    /// @param ttl  Zero: no limit on the peer's silence.
     void on_ping(wire::zmtp::heartbeat_ttl ttl) noexcept {
         ttl_.longest = ttl;
         has_new_ttl_ = true;
     }
 
-    /// All that came at once was looked at. A peer may send thousands of PINGs in that: a timer is
-    /// started for the last one only.
+    /// The current batch is processed. A batch may hold thousands of PINGs: the timer is started
+    /// for the last one only.
     /// @throws std::bad_alloc
     void on_read_over() {
         if (std::exchange(has_new_ttl_, false)) {
@@ -67,11 +66,11 @@ public:
     }
 
 private:
-    /// A time within which something must be heard.
+    /// A period within which bytes must be received.
     struct watch {
         runtime::one_shot timer;
         std::chrono::milliseconds longest{0};
-        std::uint32_t heard_count = 0; ///< When it began.
+        std::uint32_t heard_count = 0; ///< At the start of the period.
         bool is_running = false;
     };
 
@@ -87,8 +86,8 @@ private:
     const std::chrono::milliseconds interval_;
     const wire::zmtp::heartbeat_ttl announced_ttl_;
     runtime::one_shot ping_timer_;
-    watch answer_; ///< To our PINGs.
-    watch ttl_;    ///< Of the peer.
+    watch answer_; ///< For answers to our PINGs.
+    watch ttl_;    ///< For the peer's TTL.
     std::uint32_t heard_count_ = 0;
     bool has_new_ttl_ = false; ///< Since on_read_over().
 };

@@ -41,7 +41,7 @@ std::string on_v1_wire(std::string_view body, unsigned flags = 0) {
     return std::string(reinterpret_cast<const char*>(header), bytes).append(body);
 }
 
-/// What a PAIR of some version says and hears before messages, and how it frames them.
+/// The bytes that a PAIR of some version sends and receives before messages, and its framing.
 struct version {
     std::string peers_opening;
     std::string our_opening;
@@ -59,7 +59,7 @@ const version versions[] = {
     {wire_text("ff 00000000000000ff 00 'p'*254"), signature, on_v1_wire},
 };
 
-/// Messages that go in either direction, and their frames on the wire.
+/// Messages in either direction, and their frames on the wire.
 struct part {
     std::string body;
     unsigned flags = 0;
@@ -198,7 +198,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("older peer: stays outside where there is a mechanism, or somebody to ask") {
+    TEST_CASE("older peer: is refused where there is a mechanism, or a ZAP domain") {
         for (const version& chosen : versions) {
             socket_options plain = session_options(socket_type::pair);
             plain.mechanism = security_mechanism::plain;

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// PLAIN and ZAP as a whole session has them: the test is the peer and the ZAP handler.
+// PLAIN and ZAP in a whole session: the test is the peer and the ZAP handler.
 
 using namespace zlink;
 using security::handshake_failure;
@@ -137,7 +137,7 @@ TEST_SUITE("session") {
         CHECK(one.has_pipe());
     }
 
-    TEST_CASE("plain server: tells who is refused, but not who may come again") {
+    TEST_CASE("plain server: tells a peer that it is refused, unless the peer may retry") {
         for (const char* const status : {"300", "400", "500"}) {
             CAPTURE(status);
             session_harness one{server()};
@@ -156,7 +156,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("plain server: lets nobody in when ZAP's reply is none") {
+    TEST_CASE("plain server: accepts no peer when ZAP's reply is malformed") {
         const texts good{"", "1.0", "1", "200", "OK", "user", ""};
         const struct {
             std::size_t index;
@@ -199,7 +199,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("plain server: lets nobody in without a ZAP handler, or when it leaves") {
+    TEST_CASE("plain server: accepts no peer without a ZAP handler, or when it leaves") {
         SUBCASE("there is none") {
             session_harness one{server()};
             scripted_stream& stream = one.accept();
@@ -234,7 +234,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("null: a domain lets everybody in without a ZAP handler, and nobody after one") {
+    TEST_CASE("null: a domain accepts every peer without a ZAP handler, and none after one") {
         for (const bool had_handler : {false, true}) {
             CAPTURE(had_handler);
             socket_options options = testing::session_options(socket_type::pair);
@@ -388,7 +388,7 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == texts{"*", "hello"});
     }
 
-    TEST_CASE("null: tells who is refused") {
+    TEST_CASE("null: tells a peer that it is refused") {
         session_harness one{open_door()};
         scripted_zap_handler handler;
         one.ask_of(handler);

@@ -28,14 +28,14 @@ void raw_protocol::announce_peer() {
     over_.announce(std::unique_ptr<pipe::peer_info>(new pipe::peer_info));
 }
 
-/// The news that a peer is there, an empty message.
+/// Notifies the socket of the new peer by an empty message.
 std::span<const std::byte> raw_protocol::first_frame() const noexcept {
     static constexpr std::array<std::byte, 2> empty_message{};
     return over_.options().stream_notify ? empty_message : std::span<const std::byte>{};
 }
 
-/// The news that it is gone, an empty message again. Of a peer that comes again and again the
-/// socket learns no more than it has room for.
+/// Notifies the socket of the peer's end, again by an empty message. For a peer that reconnects
+/// repeatedly, only as long as the queue has room.
 void raw_protocol::announce_departure(errc) noexcept {
     if (!over_.options().stream_notify || !over_.owner().is_open()) {
         return;
@@ -48,7 +48,7 @@ void raw_protocol::announce_departure(errc) noexcept {
         over_.end().out.push_copy(nullptr, 0, 0);
         over_.end().finish_message();
     } catch (const std::bad_alloc&) {
-        // It learns of it by sending.
+        // The socket learns of it when it sends.
     }
 }
 

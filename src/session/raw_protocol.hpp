@@ -8,7 +8,7 @@
 
 namespace zlink::session {
 
-/// Bytes as they are (ZMQ_STREAM): there is no handshake, and a message is what was read at a time.
+/// Plain bytes (ZMQ_STREAM): no handshake, and each read becomes a message.
 class raw_protocol final : public protocol {
 public:
     explicit raw_protocol(connection& over) noexcept : over_(over) {}

@@ -31,7 +31,7 @@ socket_options raw_options(bool notifies = true) {
     return made;
 }
 
-/// All that arrived behind the news of the peer, in one piece.
+/// The messages after the event that the peer has come, in one piece.
 std::string joined(const messages& arrived) {
     std::string all;
     for (auto each = arrived.begin() + 1; each != arrived.end(); ++each) {
@@ -73,7 +73,7 @@ TEST_SUITE("session") {
             session_harness one{raw_options()};
             scripted_stream& stream = one.accept({.write_bytes_max = bytes});
             send_outgoing(one);
-            one.send(""); // Not from a socket of ours, but it would not matter.
+            one.send(""); // No socket of ours sends it, but it would do no harm.
             one.run();
             CHECK(stream.written() == outgoing);
             CHECK(one.credit() == 100);

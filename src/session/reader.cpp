@@ -35,7 +35,7 @@ result<void> reader::begin(std::span<const std::byte> first, std::span<const std
     return decoder_ ? decoder_->feed(behind, inbound_) : inbound_.feed(behind);
 }
 
-/// Whether it is the turn of others, since this peer does not take what is sent to it.
+/// Whether others run instead, since this peer does not read the messages sent to it.
 bool reader::misses_turn(const wiring& on, bool is_stalled) noexcept {
     const bool gives_way = serves_many_ && is_stalled && on.thread.others_are_ready();
     if (!gives_way || missed_turns_ == limits::missed_turns_max) {
@@ -46,7 +46,7 @@ bool reader::misses_turn(const wiring& on, bool is_stalled) noexcept {
     return true;
 }
 
-/// Bytes that are read before others have their turn: the application, or those that are ready.
+/// The bytes to read before the turn is over, and the application or other ready peers run.
 std::size_t reader::turn_bytes_max(const wiring& on) const noexcept {
     if (!serves_many_) {
         return decoder_ ? limits::translated_turn_bytes_max : limits::turn_bytes_max;
@@ -54,15 +54,15 @@ std::size_t reader::turn_bytes_max(const wiring& on) const noexcept {
     return on.thread.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
 }
 
-/// What the commands and pings since the last call count for, in bytes of a turn: a peer may send
-/// them as the smallest of frames, and each is work.
+/// The cost of commands and pings since the last call, in bytes of a turn: a peer may send them as
+/// the smallest frames, and each costs work.
 std::size_t reader::take_control_cost() noexcept {
     return std::exchange(control_count_, 0) * limits::control_frame_bytes;
 }
 
-/// A caller that drives has its turn now. Then a peer that is answered goes on: what it sends is in
-/// the caches near by, and a peer that is left with a full window sends from then on whenever it is
-/// read from here, on this processor instead of its own. So it is read until it is dry, not once.
+/// Under a driving caller the caller runs now. A peer that was answered continues afterwards, until
+/// it has nothing more to read: its data is in the caches, and a peer left with a full window would
+/// from then on send whenever this thread reads, on this processor instead of its own.
 /// (docs/adr/0012.)
 void reader::finish_turn(const wiring& on, bool is_answered) {
     const bool goes_on = is_answered && serves_many_ && on.thread.is_driven() &&
@@ -98,7 +98,7 @@ reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
             decoder_ ? decoder_->prepare(on.thread.scratch(), two_parts)
                      : inbound_.prepare(on.thread.scratch(), inbound_parts, bytes_max - turn_bytes);
         const std::span parts = std::span{room}.first(count);
-        wake_socket(on); // Now: there may be nothing to read.
+        wake_socket(on); // Now: the read may find nothing.
         std::size_t offered = 0;
         for (const iovec& part : parts) {
             offered += part.iov_len;
@@ -160,7 +160,7 @@ void reader::deliver(const wiring& on) {
     wake_socket(on);
 }
 
-/// Gives the socket the wake-up that inbound_ owes it: between them, conflation_ does so itself.
+/// Delivers the wake-up that inbound_ owes the socket; conflation_ delivers its own.
 void reader::wake_socket(const wiring& on) noexcept {
     if (!conflation_ && inbound_.take_wake()) {
         on.end->other().deliver(pipe::event::readable);

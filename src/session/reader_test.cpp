@@ -26,7 +26,7 @@ struct no_commands final : codec::command_sink {
     verdict on_command(std::span<const std::byte>) noexcept override { return verdict::fail; }
 };
 
-/// Wants so many batches.
+/// Accepts so many batches.
 struct batches final : session::batch_sink {
     explicit batches(int most = 1'000'000) : wanted(most) {}
 
@@ -101,7 +101,7 @@ TEST_SUITE("session") {
         CHECK(taken < limits::turn_bytes_max + 2 * limits::scratch_bytes);
         CHECK(one.around.peer().read_waits().empty());
         one.tested.finish_turn(one.around.on(), true);
-        CHECK(one.around.peer().read_waits() == "w"); // No STREAM's: behind others.
+        CHECK(one.around.peer().read_waits() == "w"); // Not a STREAM's reader: behind others.
     }
 
     TEST_CASE("reader: control frames count as more than their bytes in a turn") {
@@ -138,7 +138,7 @@ TEST_SUITE("session") {
             receiving one;
             one.around.peer().peer_sends(on_wire("last"));
             one.around.peer().peer_ends();
-            CHECK(one.read().came_to == outcome::waits); // A short read: that may be all.
+            CHECK(one.read().came_to == outcome::waits); // A short read: perhaps not all bytes.
             CHECK(one.read().came_to == outcome::ended);
             CHECK(one.arrived() == texts{"last"});
         }
@@ -176,13 +176,13 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == texts{"b"});
     }
 
-    TEST_CASE("reader: looks again before it parks, and once the mark counts") {
+    TEST_CASE("reader: checks again before it parks, and once the parked flag is visible") {
         receiving one{{.read_bytes_max = 3}, 1};
         one.around.peer().peer_sends(on_wire("a") + on_wire("b") + on_wire("c"));
         CHECK(one.read().came_to == outcome::waits);
         CHECK(one.arrived() == texts{"a"});
         CHECK(one.tested.has_news(one.around.end()));
-        CHECK(one.tested.park(one.around.end())); // There is room instead.
+        CHECK(one.tested.park(one.around.end())); // There is room: no need to park.
         CHECK(!one.tested.is_parked());
         CHECK(one.tested.resume());
 
@@ -191,7 +191,7 @@ TEST_SUITE("session") {
         CHECK(one.tested.is_parked());
     }
 
-    TEST_CASE("reader: what is no whole message goes with it") {
+    TEST_CASE("reader: an incomplete message is dropped with its reader") {
         direction_harness around;
         no_commands commands;
         batches sink;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a session does with a message that connections end under.
+// A message during which connections end: the session resends or drops it.
 #include "session/session.hpp"
 #include "testing/bytes.hpp"
 #include "testing/queue_contents.hpp"
@@ -28,7 +28,7 @@ std::string wire_text(std::string_view spelled) {
 const std::string opening = wire_text("ff 00*7 01 7f 03 01 'NULL' 00*16 00 00*31 "
                                       "04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
 
-/// The message that the peer does not want.
+/// The message that the peer refuses.
 const std::string refused =
     on_wire("one", zmtp::flag_more) + on_wire(pattern(300), zmtp::flag_more) + on_wire("three");
 
@@ -39,7 +39,7 @@ void send_refused(session_harness& by, bool is_large) {
     by.send("three");
 }
 
-/// Reaches a peer that ends the connection after `bytes` bytes behind our opening.
+/// Connects to a peer that ends the connection after `bytes` bytes behind our opening.
 std::string visit(session_harness& by, std::size_t bytes) {
     scripted_stream& stream = by.reach({.room_bytes = opening.size() + bytes});
     by.peer_sends(opening);

@@ -43,14 +43,14 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
                                                milliseconds(chosen.reconnect_interval_max)},
                     .announced = {},
                     .cut_off_at = {}}};
-    // A session that is made also starts.
+    // A session that exists must also start.
     boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
     made->dialing_ = std::move(plan);
     thread.post([made] {
         made->register_with_thread();
         made->enter([&] {
             made->dial_now();
-            // The socket may have let go before this session could be told.
+            // The socket may have closed before this session could receive the event.
             if (made->end_ && made->end_->is_dismissed()) {
                 made->on_dismissed();
             }
@@ -90,7 +90,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<const session_origi
     if (end_) {
         make_outbound(pipe::layout::zmtp);
         end_->set_home(thread_.mailbox(),
-                       this); // Last: nothing may fail once we are told of events.
+                       this); // Last: nothing may fail after events can arrive.
     }
     thread_.load.fetch_add(1, std::memory_order_relaxed);
 }
@@ -101,7 +101,7 @@ session::~session() {
 
 void session::register_with_thread() {
     thread_.register_handler(*this, origin_->id);
-    intrusive_ptr_add_ref(this); // Until clean_up(): it may wait for nothing.
+    intrusive_ptr_add_ref(this); // Until clean_up(): possibly nothing else holds a reference.
 }
 
 void session::post(void (session::*task)() noexcept) noexcept {
@@ -136,13 +136,13 @@ void session::on_unreachable(errc reason) {
     dial_later(reason);
 }
 
-/// Whether there will be no further attempt.
+/// Whether to make no further attempt.
 /// @param occasion  A bit of ZMQ_RECONNECT_STOP.
 bool session::stops_after(int occasion) const noexcept {
     return options().reconnect_interval < 0 || (options().reconnect_stop & occasion) != 0;
 }
 
-/// @param reason  Why the last attempt failed.
+/// @param reason  The cause of the last failure.
 void session::dial_later(errc reason) {
     dialing_->dialer->stop();
     if (options().reconnect_interval < 0) {
@@ -163,7 +163,7 @@ void session::on_next_attempt() noexcept {
     });
 }
 
-/// Whether the application has to receive first that others have gone.
+/// Whether the application must first receive that earlier peers are gone.
 bool session::has_untold_departures() const noexcept {
     return origin_->departures && origin_->departures->untold_count.load(
                                       std::memory_order_relaxed) >= limits::untold_departures_max;
@@ -173,7 +173,7 @@ void session::on_connect_timeout() noexcept {
     enter([this] { dial_later(static_cast<errc>(ETIMEDOUT)); });
 }
 
-/// @param connected  Null if the system had nothing left for it.
+/// @param connected  Null if the system had no resources for it.
 void session::start_connection(transport::stream_ptr connected) {
     timer_.stop();
     if (connected && origin_->tls) {
@@ -193,7 +193,7 @@ void session::start_connection(transport::stream_ptr connected) {
     connection_->start(origin_->tls || is_proxied);
 }
 
-/// Tells, now and then, of a certificate of ours that does not hold for long any more, or at all.
+/// Reports at intervals that an own certificate has expired or expires soon.
 void session::tell_expiry() const noexcept {
     if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
         return;
@@ -203,7 +203,7 @@ void session::tell_expiry() const noexcept {
     }
 }
 
-// In a connection.
+// During a connection.
 
 void session::on_readable() noexcept {
     enter([this] {
@@ -272,10 +272,10 @@ bool session::on_established(const pipe_terms& terms) {
     return made->first.deliver(pipe::event::attached);
 }
 
-/// @param frames  How they lie in the pipe.
+/// @param frames  The frames' layout in the pipe.
 void session::make_outbound(pipe::layout frames) {
     outbound_.emplace(end_->in, frames);
-    // Their messages wait for each other, so there never is a batch.
+    // These sockets alternate requests and replies, so there never is a batch.
     if (options().type == socket_type::req || options().type == socket_type::rep) {
         end_->whole().inline_writing = std::make_unique<pipe::inline_writer>();
     }
@@ -310,14 +310,14 @@ void session::tell(connection_event what, std::int32_t value, transport::stream*
         }
         origin_->observer->on_connection_event(what, value, text);
     } catch (const std::bad_alloc&) {
-        // An event is lost, as where nobody reads them.
+        // The event is lost, as it is without a reader.
     }
 }
 
 // At the end of the thread's turn, and from time to time.
 
-/// First the pipe and what finds the frames; then whoever is at its other end, if that is used on
-/// this thread, too.
+/// First the pipe and the data for scanning frames; then the owner of the other end, if this thread
+/// also runs that.
 void session::fetch_ahead(int step) const noexcept {
     if (!end_) {
         return;
@@ -343,13 +343,13 @@ processor_number session::take_application_processor() noexcept {
     std::atomic<processor_number>& place = end_->whole().waited_on;
     const processor_number found = place.load(std::memory_order_relaxed);
     if (found != no_processor) {
-        place.store(no_processor, std::memory_order_relaxed); // What comes meanwhile comes again.
+        place.store(no_processor, std::memory_order_relaxed); // A later wait marks it again.
     }
     return found;
 }
 
 session::sleep_mark session::on_turn_over() noexcept {
-    const boost::intrusive_ptr<session> keep{this}; // It may end here, and is asked afterwards.
+    const boost::intrusive_ptr<session> keep{this}; // It may end here, and is used below.
     sleep_mark mark = sleep_mark::none;
     enter([&] {
         if (connection_) {
@@ -390,7 +390,7 @@ bool session::on_sweep() noexcept {
     if (out_activity_ == activity::recent && connection_) {
         connection_->trim_output();
     }
-    // Going out, the memory is the socket's.
+    // The socket owns the memory of the sending direction.
     if (has_cooled(out_activity_) && outbound_->is_parked()) {
         end_->other().deliver(pipe::event::idle);
     }
@@ -415,7 +415,7 @@ bool session::on_handed_over(std::uint64_t mark) noexcept {
     return true;
 }
 
-/// Going out, the memory is the socket's.
+/// The socket owns the memory of the sending direction.
 void session::tell_written() noexcept {
     if (outbound_->is_parked() && connection_ && connection_->take_written_much()) {
         end_->other().deliver(pipe::event::written);
@@ -426,7 +426,7 @@ void session::tell_written() noexcept {
 
 void session::on_events(std::uint32_t happened) noexcept {
     if (!is_registered()) {
-        return; // Not started yet, or over: dial() looks whether the socket is gone.
+        return; // Not started yet, or over: dial() checks whether the socket is closed.
     }
     enter([&] {
         const bool is_cut_off = (happened & pipe::event::cut_off) != 0;
@@ -489,7 +489,7 @@ void session::on_socket_closed() {
     }
 }
 
-/// What was sent and not written is lost.
+/// Messages that are sent but not written are lost.
 void session::leave_at_once() {
     if (live() != nullptr) {
         live()->leave_at_once();
@@ -505,20 +505,20 @@ void session::finish_once_drained() {
     }
 }
 
-/// Without a connection, whose business it is otherwise.
+/// Only without a connection; otherwise the connection does this.
 void session::finish_if_drained() {
     if (standing_ == standing::open) {
         return;
     }
     if (outbound_->is_parked()) {
-        static_cast<void>(outbound_->unpark()); // To see what was written past us.
+        static_cast<void>(outbound_->unpark()); // Accounts for writes by the sender's thread.
     }
     if (outbound_->is_empty() || outbound_->awaits_mark()) {
         finish();
     }
 }
 
-/// Where the peer is; where we are if its end has no name, as with ipc.
+/// The peer's endpoint; the local endpoint if the peer's has no name, as with ipc.
 std::string session::peer_endpoint() const {
     if (dialing_) {
         return origin_->target;
@@ -539,7 +539,7 @@ void session::tell_lingering() noexcept {
                     .whole = pipe::pipe_ptr(&end_->whole()),
                     .until = linger ? pipe::clock::now() + *linger : pipe::deadline{}});
     } catch (const std::bad_alloc&) {
-        // It lingers all the same, unseen.
+        // It lingers all the same, but unlisted.
     }
 }
 
@@ -547,15 +547,15 @@ void session::on_linger_over() noexcept {
     enter([this] { finish(); });
 }
 
-/// Why the application wants the end of this connection; null if it does not.
+/// Why the application asked to close this connection; null if it has not.
 const pipe::close_request* session::last_word() const noexcept {
     return end_ ? static_cast<const pipe::close_request*>(
                       end_->whole().last_word.load(std::memory_order_acquire))
                 : nullptr;
 }
 
-/// The application has asked for the end of this connection, behind what waits. That is not for as
-/// long as the peer likes.
+/// The application has asked to close this connection behind the queued messages. A timer limits
+/// how long the peer can delay that.
 void session::await_closing() {
     if (live() != nullptr && live()->is_established()) {
         start_timer(linger_timer_, last_word()->longest, &session::on_closing_late);
@@ -584,7 +584,7 @@ void session::on_origin_gone(bool is_drained) noexcept {
     });
 }
 
-// Without the connection.
+// After a connection has ended.
 
 void session::see_to_connection() noexcept {
     const errc reason = connection_->reason();
@@ -597,12 +597,12 @@ void session::see_to_connection() noexcept {
     }
 }
 
-/// The next attempt, if there is to be one.
-/// @param was_asked_for  The application wanted the end of this connection.
+/// Makes the next attempt, if any.
+/// @param was_asked_for  The application asked to close this connection.
 void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
                             bool was_asked_for) {
     const bool is_stream = options().type == socket_type::stream;
-    // A peer that refused us would do so again, as in libzmq.
+    // A peer that refused once would refuse again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied ||
         (origin_->tls && crypto::is_openssl_over()) || is_dismissed() || was_asked_for ||
         (is_stream && standing_ != standing::open) ||
@@ -612,7 +612,7 @@ void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
     }
     if (end_ && standing_ == standing::open && options().has_pipe_per_connection()) {
         if ((end_->peer_is_closed() && !end_->has_ended()) || origin_is_gone_) {
-            return finish(); // Without the pipe nobody would tell us.
+            return finish(); // Without the pipe no event would report it.
         }
         part_with_pipe();
     }
@@ -626,13 +626,13 @@ void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
     dial_later(reason);
     if (end_ && standing_ != standing::over) {
         if (end_->is_dismissed() && standing_ == standing::open) {
-            standing_ = standing::dismissed; // Which was no matter while the connection ended.
+            standing_ = standing::dismissed; // Ignored while the connection was closing.
         }
         finish_if_drained();
     }
 }
 
-/// The next connection has a pipe of its own.
+/// The next connection gets a new pipe.
 void session::part_with_pipe() noexcept {
     settle_accounts();
     end_.reset();
@@ -642,9 +642,9 @@ void session::part_with_pipe() noexcept {
     in_activity_ = out_activity_ = activity::idle;
 }
 
-/// The message that was cut off is sent again from its start, once: it may be what the peer ends
-/// its connections for, and others wait behind it.
-/// @param was_cut_off  Whether one was, besides what outbound_ knows.
+/// An interrupted message is sent again from its start, once: the message itself may be the reason
+/// why the peer closes its connections, and it blocks those behind it.
+/// @param was_cut_off  Whether a message was interrupted that outbound_ does not know of.
 void session::resend_or_drop(bool was_cut_off) noexcept {
     if (!outbound_->is_parked()) {
         was_cut_off = outbound_->is_inside_message() || was_cut_off;
@@ -694,7 +694,7 @@ void session::finish() noexcept {
     }
 }
 
-/// Lets go of everything, after finish() and its callers.
+/// Releases everything, after finish() and its callers.
 void session::clean_up() noexcept {
     settle_accounts();
     end_.reset();

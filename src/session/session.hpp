@@ -31,82 +31,82 @@
 
 namespace zlink::session {
 
-/// A session whose socket has let go, but that still has something to send for it.
+/// A session whose socket is closed, but that still has messages to send.
 struct lingering {
     socket_type type;
-    std::string endpoint; ///< Where the peer is.
-    pipe::pipe_ptr whole; ///< The session's is the second end.
-    pipe::deadline until; ///< Nothing: without limit.
+    std::string endpoint; ///< The peer's.
+    pipe::pipe_ptr whole; ///< The session has the second end.
+    pipe::deadline until; ///< Empty: no limit.
 };
 
-/// What sessions need of whoever made them; outlives them.
+/// Services that sessions need from their creator; outlives them.
 class session_host {
 public:
     /// A session ended. @threads any
     virtual void on_session_gone() noexcept = 0;
 
-    /// pipe::letter::arrival of the next connection. @threads any
+    /// The pipe::letter::arrival of the next connection. @threads any
     virtual std::uint32_t next_arrival() noexcept = 0;
 
-    /// `who` goes on without its socket, until on_lingered().
+    /// `who` continues without its socket, until on_lingered().
     /// @throws std::bad_alloc
     /// @threads any
     virtual void on_lingering(const session& who, lingering what) = 0;
     virtual void on_lingered(const session& who) noexcept = 0;
 
-    /// A pipe to the socket that is bound to inproc://zeromq.zap.01, if there is one that replies.
-    /// @param home  Where the events of the end that is returned go.
+    /// A pipe to the socket that is bound to inproc://zeromq.zap.01, if it can reply.
+    /// @param home  The mailbox for events of the returned end.
     /// @return Empty if there is none.
     /// @throws std::bad_alloc
     /// @threads any
     virtual pipe::end_ptr reach_zap_handler(pipe::mailbox_ptr home) = 0;
 
-    /// Whether a socket was bound there at any time. From then on nobody is let in unasked where
-    /// someone may ask: the one that answered may only have gone for a while. @threads any
+    /// Whether a socket was bound there at any time. From then on a peer that requires a ZAP reply
+    /// is never admitted without one: the handler may only be gone temporarily. @threads any
     virtual bool has_had_zap_handler() const noexcept = 0;
 
 protected:
     ~session_host() = default;
 };
 
-/// What bound or connected a session's socket: one bind or one connect call.
+/// The origin of a session: one bind or one connect call.
 struct session_origin {
     session_host* host = nullptr;
-    pipe::mailbox_ptr socket;                      ///< Where new pipes are delivered.
+    pipe::mailbox_ptr socket;                      ///< Receives new pipes.
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
-    std::shared_ptr<connection_observer> observer; ///< Null: nobody.
+    std::shared_ptr<connection_observer> observer; ///< Null: no observer.
     endpoint where;                                ///< As it was given.
-    transport::tls_context_ptr tls;                ///< Null where nothing is encrypted.
-    pipe::departures_ptr departures;               ///< Null where nobody counts.
-    pipe::memory_account_ptr inflated;             ///< Likewise. Of all that a socket has.
-    std::string target;   ///< Where a connect call goes to, for the observer.
+    transport::tls_context_ptr tls;                ///< Null: no encryption.
+    pipe::departures_ptr departures;               ///< Null: not counted.
+    pipe::memory_account_ptr inflated;             ///< Likewise. One per socket.
+    std::string target;   ///< The target of a connect call, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
 
-/// One peer, for a socket: the session's end of a pipe, and the connection over which what is in it
-/// passes. A session that dials outlives its connections: the pipe stays, the message that was cut
-/// off is sent again from its start, what was half received is dropped.
+/// One peer of a socket: the session's end of a pipe, and the connection that carries its messages.
+/// A session that dials outlives its connections: the pipe stays, an interrupted message is sent
+/// again from its start, and a half received one is dropped.
 ///
-/// Holds nothing of what is sent or received, and nothing of a connection that is gone.
+/// Stores no message in either direction, and keeps no state of a closed connection.
 ///
-/// @threads The I/O thread that it lives on, but dial() and accept(): any.
+/// @threads Its I/O thread, except dial() and accept(): any.
 class session final : public transport::stream_user,
                       public runtime::event_handler,
                       public pipe::event_sink {
 public:
-    /// Starts a session that reaches its peer at `target`.
-    /// @param end  The session's end of its pipe; none if the pipe is to be made when the peer is
-    ///             reached (ZMQ_IMMEDIATE).
+    /// Starts a session that dials `target`.
+    /// @param end  The session's end of its pipe; none: the pipe is made when the peer is reached
+    ///             (ZMQ_IMMEDIATE).
     static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                      endpoint target, pipe::end_ptr end);
 
-    /// Starts a session that reaches its peer through `by`.
+    /// Starts a session that connects through `by`.
     static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                      transport::dialer_ptr by, pipe::end_ptr end);
 
-    /// Starts a session over a connection that came in.
-    /// @param descriptor  Taken over.
-    /// @param who         Null where nobody counts.
+    /// Starts a session over an accepted connection.
+    /// @param descriptor  Ownership passes to the session.
+    /// @param who         Null: not counted.
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                        int descriptor, transport::counted_connection_ptr who = {});
     static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
@@ -130,9 +130,9 @@ public:
 
     // For the connection.
 
-    /// Runs `action`, and then sees to what it brought about: a connection that was lost, or that
-    /// this session is over. Every call from outside passes here. Memory that the system refuses
-    /// costs this one connection.
+    /// Runs `action`, then handles its consequences: a closed connection, or the end of this
+    /// session. Every call from outside passes through here. If an allocation fails, this one
+    /// connection is closed.
     template<class Action>
     void enter(Action&& action) noexcept;
 
@@ -143,73 +143,73 @@ public:
 
     runtime::io_thread& thread() noexcept { return thread_; }
     const session_origin& origin() const noexcept { return *origin_; }
-    /// Null where there is no pipe yet.
+    /// Null if there is no pipe yet.
     pipe::pipe_end* end() noexcept { return end_ ? &*end_ : nullptr; }
     codec::outbound* rope() noexcept { return outbound_ ? &*outbound_ : nullptr; }
     bool awaits_mark() const noexcept { return outbound_ && outbound_->awaits_mark(); }
     bool is_dialing() const noexcept { return dialing_ != nullptr; }
-    /// Whether what is not sent over this connection is for the next one.
+    /// Whether messages that this connection does not send are kept for the next one.
     bool keeps_unsent() const noexcept { return dialing_ && options().type != socket_type::stream; }
     /// Whether the socket still sends and receives.
     bool is_open() const noexcept { return standing_ == standing::open; }
-    /// Whether the socket sends nothing more, and receives nothing.
+    /// Whether the socket has dismissed this peer: it sends and receives nothing more.
     bool is_dismissed() const noexcept { return standing_ == standing::dismissed; }
-    /// Whether it is closed.
+    /// Whether the socket is closed.
     bool has_let_go() const noexcept { return standing_ == standing::let_go; }
-    /// Whether what was bound or connected is not any more: no other connection follows.
+    /// Whether the bind or connect call was undone: no further connection follows.
     bool is_origin_gone() const noexcept { return origin_is_gone_; }
 
-    /// Calls connection::on_deadline(), unless it is stopped or started again before.
+    /// Calls connection::on_deadline(), unless stopped or restarted before.
     void start_deadline(std::chrono::milliseconds after);
     void stop_deadline() noexcept { timer_.stop(); }
 
-    /// The handshake is over. Makes the pipe, unless there is one.
-    /// @return Whether there still is a socket that takes it.
+    /// The handshake is complete. Makes the pipe if there is none.
+    /// @return Whether a socket still accepts it.
     bool on_established(const pipe_terms& terms);
 
-    /// Tells the socket who the peer is. Of connections that it has not heard of and that brought
-    /// no message it learns the last only.
+    /// Announces the peer to the socket. If connections follow each other without a message, and
+    /// the socket has not read the announcement, only the last one is kept.
     void announce(std::unique_ptr<pipe::peer_info> peer);
 
     /// @param value   As connection_event says.
-    /// @param over    The connection's stream; may be null where we dial.
-    /// @param remark  Goes behind the endpoint, and a space.
+    /// @param over    The connection's stream; may be null for a session that dials.
+    /// @param remark  Appended to the endpoint after a space.
     void tell(connection_event what, std::int32_t value, transport::stream* over,
               std::string_view remark = {}) const noexcept;
 
     void note_input() { note_activity(in_activity_); }
     void note_output() { note_activity(out_activity_); }
-    /// Has on_handed_over() called after a while.
+    /// Schedules a call of on_handed_over().
     void hand_over();
-    /// Tells the socket that much was written, whose memory it may pass on.
+    /// Notifies the socket that much was written, so that it can reuse the memory.
     void tell_written() noexcept;
-    /// What is left of the queue then is what the socket counts as dropped.
+    /// Returns credit for written messages: the socket counts the remaining ones as dropped.
     void settle_accounts() noexcept;
 
-    /// It is over.
+    /// Ends the session.
     void finish() noexcept;
 
 private:
-    /// What the sweep knows of a direction. It calls us while one of them is not idle.
+    /// Activity of a direction between sweeps, which continue until both are idle.
     enum class activity : std::uint8_t {
-        idle,   ///< Nothing has passed since its memory was given back, or asked back.
-        recent, ///< Nothing has passed since the last sweep.
-        active, ///< Something has.
+        idle,   ///< No activity since its memory was freed, or the socket was asked to free it.
+        recent, ///< No activity since the last sweep.
+        active, ///< Active since the last sweep.
     };
-    /// How the socket stands to this peer.
+    /// The socket's relation to this peer.
     enum class standing : std::uint8_t {
         open,
         dismissed, ///< Receives nothing more; ends when all is written, or with the connection.
         let_go,    ///< The socket is closed; ends when all is written.
         over,      ///< The session has ended.
     };
-    /// What it takes to connect, again and again.
+    /// State for repeated attempts to connect.
     struct dialing {
         transport::dialer_ptr dialer;
         runtime::backoff pauses;
-        pipe::peer_info_ptr announced;           ///< Whom end_ was told of last.
-        std::uint64_t announced_position = 0;    ///< Up to where that fills the queue.
-        std::optional<std::uint64_t> cut_off_at; ///< Where the message is that was cut off last.
+        pipe::peer_info_ptr announced;           ///< The last announcement pushed to end_.
+        std::uint64_t announced_position = 0;    ///< The queue position behind that announcement.
+        std::optional<std::uint64_t> cut_off_at; ///< Position of the last interrupted message.
     };
 
     const socket_options& options() const noexcept { return *origin_->options; }
@@ -256,12 +256,12 @@ private:
     runtime::io_thread& thread_;
     std::shared_ptr<const session_origin> origin_;
     pipe::end_ptr end_;
-    std::optional<codec::outbound> outbound_; ///< How far what is in the pipe was sent.
+    std::optional<codec::outbound> outbound_; ///< Send position in the pipe's queue.
     std::optional<connection> connection_;
-    std::unique_ptr<dialing> dialing_; ///< Null if the connection came in.
+    std::unique_ptr<dialing> dialing_; ///< Null if the connection was accepted.
     /// A connection's deadline, connect timeout or next attempt.
     [[no_unique_address]] runtime::one_shot timer_;
-    const std::uint32_t arrival_;                          ///< Of a pipe that is made.
+    const std::uint32_t arrival_;                          ///< For a pipe made later.
     [[no_unique_address]] runtime::one_shot linger_timer_; ///< Runs once the socket is closed.
     standing standing_ = standing::open;
     activity out_activity_ = activity::idle;
@@ -280,7 +280,7 @@ void session::try_or_give_up(Action&& action) noexcept {
         } else if (dialing_) {
             retry_allocation([this] { dial_later(errc::no_memory); });
         } else {
-            finish(); // It was accepted and has no stream yet.
+            finish(); // Accepted, and has no stream yet.
         }
     }
 }

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-// Each test is the peer at the other end of a stream in memory, and the socket at the other end of
-// the pipe. run() drives the session until it waits for one of them.
+// Each test plays the peer at the other end of a stream in memory, and the socket at the other end
+// of the pipe. run() drives the session until it waits for one of them.
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -41,14 +41,14 @@ const std::string greeting = signature + wire_text("03 01 'NULL' 00*16 00 00*31"
 const std::string ready = wire_text("04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
 const std::string opening = greeting + ready;
 
-/// What a peer may say after its opening, and what the socket gets of it.
+/// Bytes that a peer may send after its opening, and the frames that the socket gets.
 const std::string incoming = on_wire("hello") + on_wire("one", zmtp::flag_more) +
                              on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
                              on_wire(pattern(20'000)) + on_wire("");
 const messages incoming_frames{"*",     "hello",         "+one", "+" + pattern(300),
                                "three", pattern(20'000), ""};
 
-/// What the socket sends, where its messages end, and what the peer gets of it.
+/// The messages that the socket sends, the ends of these, and the bytes that the peer gets.
 void send_all(session_harness& by) {
     by.send("hello");
     by.send("one", zmtp::flag_more);
@@ -62,7 +62,7 @@ const std::string outgoing = on_wire("hello") + on_wire("one", zmtp::flag_more) 
                              on_wire(pattern(300), zmtp::flag_more) + on_wire("three") +
                              on_wire(pattern(500)) + on_wire("end");
 
-/// Where the message begins that the byte `position` of `outgoing` belongs to.
+/// The start of the message that the byte `position` of `outgoing` belongs to.
 std::size_t message_begin(std::size_t position) {
     return *(std::upper_bound(std::begin(outgoing_ends), std::end(outgoing_ends), position) - 1);
 }
@@ -460,7 +460,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("session: who has opened in time may be silent") {
+    TEST_CASE("session: a peer that has opened in time may be silent") {
         socket_options hurried = session_options(socket_type::pair);
         hurried.handshake_interval = 300;
         session_harness one{hurried};
@@ -498,7 +498,7 @@ TEST_SUITE("session") {
         one.pass_until([&] { return one.is_dialing(); });
         one.reach();
         one.peer_sends(opening);
-        one.pass(10s); // The time is over that the attempt had.
+        one.pass(10s); // The time that the attempt had is over.
         CHECK(one.arrived() == messages{"*"});
         CHECK_FALSE(one.is_dialing());
     }
@@ -588,7 +588,7 @@ TEST_SUITE("session") {
             session_harness one{limited};
             scripted_stream& stream = one.accept({.read_bytes_max = bytes});
             one.peer_sends(opening + data);
-            // Besides the high-water mark only what the same read brought.
+            // Beyond the high-water mark only the messages of the same read.
             const std::uint64_t read_count_max = 1 + 2 * limits::scratch_bytes / 1009;
             const std::uint64_t ahead_max = bytes < 1009 ? 2 : 2 + read_count_max;
             CHECK(one.end().in.published().message_count >= 2);
@@ -887,7 +887,7 @@ TEST_SUITE("session") {
         one.peer_sends(publisher_opening);
         CHECK(one.was_told(pipe::event::restarted));
         CHECK(second.written() == subscriber_opening);
-        one.end().push_control(pipe::make_block(1)); // What follows is the present state.
+        one.end().push_control(pipe::make_block(1)); // The current state follows.
         one.send(subscribe("new"), zmtp::flag_command);
         one.run();
 

@@ -35,7 +35,7 @@ pipe_terms stream_protocol::terms() const noexcept {
     return chosen;
 }
 
-/// How the peer compresses; nothing if that was not agreed.
+/// The peer's compression parameters; empty: no compression.
 std::optional<codec::peer_deflation> stream_protocol::peers_deflation() const noexcept {
     if (!upgraded_->deflate) {
         return {};
@@ -83,17 +83,17 @@ void stream_protocol::announce_peer() {
     over().announce(std::move(peer));
 }
 
-/// The application wants no more of this peer, and all that was sent before is written.
+/// The application has closed this peer, and all earlier messages are written.
 void stream_protocol::on_control(const pipe::block& object) {
     over().close_for(static_cast<const pipe::close_request&>(object));
 }
 
-/// Tells the socket why the connection ended, behind all that was received.
+/// Queues the reason of the close for the socket, behind all received messages.
 void stream_protocol::announce_departure(errc reason) noexcept {
     if (over().owner().has_let_go() || over().end().has_ended()) {
         return;
     }
-    // A peer that leaves finishes its message, and says so first over WebSocket (RFC 6455, 7.1.5).
+    // A proper close ends the message first; WebSocket also has a close frame (RFC 6455, 7.1.5).
     const bool is_unannounced = reason == errc{} && (is_web_ || !over().input().is_idle());
     over().input().drop_unfinished();
     const close_code code =

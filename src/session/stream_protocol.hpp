@@ -11,12 +11,12 @@
 
 namespace zlink::session {
 
-/// A peer of a ZLINK_STREAM: messages behind their length, or WebSocket's own (RFC 6455). Each
-/// connection has a pipe of its own, which begins with what is known of the peer and ends with why
-/// it went.
+/// A peer of a ZLINK_STREAM: length-prefixed messages, or WebSocket messages (RFC 6455). Each
+/// connection has its own pipe, which begins with the peer's properties and ends with the reason of
+/// the close.
 class stream_protocol final : public protocol {
 public:
-    /// @param upgraded  What the upgrade to WebSocket agreed on; null where there was none.
+    /// @param upgraded  The result of the upgrade to WebSocket; null: no WebSocket.
     stream_protocol(connection& over, std::unique_ptr<web_handshake::terms> upgraded) noexcept
         : control_(over), upgraded_(std::move(upgraded)), is_web_(upgraded_ != nullptr) {}
 
@@ -38,7 +38,7 @@ private:
     connection& over() const noexcept { return control_.over(); }
     std::optional<codec::peer_deflation> peers_deflation() const noexcept;
 
-    websocket_control control_; ///< Without a word where there is no WebSocket.
+    websocket_control control_;                      ///< Unused without WebSocket.
     std::unique_ptr<web_handshake::terms> upgraded_; ///< Until the first message.
     bool is_web_;
 };

@@ -28,10 +28,10 @@ socket_options stream_options() {
     return testing::session_options(socket_type::stream);
 }
 
-const std::string masked_close = "\x88\x82\0\0\0\0\x03\xe8"s; // With 1000.
+const std::string masked_close = "\x88\x82\0\0\0\0\x03\xe8"s; // Code 1000.
 const std::string plain_close = "\x88\2\x03\xe8"s;
 
-/// Has the server answer to the upgrade of the newest connection.
+/// Makes the server answer the upgrade of the newest connection.
 scripted_stream& reach_web(session_harness& one) {
     scripted_stream& stream = one.reach();
     one.peer_sends(testing::upgrade_response_to(stream.written()));
@@ -44,7 +44,7 @@ void close_peer(session_harness& at, std::uint16_t code, const char* reason) {
     at.run();
 }
 
-/// What is told of a peer that came and went and sent nothing in between.
+/// The reason reported for a peer that came and went and sent nothing in between.
 std::string why_gone(session_harness& at) {
     CHECK(at.announced()->properties.find(pipe::detail_property));
     return std::string(at.announced()->properties.find(pipe::reason_property).value_or("nothing"));
@@ -78,7 +78,8 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("stream session: who has ended its own direction takes what waits, however slowly") {
+    TEST_CASE(
+        "stream session: a peer that has ended its direction takes what waits, however slowly") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept({.room_bytes = 3});
         one.peer_sends("\0\0\0\2hi"s);
@@ -87,7 +88,7 @@ TEST_SUITE("session") {
         one.run();
         stream.peer_ends();
         one.pass(4s);
-        one.send("what comes later"); // Nobody knows of it yet.
+        one.send("what comes later"); // The socket does not know of the end yet.
         const std::string all = "\0\0\0\5world\0\0\0\x08"
                                 "and more\0\0\0\x10what comes later"s;
         while (stream.written().size() + 1 < all.size()) {
@@ -103,7 +104,7 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == messages{"*", "hi", "*"});
     }
 
-    TEST_CASE("stream session: who has ended its own direction and takes nothing is given up") {
+    TEST_CASE("stream session: a peer that has ended its direction and takes nothing is given up") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept({.room_bytes = 3});
         one.send("world");
@@ -114,9 +115,8 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == messages{"*", "*"});
     }
 
-    TEST_CASE(
-        "stream session: who has ended its own direction goes when it is to be closed, and is "
-        "dialled again when not") {
+    TEST_CASE("stream session: a peer that has ended its direction goes when it is to be closed, "
+              "and is dialled again when not") {
         for (const bool is_asked_for : {false, true}) {
             CAPTURE(is_asked_for);
             session_harness one{stream_options()};
@@ -207,7 +207,7 @@ TEST_SUITE("session") {
             one.peer_sends(data);
             const std::string waits = stream.read_waits().substr(before);
             CAPTURE(waits);
-            CHECK(waits.rfind('s') == (is_answered ? 0 : std::string::npos)); // The first.
+            CHECK(waits.rfind('s') == (is_answered ? 0 : std::string::npos)); // In the first wait.
             CHECK(waits.ends_with("w"));
         }
         CHECK(one.arrived().size() == 1 + 3 * data.size() / message.size());
@@ -237,23 +237,26 @@ TEST_SUITE("session") {
         constexpr std::size_t less_bytes = 20'000;
 
         CHECK(waits_after((large + large).substr(0, window_bytes), false) == "w");
-        CHECK(waits_after((large + large).substr(window_bytes), true) == "w"); // Less, and whole.
+        CHECK(waits_after((large + large).substr(window_bytes), true) == "w"); // Less than a
+                                                                               // window, and whole
+                                                                               // messages.
         CHECK(waits_after((large + large).substr(0, window_bytes), true) == "s");
         CHECK(waits_after((large + large).substr(window_bytes), true) == "w");
         CHECK(waits_after(large.substr(0, less_bytes), true) == "w");
-        CHECK(waits_after(large.substr(less_bytes) + large, true) == "w"); // Whole.
+        CHECK(waits_after(large.substr(less_bytes) + large, true) == "w"); // Whole messages.
         const std::string small = message(1'000);
         std::string many;
         while (many.size() < window_bytes + small.size()) {
             many += small;
         }
-        CHECK(waits_after(many.substr(0, window_bytes), true) == "w"); // Within a small one.
+        CHECK(waits_after(many.substr(0, window_bytes), true) == "w"); // Within a small message.
         CHECK(waits_after(many.substr(window_bytes), true) == "w");
         CHECK(one.arrived().size() == 1 + 6 + many.size() / small.size());
     }
 
-    TEST_CASE("stream session: who takes no more of what is sent lets others go first, and is "
-              "heard all the same") {
+    TEST_CASE(
+        "stream session: a peer that takes no more of what is sent comes after others, and is "
+        "heard all the same") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept({.room_bytes = 3});
         const auto turns_before_heard = [&](auto sends) {
@@ -269,7 +272,7 @@ TEST_SUITE("session") {
             one.peer_sends_beside_others(data);
         };
 
-        CHECK(turns_before_heard(beside_others) == 0); // Nothing is sent to it.
+        CHECK(turns_before_heard(beside_others) == 0); // Nothing waits to be sent to it.
         one.send("world");
         one.run();
         CHECK(stream.written() == "\0\0\0"s);
@@ -422,7 +425,7 @@ TEST_SUITE("session") {
     }
 
     TEST_CASE(
-        "stream session: whose socket is closed is read from until its peer goes, or is late") {
+        "stream session: after its socket is closed it reads until its peer goes, or is late") {
         for (const scheme via : {scheme::tcp, scheme::ws}) {
             for (const bool is_late : {false, true}) {
                 session_harness one{stream_options(), {}, via};
@@ -447,7 +450,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("stream session: once both sides have said so it is the server who closes") {
+    TEST_CASE("stream session: after the close frames of both sides the server closes") {
         for (const bool is_asked_for : {false, true}) {
             CAPTURE(is_asked_for);
             session_harness one{stream_options(), {}, scheme::ws};
@@ -486,7 +489,7 @@ TEST_SUITE("session") {
         stream.peer_ends();
         one.run();
         CHECK(one.is_gone());
-        one.announced(); // That it has come.
+        one.announced(); // The event that the peer has come.
         CHECK(one.announced()->properties.find(pipe::reason_property) == "1006 closed by the peer");
     }
 
@@ -498,7 +501,7 @@ TEST_SUITE("session") {
         stream.peer_ends();
         one.run();
         CHECK(one.is_gone());
-        one.announced(); // That it has come.
+        one.announced(); // The event that the peer has come.
         CHECK(one.announced()->properties.find(pipe::reason_property) == "1006 closed by the peer");
     }
 
@@ -549,7 +552,7 @@ TEST_SUITE("session") {
                 const std::size_t answer_bytes = 6 + 2;
                 CHECK(stream->written().size() == before + frame_bytes + answer_bytes);
                 CHECK(stream->has_ended_writing());
-                one.close_socket(); // As when all was received.
+                one.close_socket(); // As when all messages were received.
                 one.peer_sends(hello);
                 stream->peer_ends();
                 one.pass(1ms);
@@ -592,7 +595,8 @@ TEST_SUITE("session") {
         CHECK(one.is_gone());
     }
 
-    TEST_CASE("stream session: who does not go has as long as linger says, whenever it was told") {
+    TEST_CASE("stream session: a peer that does not go has as long as linger says, whenever it was "
+              "told") {
         for (const scheme via : {scheme::tcp, scheme::ws}) {
             for (const bool is_told_before : {false, true}) {
                 for (const auto linger : {0ms, 50ms}) {
@@ -616,7 +620,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("stream session: who was told to go before the socket is closed has no longer for "
+    TEST_CASE("stream session: a peer told to go before the socket is closed has no longer for "
               "that") {
         for (const scheme via : {scheme::tcp, scheme::ws}) {
             session_harness one{stream_options(), {}, via};
@@ -632,7 +636,8 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("stream session: who does not even take the close frame is ended in time, too") {
+    TEST_CASE(
+        "stream session: a peer that does not even take the close frame is ended in time, too") {
         session_harness one{stream_options(), {}, scheme::ws};
         scripted_stream& stream = one.accept();
         one.peer_sends(request);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// TLS as a whole session has it, in virtual time, over streams in memory.
+// TLS in a whole session, in virtual time, over streams in memory.
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -41,7 +41,7 @@ socket_options raw_options() {
     return made;
 }
 
-/// All that a raw session's socket got but the news of the peer.
+/// All bytes that a raw session's socket got, without the peer's events.
 std::string bytes_of(session_harness& session) {
     std::string all;
     for (const std::string& each : session.arrived()) {
@@ -93,7 +93,7 @@ TEST_SUITE("session") {
         }
         both.run();
         CHECK(both.accepting.arrived().size() == 91);
-        // 66 bytes each, and the frame around one record.
+        // 66 bytes each, and 22 bytes around the record.
         CHECK(both.dialing_stream().written().size() - before == 90 * 66 + 22);
     }
 
@@ -275,7 +275,7 @@ TEST_SUITE("session") {
         peer.converse(one, stream);
         stream.make_room(0);
         const std::size_t before = stream.written().size();
-        for (int count = 0; count < 4900; ++count) { // 4854 answers of 27 bytes wait.
+        for (int count = 0; count < 4900; ++count) { // Up to 4854 answers of 27 bytes may wait.
             if (count % 60 == 0) {
                 one.pass(1s); // More in a second would be too many.
             }
@@ -305,7 +305,7 @@ TEST_SUITE("session") {
         one.peer_sends(peer.take_said());
         CHECK(stream.is_closed());
         CHECK(one.is_gone());
-        // It was not read to its end: one reading brings 64 KiB, of 270 KB.
+        // Not all of it was read: one read brings 64 KiB of 270 KB.
         CHECK(stream.unread_bytes() > 100'000);
     }
 

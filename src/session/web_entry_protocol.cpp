@@ -15,7 +15,7 @@ using progress = protocol::progress;
 
 namespace {
 
-/// Whether an upgrade failed by what was said, and not for want of an answer.
+/// Whether an upgrade failed because of its content, and not for lack of an answer.
 bool is_refusal(errc reason) noexcept {
     return reason == errc::protocol_violation || reason == errc::message_too_large ||
            reason == errc::permission_denied;

@@ -9,8 +9,8 @@
 
 namespace zlink::session {
 
-/// The beginning of a connection over ws and wss, on either side: HTTP, which turns into WebSocket
-/// (RFC 6455, 4). Hands the stream on to the protocol of the pattern, or of the STREAM.
+/// The start of a ws or wss connection, on either side: HTTP, upgraded to WebSocket (RFC 6455, 4).
+/// Then hands the stream over to the protocol of the pattern, or of the STREAM.
 class web_entry_protocol final : public protocol {
 public:
     explicit web_entry_protocol(connection& over);
@@ -22,7 +22,7 @@ public:
     void tell_failure(errc reason) const noexcept override;
 
 private:
-    // Nothing passes before it has handed on.
+    // No message passes before the hand-over.
     reading make_reading() override { return {}; }
     void announce_peer() override {}
 

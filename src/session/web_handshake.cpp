@@ -28,7 +28,7 @@ constexpr int status_switching = 101;
 constexpr int status_final = 200;
 constexpr int status_redirects = 300;
 constexpr int status_errors = 400;
-constexpr std::string_view unknown_reason = "<unknown-status>"; ///< Of Beast, for want of words.
+constexpr std::string_view unknown_reason = "<unknown-status>"; ///< Beast's placeholder.
 constexpr std::size_t shown_reason_max = 80;
 constexpr std::size_t shown_location_max = 400;
 constexpr std::size_t key_bytes = 16;
@@ -38,17 +38,17 @@ std::string base64(std::span<const std::uint8_t> data) {
     constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
     std::string text(sodium_base64_encoded_len(data.size(), variant), '\0');
     sodium_bin2base64(text.data(), text.size(), data.data(), data.size(), variant);
-    text.pop_back(); // The end mark.
+    text.pop_back(); // The terminating null.
     return text;
 }
 
-/// What a server proves with that it has read `key` (RFC 6455, 4.2.2).
+/// The value that proves that the server has read `key` (RFC 6455, 4.2.2).
 std::string accept_of(std::string_view key) {
     const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     return base64(websocket::sha1(text));
 }
 
-/// Whether it is what 16 bytes are in base64.
+/// Whether `text` is the base64 form of 16 bytes.
 bool is_key(std::string_view text) noexcept {
     return text.size() == key_characters && text.ends_with("==") &&
            std::all_of(text.begin(), text.end() - 2, [](char each) {
@@ -60,7 +60,7 @@ std::string_view view(boost::beast::string_view text) noexcept {
     return {text.data(), text.size()};
 }
 
-/// The values of all fields of that name, with commas between them.
+/// The values of all fields with that name, separated by commas.
 template<class Fields>
 std::string values(const Fields& fields, http::field name) {
     std::string joined;
@@ -102,7 +102,7 @@ void append(std::vector<std::byte>& out, std::string_view text) {
     out.insert(out.end(), data.begin(), data.end());
 }
 
-/// Answers with `status` and nothing more.
+/// Answers with `status` and nothing else.
 errc refuse(std::vector<std::byte>& out, std::string_view status, errc why,
             std::string_view fields = {}) {
     append(out, "HTTP/1.1 ");
@@ -113,7 +113,7 @@ errc refuse(std::vector<std::byte>& out, std::string_view status, errc why,
     return why;
 }
 
-/// `text` with nothing in it that would be mistaken for something else where it is shown.
+/// `text` with every character replaced that is not printable ASCII.
 std::string shown(std::string_view text, std::size_t characters_max) {
     std::string made{text.substr(0, characters_max)};
     std::ranges::replace_if(
@@ -139,7 +139,7 @@ websocket::deflate_parameters wanted_deflation(const socket_options& options) {
     return {each, each};
 }
 
-/// Reads a header that is whole.
+/// Parses a complete header.
 template<class Parser>
 bool parse(Parser& parser, std::string_view header) {
     boost::beast::error_code failed;
@@ -157,7 +157,7 @@ std::string_view web_handshake::subprotocols() const noexcept {
     return is_zws() ? zws_subprotocols(options_) : options_.web_subprotocols;
 }
 
-/// What a server chooses. @return Nothing if it wants none of what is offered.
+/// The server's choice. @return Empty if no offered subprotocol is acceptable.
 std::optional<std::string_view>
 web_handshake::choose_subprotocol(std::string_view offered,
                                   std::span<const std::string> ours) const noexcept {
@@ -212,8 +212,8 @@ result<void> web_handshake::on_received(std::span<const std::byte>& input,
     return {};
 }
 
-/// Moves bytes from the front of `input` to received_, up to the end of a header.
-/// @return Whether it is whole.
+/// Moves bytes from the front of `input` to received_, up to the end of the header.
+/// @return Whether the header is complete.
 /// @error message_too_large
 result<bool> web_handshake::gather(std::span<const std::byte>& input) {
     const std::size_t known = received_.size();
@@ -223,7 +223,7 @@ result<bool> web_handshake::gather(std::span<const std::byte>& input) {
     if (role_ == role::server && !has_begun_ && received_.size() >= line_end.size()) {
         has_begun_ = true;
         if (received_.starts_with(
-                line_end)) { // Before a request one is passed over (RFC 9112, 2.2).
+                line_end)) { // One empty line before a request is skipped (RFC 9112, 2.2).
             skipped = line_end.size();
             received_.erase(0, skipped);
         }
@@ -294,7 +294,7 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
     return {};
 }
 
-/// @param offered  What the client's fields list.
+/// @param offered  The client's list of extensions.
 void web_handshake::accept_deflate(std::string_view offered, std::vector<std::byte>& out) {
     if (auto answer = websocket::accept_deflate(offered, wanted_deflation(options_)); answer) {
         append(out, "Sec-WebSocket-Extensions: " + answer->field + "\r\n");
@@ -303,7 +303,7 @@ void web_handshake::accept_deflate(std::string_view offered, std::vector<std::by
     }
 }
 
-/// What the server has chosen of what was offered.
+/// Checks the server's choice against the offer.
 result<void> web_handshake::examine_extensions(std::string chosen) {
     if (!may_deflate()) {
         return chosen.empty() ? result<void>{} : errc::protocol_violation;
@@ -317,7 +317,7 @@ result<void> web_handshake::examine_extensions(std::string chosen) {
     return {};
 }
 
-/// Looks at a server's answer.
+/// Checks a server's answer.
 result<void> web_handshake::examine(std::string_view header) {
     http::response_parser<http::empty_body> parser;
     parser.skip(true);
@@ -327,7 +327,7 @@ result<void> web_handshake::examine(std::string_view header) {
     const auto& response = parser.get();
     const auto status = static_cast<int>(response.result_int());
     if (status < status_final && status != status_switching) {
-        // There may be any number of them before the answer (RFC 9110, 15.2), within reason.
+        // Several may precede the final answer (RFC 9110, 15.2), up to a limit.
         return ++interim_count_ <= limits::interim_answers_max ? result<void>{}
                                                                : errc::protocol_violation;
     }

@@ -16,53 +16,53 @@
 
 namespace zlink::session {
 
-/// The HTTP upgrade with which a connection over ws or wss begins (RFC 6455, 4), on either side. A
-/// pattern's ends with one of the subprotocols of ZWS; who offers those only is no peer of a
-/// STREAM. Does no I/O.
+/// The HTTP upgrade at the start of a ws or wss connection (RFC 6455, 4), on either side. A pattern
+/// always agrees on one of the subprotocols of ZWS; a client that offers only those is rejected by
+/// a STREAM. Does no I/O.
 ///
 /// @threads One at a time.
 class web_handshake {
 public:
     enum class role : bool { client, server };
 
-    /// @param where    The server's endpoint. Outlives this, as `options` do.
-    /// @param options  Which origins may connect, and which subprotocols and extensions there are.
+    /// @param where    The server's endpoint. Outlives this object, as does `options`.
+    /// @param options  The allowed origins, subprotocols and extensions.
     web_handshake(role own, const endpoint& where, const socket_options& options);
 
-    /// Appends what is to be sent before anything is received: a client's request.
+    /// Appends the bytes to send before any input: a client's request.
     void start(std::vector<std::byte>& out);
 
-    /// Takes bytes off the front of `input`. What remains after is_complete() are frames.
-    /// @param out  What is to be sent is appended: the answer, also to a request that is refused.
-    /// @error protocol_violation  It is no upgrade, or not one to what is here.
-    /// @error message_too_large   It has more bytes than limits::upgrade_bytes_max.
+    /// Consumes bytes from the front of `input`. After is_complete() the rest is frames.
+    /// @param out  Bytes to send are appended: the answer, also to a rejected request.
+    /// @error protocol_violation  It is no upgrade, or asks for something unavailable here.
+    /// @error message_too_large   It is longer than limits::upgrade_bytes_max.
     /// @error permission_denied   The origin of the page may not connect.
-    /// @error connection_refused  The server answers with another status than 101: refused().
+    /// @error connection_refused  The server's status is not 101: see refused().
     /// @throws std::bad_alloc
     result<void> on_received(std::span<const std::byte>& input, std::vector<std::byte>& out);
 
     bool is_complete() const noexcept { return is_complete_; }
 
-    /// What was asked for and agreed on. After is_complete().
+    /// The request and the result of the negotiation. After is_complete().
     struct terms {
-        std::string target;      ///< The path with its query.
-        std::string origin;      ///< Empty: none was named.
-        std::string subprotocol; ///< Empty: none was agreed on.
+        std::string target;      ///< The path and query.
+        std::string origin;      ///< Empty: not given.
+        std::string subprotocol; ///< Empty: none agreed.
         std::string extensions;  ///< As the server answered. Empty: none.
-        std::optional<wire::websocket::deflate_parameters> deflate; ///< Nothing: no compression.
+        std::optional<wire::websocket::deflate_parameters> deflate; ///< Empty: no compression.
     };
     terms take_agreed() noexcept { return std::move(agreed_); }
 
-    /// What a server answered that does not let us in.
+    /// A server's answer that rejects the upgrade.
     struct refusal {
-        int status = 0;   ///< Of HTTP, 200 or above; 0: none.
-        std::string text; ///< The status and its reason, as far as they are ASCII; of a redirect
-                          ///< also where it would lead, which is not followed.
+        int status = 0;   ///< HTTP status, 200 or above; 0: none.
+        std::string text; ///< Status and reason, ASCII only; for a redirect also its target, which
+                          ///< is not followed.
     };
     const refusal& refused() const noexcept { return refused_; }
 
 private:
-    /// Whether it is for a pattern of ZMTP, not for a STREAM.
+    /// Whether this is for a ZMTP pattern, not for a STREAM.
     bool is_zws() const noexcept { return !options_.has_foreign_peers(); }
     std::string_view subprotocols() const noexcept;
     std::optional<std::string_view>
@@ -79,12 +79,12 @@ private:
     role role_;
     const endpoint& where_;
     const socket_options& options_;
-    std::string received_; ///< Of the header, which is not complete.
+    std::string received_; ///< The incomplete header.
     std::string key_;      ///< A client's.
     terms agreed_;
     refusal refused_;
-    unsigned interim_count_ = 0; ///< Answers with a status below 101, or of 102 to 199.
-    bool has_begun_ = false;     ///< A request: more than an empty line was received.
+    unsigned interim_count_ = 0; ///< Answers with a status below 101, or 102 to 199.
+    bool has_begun_ = false;     ///< More than an empty line of the request was received.
     bool is_complete_ = false;
 };
 

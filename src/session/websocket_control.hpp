@@ -14,8 +14,8 @@ namespace zlink::session {
 
 class connection;
 
-/// The control frames of a connection over WebSocket (RFC 6455, 5.5): answers the peer's, and sends
-/// ours before the next message.
+/// The control frames of a WebSocket connection (RFC 6455, 5.5): answers the peer's, and sends its
+/// own before the next message.
 class websocket_control final : public codec::websocket_sink {
 public:
     explicit websocket_control(connection& over) noexcept : over_(over) {}
@@ -25,7 +25,7 @@ public:
     void on_websocket_ping(std::span<const std::byte> payload) override;
     void on_websocket_close(const wire::websocket::close_view& said) override;
 
-    /// Sends a ping, unless the peer leaves others unread or is told to go.
+    /// Sends a ping, unless too many earlier ones are unread or the close handshake has begun.
     /// @throws std::bad_alloc
     void send_ping();
 

@@ -8,14 +8,14 @@
 
 namespace zlink::session {
 
-/// What the two directions of a connection work on, for the time of a call.
+/// The objects that both directions of a connection work on, for the duration of a call.
 struct wiring {
     runtime::io_thread& thread;
     transport::stream& stream;
-    transport::stream_user& user;    ///< Is told when the stream is ready.
-    runtime::event_handler& handler; ///< Is asked at the end of a turn whether it can park.
+    transport::stream_user& user;    ///< Notified when the stream is ready.
+    runtime::event_handler& handler; ///< Asked at the end of a turn whether it can park.
     pipe::pipe_end* end;             ///< The session's; null where there is no pipe yet.
-    codec::outbound* rope; ///< What waits in the pipe; null where no message may pass yet.
+    codec::outbound* rope;           ///< Messages in the pipe; null while no message may pass.
 };
 
 } // namespace zlink::session

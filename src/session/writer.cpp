@@ -52,7 +52,7 @@ writer::outcome writer::write_own(const wiring& on) {
         return outcome::drained;
     }
     close_direct(on);
-    // What was begun, a frame or these bytes themselves, is finished first.
+    // A partly written frame, or these bytes themselves, must be completed first.
     if (own_sent_bytes_ == 0 && is_inside_frame(on)) {
         return outcome::drained;
     }
@@ -70,12 +70,12 @@ writer::outcome writer::write_own(const wiring& on) {
 }
 
 void writer::drop_own() noexcept {
-    wipe(own_); // There may be a password in it.
+    wipe(own_); // It may contain a password.
     std::vector<std::byte>{}.swap(own_);
     own_sent_bytes_ = 0;
 }
 
-/// While the direct writer is closed.
+/// Only while the inline writer is closed.
 bool writer::is_inside_frame(const wiring& on) noexcept {
     return (encoder_ && encoder_->is_begun()) ||
            (on.rope != nullptr && on.rope->frame_rest() != 0) ||
@@ -94,7 +94,7 @@ writer::outcome writer::fails_with(int error) noexcept {
     return outcome::failed;
 }
 
-/// @return Nothing: to go on.
+/// @return Empty: continue.
 std::optional<writer::outcome> writer::write_frames(const wiring& on) {
     codec::outbound& rope = *on.rope;
     if (!holds_encoded()) {
@@ -116,13 +116,13 @@ std::optional<writer::outcome> writer::write_frames(const wiring& on) {
     return encoder_ ? write_encoded(on, gathered) : write_rope(on, gathered);
 }
 
-/// There was no frame to write: at the end of the rope, or before a control object.
+/// No frame is left to write: at the end of the rope, or before a control object.
 std::optional<writer::outcome> writer::finish_rope(const wiring& on) {
     if (on.rope->is_at_control()) {
         return outcome::control;
     }
     if (!on.rope->is_empty()) {
-        return {}; // It has come since.
+        return {}; // Arrived in the meantime.
     }
     park_soon(on);
     return outcome::drained;
@@ -144,7 +144,7 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
         wake_socket(on);
     }
     if (!own_.empty()) {
-        // Only to the end of the frame: then the connection's own bytes have their turn.
+        // Only to the end of the frame: the connection's own bytes come next.
         std::uint64_t rest = rope.frame_rest();
         for (iovec& part : parts) {
             part.iov_len = std::min<std::uint64_t>(part.iov_len, rest);
@@ -165,7 +165,7 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
     }
     if (rope.has_left_rest()) {
         park_soon(on);
-        return outcome::waits; // The socket's thread has its turn. (docs/adr/0019.)
+        return outcome::waits; // Lets the socket's thread run. (docs/adr/0019.)
     }
     return {};
 }
@@ -194,14 +194,14 @@ void writer::count_written(const wiring& on, std::size_t bytes) {
     has_answered_ = true;
 }
 
-/// Units to which a write may be cut: the stream's. 0, not at all, where few messages wait, or
-/// nothing would be added to a rest that is left.
+/// The stream's unit, to a multiple of which a write may be cut. 0: no cut, since few messages are
+/// queued, or nothing could be added to the remainder.
 std::size_t writer::unit_bytes(const wiring& on) const noexcept {
     const bool may_leave = own_.empty() && !on.thread.is_driven() && on.rope->has_many();
     return may_leave ? on.stream.unit_bytes() : 0;
 }
 
-/// Takes the socket's restart mark out of the rope, and what precedes it, which is stale.
+/// Removes the socket's restart mark from the rope, and the stale messages before it.
 /// @return Whether the mark was there.
 bool writer::skip_to_mark(const wiring& on) {
     if (on.rope->discard()) {
@@ -214,7 +214,7 @@ bool writer::abandon(const wiring& on) noexcept {
     close_direct(on);
     bool is_cut_off = false;
     if (direct(on) != nullptr && direct(on)->take_begun() != 0) {
-        on_woken(on); // As the letter will that is on its way.
+        on_woken(on); // As the pending event will.
         is_cut_off = true;
     }
     drop_own();
@@ -276,7 +276,7 @@ bool writer::wake(const wiring& on) noexcept {
     return true;
 }
 
-/// Lets the sender's thread write while this is parked, if it would do no more than that.
+/// Lets the sender's thread write while this is parked, if a write needs nothing else.
 void writer::open_direct(const wiring& on) noexcept {
     if (direct(on) != nullptr && !direct_is_open_ && on.stream.is_plain() && !encoder_ &&
         own_.empty()) {

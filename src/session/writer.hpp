@@ -17,25 +17,25 @@
 
 namespace zlink::session {
 
-/// The sending direction of a connection: bytes of the connection's own (a handshake, control
-/// frames), which go between two frames, and what waits in the socket's rope, as it lies or through
-/// an encoder. Parks when there is nothing to send: the pipe is marked, and the socket wakes the
+/// The sending direction of a connection: the connection's own bytes (handshake, control frames),
+/// which go between two frames, and the messages in the socket's rope, unchanged or through an
+/// encoder. Parks when there is nothing to send: it marks the pipe, and the socket wakes the
 /// thread.
 ///
 /// @threads The connection's.
 class writer {
 public:
-    /// What a call of write() came to.
+    /// The result of write().
     enum class outcome : std::uint8_t {
-        waits,     ///< It goes on by itself: the stream, or the socket, will say when.
-        turn_over, ///< Another call should follow the tasks that wait.
-        drained,   ///< Everything is written, or nothing was there.
-        said_all,  ///< The bytes of the connection's own are written, and no frame may follow.
-        control,   ///< An object lies between the messages: take_control(), then go on.
-        failed,    ///< The stream takes nothing any more; error() says why.
+        waits,     ///< Continues on an event of the stream or the socket.
+        turn_over, ///< Another call should follow the queued tasks.
+        drained,   ///< Everything is written, or nothing was queued.
+        said_all,  ///< The connection's own bytes are written, and no frame may follow.
+        control,   ///< The next item is a control object: call take_control(), then write() again.
+        failed,    ///< The stream accepts no more; see error().
     };
 
-    /// @param serves_many  One of many peers of a STREAM: memory is passed on.
+    /// @param serves_many  One of many peers of a STREAM: freed memory is passed on.
     void start_frames(std::unique_ptr<codec::encoder> encoder, bool serves_many) noexcept {
         encoder_ = std::move(encoder);
         serves_many_ = serves_many;
@@ -46,18 +46,18 @@ public:
     bool has_own() const noexcept { return !own_.empty(); }
     std::size_t own_bytes() const noexcept { return own_.size(); }
 
-    /// Sends a command of ZMTP before the next message, unless too many wait already.
+    /// Sends a ZMTP command before the next message, unless too many are queued.
     /// @param body  At most 255 bytes.
     /// @throws std::bad_alloc
     void append_command(std::span<const std::byte> body);
 
-    /// Writes as much as the stream takes, or until others should have their turn.
-    /// @param is_last_word  No frame may follow the bytes of the connection's own.
+    /// Writes as much as the stream accepts, or until the turn is over.
+    /// @param is_last_word  No frame may follow the connection's own bytes.
     /// @throws std::bad_alloc
     outcome write(const wiring& on, bool is_last_word);
 
-    /// Writes the bytes of the connection's own only, unless a frame has begun.
-    /// @return As write(); `drained` if none are left, or none may go now.
+    /// Writes only the connection's own bytes, unless a frame is partly written.
+    /// @return As write(); `drained` if none are left, or none may be written now.
     outcome write_own(const wiring& on);
 
     /// After outcome::control.
@@ -68,30 +68,30 @@ public:
     /// Whether no write has failed.
     bool is_writable() const noexcept { return is_writable_; }
 
-    /// Whether the stream took no more when it was written to last.
+    /// Whether the stream did not accept all of the last write.
     bool awaits_room() const noexcept { return awaits_room_; }
 
-    /// Whether something is encoded that is not written.
+    /// Whether encoded bytes are not yet written.
     bool holds_encoded() const noexcept { return encoder_ && !encoder_->is_empty(); }
 
-    /// Whether the peer has the beginning of a frame, and not its end.
+    /// Whether the last frame is only partly written.
     bool is_inside_frame(const wiring& on) noexcept;
 
-    /// Whether bytes of frames were written since this was asked last.
+    /// Whether bytes of frames were written since the last call.
     bool take_moved() noexcept {
         const bool has_moved = has_moved_;
         has_moved_ = false;
         return has_moved;
     }
-    /// The same, for another purpose: whether the peer was answered.
+    /// The same with a flag of its own: whether the peer was answered.
     bool take_answered() noexcept {
         const bool has_answered = has_answered_;
         has_answered_ = false;
         return has_answered;
     }
 
-    /// Notes that write() is going to be called behind the tasks that wait.
-    /// @return Whether that was not so already.
+    /// Records that write() will be called behind the queued tasks.
+    /// @return Whether it was not recorded already.
     bool post() noexcept {
         const bool was_posted = is_posted_;
         is_posted_ = true;
@@ -99,34 +99,34 @@ public:
     }
     void on_posted() noexcept { is_posted_ = false; }
 
-    /// The connection is gone, the stream not yet.
-    /// @return Whether a frame was written in part.
+    /// The connection is over; the stream is still open.
+    /// @return Whether a frame was partly written.
     bool abandon(const wiring& on) noexcept;
 
-    /// Gives memory back that holds nothing.
+    /// Frees unused memory.
     void trim() noexcept {
         if (encoder_) {
             encoder_->trim();
         }
     }
 
-    // At the end of the thread's turn (runtime::event_handler), and when the pipe's mark is gone.
+    // At the end of the thread's turn (runtime::event_handler), or after the mark is removed.
 
     bool has_news(const codec::outbound& rope) const noexcept {
         return parks_soon_ && rope.has_work();
     }
-    /// Marks the pipe, if there still is nothing to write.
-    /// @param needs_fence  Set if the mark counts only behind the heavy fence.
-    /// @return Whether there is something instead: write() is due.
+    /// Marks the pipe if there still is nothing to write.
+    /// @param needs_fence  Set if the mark takes effect only after the heavy fence.
+    /// @return Whether there is something to write instead: write() is due.
     bool park(const wiring& on, bool& needs_fence);
-    /// The socket has taken the mark away.
+    /// The socket has removed the mark.
     void on_woken(const wiring& on) noexcept;
-    /// Takes the mark away, if there is something to write. While it stands the memory of the rope
-    /// is the socket's to give back.
-    /// @return Whether that was so; if not, there is nothing to do, or a letter will come.
+    /// Removes the mark if there is something to write. While the mark is set, the socket owns the
+    /// memory of the rope and can free it.
+    /// @return Whether the mark was removed; if not, there is nothing to do, or an event will come.
     bool wake(const wiring& on) noexcept;
 
-    /// Whether much was written since this was asked last, of whose memory the socket is to learn.
+    /// Whether much was written since the last call, so that the socket should reuse the memory.
     bool has_written_much() const noexcept { return has_written_much_; }
     bool take_written_much() noexcept {
         const bool has_written_much = has_written_much_;
@@ -134,7 +134,7 @@ public:
         return has_written_much;
     }
 
-    /// Takes the right to write away that the sender's thread has while this is parked.
+    /// Revokes the sender thread's right to write, which it has while this is parked.
     void close_direct(const wiring& on) noexcept;
 
 private:
@@ -157,18 +157,18 @@ private:
         on.end->other().deliver(pipe::event::writable);
     }
 
-    std::vector<std::byte> own_;              ///< To be written before the next frame.
-    std::unique_ptr<codec::encoder> encoder_; ///< Null where the rope is written as it is.
+    std::vector<std::byte> own_;              ///< Written before the next frame.
+    std::unique_ptr<codec::encoder> encoder_; ///< Null if the rope is written unchanged.
     std::uint32_t own_sent_bytes_ = 0;
     errc error_{};
     bool is_writable_ : 1 = true;
     bool awaits_room_ : 1 = false;
     bool is_posted_ : 1 = false;
-    bool parks_soon_ : 1 = false; ///< Will look once more at the end of the thread's turn.
+    bool parks_soon_ : 1 = false; ///< Checks once more at the end of the thread's turn.
     bool direct_is_open_ : 1 = false;
     bool has_moved_ : 1 = false;
     bool has_answered_ : 1 = false;
-    bool has_written_much_ : 1 = false; ///< Since the memory going out was passed on.
+    bool has_written_much_ : 1 = false; ///< Since freed memory was last passed on.
     bool serves_many_ : 1 = false;
 };
 

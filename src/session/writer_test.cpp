@@ -28,7 +28,7 @@ public:
         testing::push(around.socket().out, body);
         around.socket().finish_message();
     }
-    /// Bytes of the connection's own.
+    /// Queues the connection's own bytes.
     void say(std::string_view data) {
         for (const char each : data) {
             tested.own().push_back(static_cast<std::byte>(each));
@@ -74,7 +74,7 @@ TEST_SUITE("session") {
         CHECK(one.written() == on_wire("message") + "PING" + on_wire("another"));
     }
 
-    TEST_CASE("writer: behind its last word no frame follows") {
+    TEST_CASE("writer: no frame follows the connection's last bytes") {
         sending one;
         one.send("too late");
         one.say("close");
@@ -148,7 +148,7 @@ TEST_SUITE("session") {
         bool needs_fence = false;
         CHECK(!one.tested.park(one.around.on(), needs_fence));
         CHECK(one.around.rope().is_parked());
-        CHECK(!one.tested.wake(one.around.on())); // There is nothing.
+        CHECK(!one.tested.wake(one.around.on())); // There is nothing to write.
 
         one.send("message");
         one.tested.on_woken(one.around.on());

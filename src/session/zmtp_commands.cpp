@@ -65,7 +65,7 @@ verdict on_zmtp_command(connection& over, std::span<const std::byte> body,
 }
 
 std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {
-    // Raw bytes come in messages of our own making.
+    // Raw input is split into messages by this library.
     return options.message_bytes_max < 0 || options.raw
                ? zmtp::body_bytes_limit
                : static_cast<std::uint64_t>(options.message_bytes_max);

@@ -13,20 +13,20 @@ namespace zlink::session {
 
 class connection;
 
-// What ZMTP over bytes and ZMTP over WebSocket have in common.
+// Shared by ZMTP over bytes and ZMTP over WebSocket.
 
-/// What a command means that came between messages (37/ZMTP).
-/// @param answers_pings  Otherwise the peer has other means to learn whether we are there.
+/// Handles a command received between messages (37/ZMTP).
+/// @param answers_pings  If false, the peer checks the connection by other means.
 codec::command_sink::verdict on_zmtp_command(connection& over, std::span<const std::byte> body,
                                              bool answers_pings) noexcept;
 
-/// Limits of what a peer of a pattern sends.
+/// Limits on the messages of a pattern's peer.
 reading zmtp_reading(const socket_options& options, codec::command_sink& commands) noexcept;
 
 /// The largest frame body accepted, in bytes.
 std::uint64_t body_bytes_max_of(const socket_options& options) noexcept;
 
-/// What a publisher receives first: the subscription to everything of a peer that sends none.
+/// The first frame for a publisher: a subscription to everything, for a peer that sends none.
 std::span<const std::byte> first_frame_of(const socket_options& options,
                                           bool filters_by_itself) noexcept;
 

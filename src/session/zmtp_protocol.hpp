@@ -11,7 +11,7 @@
 
 namespace zlink::session {
 
-/// ZMTP in all its versions, over a stream of bytes (23/ZMTP, 37/ZMTP).
+/// All versions of ZMTP over a byte stream (23/ZMTP, 37/ZMTP).
 class zmtp_protocol final : public protocol {
 public:
     explicit zmtp_protocol(connection& over) noexcept : over_(over) {}

@@ -14,15 +14,15 @@ namespace zlink::session {
 /// Without a mechanism: each side sends its identity, then messages.
 inline constexpr std::string_view zws_bare = "ZWS2.0";
 
-/// The subprotocols of ZWS for a socket with these options, the one that we like best first, as
-/// libzmq offers them. Where ZAP has a say, a peer that could not be asked about stays outside.
+/// The ZWS subprotocols for a socket with these options, most preferred first, in the order in
+/// which libzmq offers them. If ZAP is required, those without it are left out.
 std::string_view zws_subprotocols(const socket_options& options) noexcept;
 
-/// Whether a list of subprotocols, with commas, names those of ZWS, and nothing else.
+/// Whether a comma-separated list names only ZWS subprotocols.
 bool offers_only_zws(std::string_view subprotocols) noexcept;
 
-/// Appends frames of ZMTP, all whole, as frames of ZWS.
-/// @param is_client  Whose frames are masked.
+/// Appends whole ZMTP frames as ZWS frames.
+/// @param is_client  A client's frames are masked.
 /// @throws std::bad_alloc
 void append_as_zws(std::span<const std::byte> frames, bool is_client, std::vector<std::byte>& out);
 

@@ -24,13 +24,13 @@ using wire::websocket::sender;
 
 namespace {
 
-/// The largest body of a frame. One that is encrypted is larger than the message in it.
+/// The largest body of a frame. An encrypted frame is larger than its message.
 std::uint64_t zws_body_bytes_max_of(const socket_options& options) noexcept {
     if (options.message_bytes_max < 0) {
         return wire::zws::body_bytes_limit;
     }
     const auto message_bytes_max = static_cast<std::uint64_t>(options.message_bytes_max);
-    // Commands of the handshake are no messages.
+    // Handshake commands are not messages.
     return std::max(message_bytes_max, limits::handshake_command_bytes_max) +
            wire::zmtp::curve_message_overhead_bytes;
 }
@@ -51,7 +51,7 @@ result<progress> zws_protocol::start() {
     return beginning_->letting_in.start_upgraded(beginning_->upgraded.subprotocol != zws_bare);
 }
 
-/// Takes frames of the handshake, until it is complete.
+/// Processes handshake frames until the handshake is complete.
 result<progress> zws_protocol::on_received(std::span<const std::byte>& received) {
     codec::zws_decoder& decoder = *beginning_->decoder;
     while (!received.empty()) {
@@ -60,7 +60,7 @@ result<progress> zws_protocol::on_received(std::span<const std::byte>& received)
             return taken.error();
         }
         if (decoder.is_over()) {
-            return static_cast<errc>(EPIPE); // The peer closes.
+            return static_cast<errc>(EPIPE); // The peer has sent a close frame.
         }
         std::span<const std::byte> unread{frames};
         const result<progress> step = beginning_->letting_in.take(unread);
@@ -71,7 +71,7 @@ result<progress> zws_protocol::on_received(std::span<const std::byte>& received)
     return progress::waits;
 }
 
-/// The peer is told why, behind what the mechanism said.
+/// Sends the peer the reason, behind the mechanism's output.
 void zws_protocol::on_refused(errc reason) {
     const close_code code = reason == static_cast<errc>(EPIPE)
                                 ? close_code::normal
@@ -102,7 +102,7 @@ std::unique_ptr<codec::encoder> zws_protocol::make_encoder() {
 void zws_protocol::announce_peer() {
     const web_handshake::terms& upgraded = beginning_->upgraded;
     std::unique_ptr<pipe::peer_info> peer = beginning_->letting_in.agreed().take_peer();
-    pipe::property_list told; // Before what the peer says of itself.
+    pipe::property_list told; // First, before the peer's own claims.
     told.add(pipe::path_property, upgraded.target);
     if (!upgraded.origin.empty()) {
         told.add(pipe::origin_property, upgraded.origin);
@@ -118,7 +118,7 @@ std::span<const std::byte> zws_protocol::first_frame() const noexcept {
 }
 
 zws_protocol::verdict zws_protocol::on_command(std::span<const std::byte> body) noexcept {
-    return on_zmtp_command(over(), body, false); // WebSocket has pings of its own.
+    return on_zmtp_command(over(), body, false); // WebSocket has its own pings.
 }
 
 } // namespace zlink::session

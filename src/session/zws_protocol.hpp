@@ -16,11 +16,11 @@
 
 namespace zlink::session {
 
-/// ZMTP over WebSocket, for the patterns (45/ZWS): behind the upgrade the mechanism's commands, or
-/// the identities, travel in frames of ZWS, as messages do later.
+/// ZMTP over WebSocket, for the patterns (45/ZWS): after the upgrade the mechanism's commands, or
+/// the identities, travel in ZWS frames, as messages do later.
 class zws_protocol final : public protocol {
 public:
-    /// @param upgraded  What the upgrade agreed on.
+    /// @param upgraded  The result of the upgrade.
     zws_protocol(connection& over, web_handshake::terms upgraded);
 
     result<progress> start() override;
@@ -41,13 +41,13 @@ public:
     }
 
 private:
-    /// What is needed until the first message.
+    /// State needed until the first message.
     struct beginning {
         beginning(connection& over, web_handshake::terms agreed_on);
 
         web_handshake::terms upgraded;
         admission letting_in;
-        std::unique_ptr<codec::zws_decoder> decoder{}; ///< Takes the frames of the handshake, too.
+        std::unique_ptr<codec::zws_decoder> decoder{}; ///< Also for handshake frames.
     };
 
     connection& over() const noexcept { return control_.over(); }

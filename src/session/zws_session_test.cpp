@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A pattern over ws; the peer is the test's, byte by byte, and so is the time.
+// A pattern over ws; the test plays the peer, byte by byte, and controls the time.
 #include "testing/session_harness.hpp"
 #include "testing/web_upgrade.hpp"
 #include "wire/zmtp/command.hpp"
@@ -62,7 +62,7 @@ std::string ready(std::string_view type) {
     return "\2\5READY" + property("Socket-Type", type);
 }
 
-/// Takes a client's frames apart: what is masked differs each time.
+/// Splits a client's bytes into frames and unmasks them: the masked bytes differ each time.
 std::vector<std::string> unmasked(std::string_view data) {
     std::vector<std::string> found;
     while (data.size() >= 6) {
@@ -81,7 +81,7 @@ std::vector<std::string> unmasked(std::string_view data) {
     return found;
 }
 
-/// What a client's request says of itself.
+/// The value of a field of a client's request.
 std::string field(std::string_view header, std::string_view name) {
     const std::size_t begin = header.find(name) + name.size() + 2;
     return std::string(header.substr(begin, header.find("\r\n", begin) - begin));
@@ -159,7 +159,7 @@ TEST_SUITE("session") {
         }
     }
 
-    TEST_CASE("zws session: a listener refuses who offers nothing that it speaks") {
+    TEST_CASE("zws session: a listener refuses clients that offer no subprotocol that it speaks") {
         struct refused {
             std::string_view offered;
             security_mechanism mechanism;
@@ -169,7 +169,7 @@ TEST_SUITE("session") {
                                     {"chat", security_mechanism::null, ""},
                                     {"ZWS2.0/PLAIN", security_mechanism::null, ""},
                                     {"ZWS2.0/NULL, ZWS2.0", security_mechanism::plain, ""},
-                                    // Whom ZAP could not be asked about.
+                                    // ZAP cannot be asked about such a client.
                                     {"ZWS2.0", security_mechanism::null, "domain"}}) {
             CAPTURE(each.offered);
             socket_options chosen = options_of(socket_type::pull);
@@ -362,12 +362,12 @@ TEST_SUITE("session") {
         CHECK(one.arrived() == messages{"*", "after"});
     }
 
-    TEST_CASE("zws session: who closes is answered, and what was not sent stays for whom comes "
-              "next") {
+    TEST_CASE("zws session: a close frame is answered, and unsent messages stay for the next "
+              "connection") {
         session_harness one{options_of(socket_type::pair), {}, scheme::ws};
         one.dial();
         const auto upgrade = [&](scripted_stream& stream) {
-            // The key differs each time, so the peer is another session's other side.
+            // The key differs each time, so a second session plays the peer.
             session_harness server{options_of(socket_type::pair), {}, scheme::ws};
             scripted_stream& other = server.accept();
             server.peer_sends(stream.written());
@@ -395,7 +395,7 @@ TEST_SUITE("session") {
         CHECK(frames[1] == "\0later"s);
     }
 
-    TEST_CASE("zws session: who leaves says so behind what it sent") {
+    TEST_CASE("zws session: a socket that closes sends a close frame behind its messages") {
         session_harness one{options_of(socket_type::pair), {}, scheme::ws};
         scripted_stream& stream = one.accept();
         one.peer_sends(request("ZWS2.0") + masked("\0"s));

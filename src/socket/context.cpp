@@ -16,7 +16,7 @@ namespace zlink::socket {
 
 namespace {
 
-/// How much is done for a caller that does not want to wait.
+/// Maximum number of tasks run for a caller that does not want to block.
 constexpr int tasks_per_poll = 64;
 
 } // namespace
@@ -175,7 +175,7 @@ result<void> context::terminate() {
             return waited.error();
         }
     }
-    // Whoever closed the last socket may still hold the lock.
+    // The thread that closed the last socket may still hold the lock.
     const std::lock_guard lock{mutex_};
     return {};
 }
@@ -220,7 +220,7 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
                            [](const socket_mailbox* each) { return each->has_mail_ordered(); });
     };
     const auto is_late = [&] { return until && pipe::clock::now() >= *until; };
-    // Registered first, so that a driver that stops finds us.
+    // Registered first, so that a stopping driver finds this thread.
     {
         const std::lock_guard lock{drivers_mutex_};
         would_drive_.push_back(awaited.front());
@@ -253,7 +253,7 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
     return outcome;
 }
 
-/// Lets one of those that wait try to drive.
+/// Wakes one of the waiting threads to try to drive.
 void context::hand_over_driving() noexcept {
     const std::lock_guard lock{drivers_mutex_};
     if (!would_drive_.empty()) {
@@ -272,25 +272,25 @@ void context::poll() {
         }
         threads_.front()->drive_ready(tasks_per_poll);
     }
-    hand_over_driving(); // Who wanted to drive meanwhile went to rest.
+    hand_over_driving(); // Threads that tried to drive meanwhile are parked.
 }
 
 // Inproc.
 
-/// Hands the second end of a pipe to the socket whose name its first end connected to. Until it
-/// finds the end in its mailbox, the binder's side of the pipe is ours.
+/// Hands the second end of a pipe to the socket bound to the name. Until that socket finds the end
+/// in its mailbox, the calling thread owns the binder's side of the pipe.
 void context::join(const inproc_binding& bound, pipe::pipe_end& end) noexcept {
     end.out.set_limits({.messages_max = static_cast<std::uint64_t>(bound.send_hwm)});
     end.in.add_reader_limit(static_cast<std::uint64_t>(bound.recv_hwm));
     end.set_home(bound.mailbox, nullptr);
     end.conflate(bound.conflates_sent, false);
     if (bound.wants_newest) {
-        end.other().deliver(pipe::event::conflated); // It may be sending.
+        end.other().deliver(pipe::event::conflated); // It may already be sending.
     }
-    // One of several ends of a bind call: those before it cannot be taken back.
+    // One bind call joins several ends: earlier ones cannot be undone.
     retry_allocation([&] { end.push_control(pipe::make_peer_info(bound.routing_id)); });
     end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
-                (end.peer_is_closed() ? pipe::event::closed : 0)); // It could not be told before.
+                (end.peer_is_closed() ? pipe::event::closed : 0)); // Not reported before.
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from.
@@ -355,7 +355,7 @@ pipe::end_ptr context::reach_zap_handler(pipe::mailbox_ptr home) {
         (found->second.type != socket_type::rep && found->second.type != socket_type::router)) {
         return {};
     }
-    // One question goes out and one answer comes in.
+    // One request goes out and one reply comes in.
     const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = 1}, {})};
     joined->is_inproc = true;
     joined->first.in.add_reader_limit(1);

@@ -27,60 +27,60 @@ namespace zlink::socket {
 class socket;
 class socket_mailbox;
 
-/// What an application may set on a context. The names and meanings are those of zmq_ctx_set(3).
+/// Options of a context. The names and meanings are those of zmq_ctx_set(3).
 struct context_options {
     int io_threads = 1; ///< 0: the callers of blocking functions drive the I/O.
     int sockets_max = 1023;
     int message_bytes_max = INT_MAX;
     bool ipv6 = false;
-    bool blocky = true; ///< Sockets linger for ever by default; false: not at all.
-    std::chrono::microseconds busy_poll{50}; ///< Before who waits goes to sleep.
+    bool blocky = true; ///< Default linger of sockets: without limit; false: none.
+    std::chrono::microseconds busy_poll{50}; ///< Spinning time before a blocked call parks.
     int thread_priority = -1;
     int thread_scheduling_policy = -1;
     int thread_name_prefix = 0; ///< 0: none.
-    bool zero_copy_recv = true; ///< Kept; what is received is copied or not as is fastest.
+    bool zero_copy_recv = true; ///< Stored only: the faster way is always used.
     std::vector<int> thread_processors;
 };
 
-/// Owns the I/O threads, and knows the sockets and the names that inproc peers meet under.
+/// Owns the I/O threads, the list of sockets and the inproc names.
 ///
-/// @threads Any, but for terminate(): one.
+/// @threads Any, except terminate(): one.
 class context final : public session::session_host, public stable_storage<context> {
 public:
     context();
     ~context();
 
     context_options options() const;
-    /// Changes the options; those that concern threads count until the first socket is opened.
+    /// Changes the options; those for threads take effect until the first socket is opened.
     template<class Change>
     void change_options(Change&& change) {
         const std::lock_guard lock{mutex_};
         change(options_);
     }
 
-    /// @error no_descriptors    sockets_max sockets are open.
+    /// @error no_descriptors    The limit sockets_max is reached.
     /// @error terminated        shut_down() or terminate() was called.
-    /// @error invalid_argument  There is no such type.
+    /// @error invalid_argument  The type does not exist.
     result<socket*> open_socket(socket_type type);
 
-    /// Takes a socket off the list. Its memory goes back before this returns.
+    /// Removes a socket from the list, and frees it before returning.
     void forget_socket(socket& closed) noexcept;
 
     /// Makes every blocking call of every socket, now and later, fail with `terminated`.
     void shut_down() noexcept;
 
-    /// As shut_down(), then waits until all sockets are closed and have sent what they linger for.
+    /// As shut_down(), then waits until all sockets are closed and lingering messages are sent.
     /// @blocks  Without limit.
     /// @error interrupted  A signal handler ran; call again.
     result<void> terminate();
 
-    /// Something that terminate() waits for: an open socket, or a connection of a closed one.
+    /// An object that terminate() waits for: an open socket, or a connection of a closed one.
     struct blocker {
-        const void* open_socket; ///< Null: it is closed, and lingers.
+        const void* open_socket; ///< Null: the socket is closed and lingers.
         socket_type type;
         std::string endpoint;
-        std::optional<std::chrono::milliseconds> linger_rest; ///< Nothing: no limit.
-        pipe::message_queue::backlog unsent;                  ///< Of a closed one.
+        std::optional<std::chrono::milliseconds> linger_rest; ///< Empty: no limit.
+        pipe::message_queue::backlog unsent;                  ///< For a closed socket.
     };
     /// @throws std::bad_alloc
     std::vector<blocker> blockers() const;
@@ -98,19 +98,17 @@ public:
 
     bool is_caller_driven() const noexcept { return is_caller_driven_; }
 
-    /// Waits for something in `awaited`, and meanwhile drives the I/O where that is our callers'
-    /// work.
+    /// Waits until `awaited` has mail, and meanwhile drives the I/O if the callers drive it.
     /// @error again        `until` has passed.
-    /// @error interrupted  A signal handler ran; the reactor hides that from who drives it.
+    /// @error interrupted  A signal handler ran; not reported while this thread drives.
     result<void> wait(socket_mailbox& awaited, pipe::deadline until);
 
-    /// Drives the I/O until something lies in one of `awaited` or `done()` is true. Only where that
-    /// is our callers' work.
+    /// Drives the I/O until one of `awaited` has mail or `done()` is true. Only if the callers
+    /// drive it.
     /// @param awaited  At least one.
-    /// @param rest  Called instead while another thread drives. Returns when something was
-    ///              delivered to one of `awaited`, the first of them was nudged, done() became true
-    ///              or `until` has passed.
-    /// @error again  `until` has passed. And what `rest` gives.
+    /// @param rest  Called instead while another thread drives. Returns when one of `awaited` has
+    ///              mail, the first of them was nudged, done() became true or `until` has passed.
+    /// @error again  `until` has passed. Also the errors of `rest`.
     result<void> drive_until(std::span<socket_mailbox* const> awaited,
                              const std::function<bool()>& done,
                              const std::function<result<void>()>& rest, pipe::deadline until);
@@ -118,12 +116,12 @@ public:
     /// The reactor that callers drive.
     runtime::io_thread& reactor() noexcept { return *threads_.front(); }
 
-    /// Lets I/O that is ready happen, where that is our callers' work. Never waits.
+    /// Runs I/O that is ready, if the callers drive it. Never waits.
     void poll();
 
     // Inproc.
 
-    /// Who is bound to a name, and its options as they were then.
+    /// The socket that is bound to a name, and its options at that time.
     struct inproc_binding {
         const void* binder; ///< Only compared.
         pipe::mailbox_ptr mailbox;
@@ -138,19 +136,19 @@ public:
     /// @error address_in_use  The name is taken.
     result<void> bind_inproc(const std::string& name, inproc_binding bound);
     void unbind_inproc(const std::string& name, const void* binder) noexcept;
-    /// Joins `connecting`, the second end of a pipe, to the socket bound to `name`, now or when
-    /// there is one.
+    /// Connects `connecting`, the second end of a pipe, to the socket bound to `name`, now or as
+    /// soon as one is bound.
     void connect_inproc(const std::string& name, pipe::pipe_ptr joined);
-    /// Closes the first end of a pipe that waits for its name to be bound. As in libzmq, what was
-    /// sent waits on, whatever ZMQ_LINGER says, until terminate().
-    /// @param keeps_sent  If not, or if nothing was sent, the pipe is forgotten.
+    /// Closes the first end of a pipe whose name is not bound yet. As in libzmq, its messages are
+    /// kept until terminate(), whatever ZMQ_LINGER says.
+    /// @param keeps_sent  If false, or if no messages were sent, the pipe is dropped.
     void disconnect_inproc(const std::string& name, pipe::pipe& joined, bool keeps_sent) noexcept;
 
     std::uint64_t next_origin_id() noexcept {
         return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 
-    /// Counts something that terminate() waits for, besides sockets: a session, a listener or a
+    /// Counts an object that terminate() waits for besides sockets: a session, a listener or a
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
@@ -192,12 +190,12 @@ private:
     std::mutex inproc_mutex_;
     std::unordered_map<std::string, inproc_binding> inproc_names_;
     std::unordered_multimap<std::string, pipe::pipe_ptr> inproc_waiting_;
-    std::size_t left_waiting_count_ = 0; ///< Of those, whose first end is closed.
+    std::size_t left_waiting_count_ = 0; ///< Those whose first end is closed.
     std::atomic<bool> has_had_zap_handler_{false};
 
     std::mutex driving_mutex_; ///< Held by the thread that drives.
     std::mutex drivers_mutex_;
-    std::vector<socket_mailbox*> would_drive_; ///< Whose owners drive or wait to.
+    std::vector<socket_mailbox*> would_drive_; ///< Their owners drive or wait to.
 };
 
 } // namespace zlink::socket

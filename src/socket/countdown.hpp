@@ -11,14 +11,14 @@
 
 namespace zlink::socket {
 
-/// Puts itself into a mailbox once several threads have done something.
+/// Delivers itself to a mailbox once several threads have called arrive().
 ///
 /// @threads any
 class countdown final : public pipe::letter, public ref_counted<countdown> {
 public:
     explicit countdown(pipe::mailbox_ptr told) noexcept : told_(std::move(told)) {}
 
-    /// @param count  How often, in addition, arrive() will be called.
+    /// @param count  Number of additional arrive() calls to expect.
     void expect(std::uint32_t count) noexcept { left_.fetch_add(count, std::memory_order_relaxed); }
 
     void arrive() noexcept {

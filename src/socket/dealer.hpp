@@ -7,7 +7,7 @@
 
 namespace zlink::socket {
 
-/// Sends to its peers in turn and receives from all of them, fairly (28/REQREP).
+/// Sends to its peers in turn, and receives from all of them, fairly (28/REQREP).
 class dealer final : public pattern {
 public:
     explicit dealer(const socket_options& options) noexcept : options_(options) {}

@@ -12,10 +12,10 @@ namespace zlink::socket {
 
 namespace {
 
-/// Bytes of an empty block without compression that end each message, and are left out.
+/// Each message ends with an empty uncompressed block, of which these bytes are omitted.
 constexpr std::size_t omitted_bytes = 4;
 
-/// How much zlib takes besides the window: as much, so that small windows are small altogether.
+/// Memory of zlib besides the window: of equal size, so that small windows use little in total.
 int memory_level(std::uint8_t window_bits) noexcept {
     return std::min(window_bits - 7, 8);
 }
@@ -50,7 +50,7 @@ std::size_t deflater::deflate(std::span<const std::byte> message,
     z.next_out = reinterpret_cast<Bytef*>(out.data());
     z.avail_out = static_cast<unsigned>(out.size());
     const int outcome = ::deflate(&z, Z_SYNC_FLUSH);
-    // Only with room left over is it certain that all was written.
+    // The output is certainly complete only if room is left over.
     const bool fits = outcome == Z_OK && z.avail_in == 0 && z.avail_out != 0;
     return fits ? out.size() - z.avail_out - omitted_bytes : 0;
 }

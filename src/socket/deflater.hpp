@@ -11,14 +11,14 @@
 
 namespace zlink::socket {
 
-/// Compresses messages (RFC 7692, 7.2.1). Each may refer to those before it.
+/// Compresses messages (RFC 7692, 7.2.1). Each may refer to earlier ones.
 ///
 /// @threads The socket's.
 class deflater {
 public:
     /// @param window_bits  9 to 15.
-    /// @param level        Of zlib, 1 to 9.
-    /// @param bytes_max    Of memory.
+    /// @param level        zlib's, 1 to 9.
+    /// @param bytes_max    The memory limit.
     /// @throws std::bad_alloc
     deflater(std::uint8_t window_bits, int level,
              std::size_t bytes_max = limits::deflater_bytes_max);
@@ -26,13 +26,13 @@ public:
     deflater& operator=(const deflater&) = delete;
     ~deflater();
 
-    /// What deflate() may write behind what it says.
+    /// Bytes that deflate() may write beyond the returned count.
     static constexpr std::size_t spare_bytes = 5;
 
     /// Compresses a message.
-    /// @param out  Room for as many bytes as the payload may take, and spare_bytes more.
-    /// @return The payload's bytes. 0: it does not fit; the other side has not got what the next
-    ///         message may refer to, so this is good for nothing any more.
+    /// @param out  Room for the maximum payload and spare_bytes more.
+    /// @return The payload's bytes. 0: it does not fit. The object must then be discarded: the peer
+    ///         lacks data that the next message may refer to.
     std::size_t deflate(std::span<const std::byte> message, std::span<std::byte> out) noexcept;
 
     /// Memory in use.

@@ -25,7 +25,7 @@ std::string deflate(deflater& by, std::string_view message, std::size_t bytes_ma
     return {reinterpret_cast<const char*>(out.data()), bytes};
 }
 
-/// What does not compress.
+/// Bytes that do not compress.
 std::string noise(std::size_t bytes) {
     std::string made;
     for (unsigned state = 1; made.size() < bytes; state = state * 1664525 + 1013904223) {

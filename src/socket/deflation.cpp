@@ -8,7 +8,7 @@ namespace zlink::socket {
 namespace {
 
 std::size_t deflate(deflater& by, const outgoing& plain, pipe::byte_buffer& into) {
-    // What does not get smaller need not be finished.
+    // Compression may stop as soon as the result is not smaller.
     const std::size_t room = plain.bytes() - 1 + deflater::spare_bytes;
     std::byte* const out = into.reserve(room);
     return by.deflate({plain.data(), plain.bytes()}, {out, room});
@@ -63,7 +63,7 @@ outgoing* deflation::broadcast::for_peer(peer& to) {
         }
     }
     if (shared->compressed() != nullptr) {
-        forget(to); // Its deflater does not know what the peer's window now holds.
+        forget(to); // Its deflater no longer matches the peer's window.
     }
     return shared->compressed();
 }

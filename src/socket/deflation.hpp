@@ -13,14 +13,14 @@
 
 namespace zlink::socket {
 
-/// A payload that was compressed, unless that made it no smaller.
+/// A compressed payload, unless compression made it no smaller.
 class deflated {
 public:
-    /// @param by  Null: another one, for this payload only.
+    /// @param by  Null: a temporary deflater, for this payload only.
     /// @throws std::bad_alloc
     deflated(const outgoing& plain, std::uint8_t window_bits, int level, deflater* by = nullptr);
 
-    /// What to send instead; null: it did not get smaller.
+    /// The payload to send instead; null: it did not get smaller.
     outgoing* compressed() noexcept { return compressed_ ? &*compressed_ : nullptr; }
 
 private:
@@ -28,36 +28,35 @@ private:
     std::optional<outgoing> compressed_;
 };
 
-/// Compresses what a STREAM sends to peers that agreed to that.
+/// Compresses the messages of a STREAM for peers that negotiated it.
 ///
-/// Where messages share a window, its deflater is kept with the peer. Where they do not, none is
-/// kept, and a payload that goes to many peers is compressed once for all that have as large a
-/// window.
+/// If messages share a window, each peer keeps its deflater. Otherwise none is kept, and a
+/// broadcast payload is compressed once for all peers with the same window size.
 ///
 /// @threads The socket's.
 class deflation {
 public:
     explicit deflation(const socket_options& options) noexcept : options_(options) {}
 
-    /// Whether a payload of that size goes to that peer compressed, if that makes it smaller.
+    /// Whether a payload of that size is sent to that peer compressed, if that makes it smaller.
     bool is_for(const peer& to, std::size_t bytes) const noexcept {
         return to.deflates() && bytes <= limits::inflated_message_bytes_max &&
                bytes >= static_cast<std::size_t>(options_.web_deflate_bytes_min);
     }
 
-    /// Compresses a payload for one peer, which has to be sent it, or to be forgotten by forget().
+    /// Compresses a payload for one peer. It must then be sent, or forget() called.
     /// @throws std::bad_alloc
     deflated for_one(peer& to, const outgoing& plain);
 
-    /// The peer does not get what was compressed for it, or gets something else.
+    /// The payload compressed for the peer was not sent to it, or not in that form.
     static void forget(peer& about) noexcept { about.own_deflater.reset(); }
 
-    /// A payload that goes to many peers.
+    /// A payload for many peers.
     class broadcast {
     public:
         broadcast(deflation& by, const outgoing& plain) noexcept : by_(by), plain_(plain) {}
 
-        /// What to send to that peer; null: as it is.
+        /// The compressed payload for that peer; null: send it uncompressed.
         /// @throws std::bad_alloc
         outgoing* for_peer(peer& to);
 
@@ -71,7 +70,7 @@ public:
         windows by_window_;
     };
 
-    /// Payloads that were compressed so far.
+    /// The number of payloads compressed so far.
     std::uint64_t count() const noexcept { return count_; }
 
 private:

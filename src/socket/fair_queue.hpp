@@ -16,9 +16,9 @@
 
 namespace zlink::socket {
 
-/// Peers of which some are active: those first, in an order that changes, but begins as they
-/// arrived (letter::arrival), not as their handshakes came to an end. `Index` is the peer's member
-/// that says where it stands.
+/// A list of peers, the active ones first. Its order changes; initially it is the order of arrival
+/// (letter::arrival), not that in which handshakes completed. `Index` is the member of a peer that
+/// holds its position.
 template<std::uint32_t peer::*Index>
 class active_peers {
 public:
@@ -53,7 +53,7 @@ public:
 
     void deactivate(peer& tired) noexcept {
         if (is_active(tired)) {
-            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active one has the turn.
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active peer is current.
             const std::uint32_t turn = current_->*Index;
             swap(tired.*Index, --active_count_);
             current_ = active_count_ == 0 ? nullptr : peers_[turn < active_count_ ? turn : 0];
@@ -63,12 +63,12 @@ public:
     std::size_t active_count() const noexcept { return active_count_; }
     bool any_active() const noexcept { return current_ != nullptr; }
     bool is_only_active() const noexcept { return active_count_ == 1; }
-    /// Whose turn it is. Needs any_active().
+    /// The peer whose turn it is. Needs any_active().
     peer& current() const noexcept { return *current_; }
-    /// Gives the turn to the next one.
+    /// Makes the next active peer current.
     ZLINK_HOT void advance() noexcept {
         if (active_count_ > 1) {
-            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active one has the turn.
+            // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an active peer is current.
             const std::size_t next = current_->*Index + std::size_t{1};
             current_ = peers_[next < active_count_ ? next : 0];
         }
@@ -77,8 +77,8 @@ public:
     const std::vector<peer*>& all() const noexcept { return peers_; }
 
 private:
-    /// Moves a new peer, the last one that is active, before those that arrived later. If it is the
-    /// turn of the first of these, it is the new one's.
+    /// Moves a new peer, the last active one, before those that arrived later. If the first of
+    /// these is current, the new peer becomes current.
     void queue_up(peer& added) noexcept {
         const std::uint32_t last = added.*Index;
         std::uint32_t place = last;
@@ -98,29 +98,29 @@ private:
 
     std::vector<peer*> peers_;
     std::size_t active_count_ = 0;
-    peer* current_ = nullptr; ///< One of those that are active, if any are.
+    peer* current_ = nullptr; ///< One of the active peers, if there are any.
 };
 
-/// Of the parts by which sockets send and receive.
+/// Parameters of stream_pace for fair_queue and load_balancer.
 inline constexpr stream_pace::steps message_steps{
     limits::batch_messages_min, limits::batch_messages_per_look, limits::message_looks_max};
 
-/// How a fair_queue looks at the front of a peer whose frames are ZMTP's.
+/// Peeks at the front frame of a peer that uses ZMTP framing.
 struct zmtp_peek {
     ZLINK_HOT static bool look(peer& at, pipe::frame& front) { return at.peek(front); }
 };
 
 /// Receives from all peers in turn, one message each.
 ///
-/// A peer that is found empty is put to rest: it is marked asleep at once, but the fence that makes
-/// the mark count is paid once for all of them, in settle().
+/// A peer that is found empty is parked: its mark is set at once, but the fence that makes marks
+/// effective is issued once for all of them, in settle().
 ///
 /// @threads The socket's.
 template<class Peek>
 class basic_fair_queue {
 public:
     void attach(peer& added) {
-        // All of them may rest at a time, and resting must not fail.
+        // All peers may be parked at once, and parking must not fail.
         if (const std::size_t count = peers_.all().size() + 1; unsettled_.capacity() < count) {
             unsettled_.reserve(2 * count);
         }
@@ -136,14 +136,14 @@ public:
     }
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
-    /// Does not look at it until it is activated.
+    /// Ignores the peer until it is activated.
     void deactivate(peer& held) noexcept { peers_.deactivate(held); }
 
-    /// Whether it is one of those that we receive from.
+    /// Whether this queue receives from the peer.
     bool holds(const peer& asked) const noexcept { return peers_.holds(asked); }
 
-    /// Looks at what is at the front of `about` now rather than when its turn comes. If that is
-    /// nothing, we will be told when there is something.
+    /// Checks the front of `about` now rather than in its turn. If it is empty, its next message
+    /// raises an event.
     void look_at(peer& about) {
         pipe::frame front;
         while (!Peek::look(about, front)) {
@@ -155,8 +155,8 @@ public:
         activate(about);
     }
 
-    /// Finds the peer whose turn it is and the frame at its front.
-    /// @return Null if there is nothing to receive, also not after settle().
+    /// Finds the current peer and the frame at its front.
+    /// @return Null if there is nothing to receive, even after settle().
     ZLINK_HOT peer* next(pipe::frame& front) {
         if (peers_.any_active()) [[likely]] {
             keep_distance(peers_.current());
@@ -164,7 +164,7 @@ public:
         return next_now(front);
     }
 
-    /// As next(), for who cannot fail: null also if there is no memory, of which next() tells.
+    /// As next(), but noexcept: null also if memory is lacking, which next() reports.
     peer* next_at_once(pipe::frame& front) noexcept {
         try {
             return next(front);
@@ -173,8 +173,8 @@ public:
         }
     }
 
-    /// As next(), of what is there without another look at anybody's marks: those that are found
-    /// empty stay awake.
+    /// As next(), but only from messages already visible: checks no marks, and leaves empty peers
+    /// active.
     peer* next_awake(pipe::frame& front) {
         if (is_settling_due()) {
             return nullptr;
@@ -229,7 +229,7 @@ public:
         return next_now(front) != nullptr;
     }
 
-    /// Notes that the frame that next() gave was taken.
+    /// Records that the frame returned by next() was taken.
     ZLINK_HOT void took(peer& from, bool more) noexcept {
         if (more) {
             receiving_ = &from;
@@ -240,12 +240,12 @@ public:
         pace_.count();
     }
 
-    /// Notes that whole messages were taken of the peer that next() gave, whose turn ends after
-    /// some more of them.
+    /// Records that whole messages of the peer returned by next() were taken. Its turn ends after a
+    /// maximum of them.
     ZLINK_HOT void took_in_turn(unsigned count = 1) noexcept {
         pace_.count(count);
         if (!unsettled_.empty()) {
-            unsettled_count_ += count - 1; // They were found with one look.
+            unsettled_count_ += count - 1; // One check found them all.
         }
         turn_count_ += count;
         if (turn_count_ >= limits::turn_messages_max) {
@@ -253,13 +253,13 @@ public:
             peers_.advance();
         }
     }
-    /// How many more may be taken of it in this turn, at least 1.
+    /// The number of messages that it may deliver in this turn, at least 1.
     unsigned turn_rest() const noexcept { return limits::turn_messages_max - turn_count_; }
 
-    /// Drops what is known to have come from `about`, to the end of its last message.
+    /// Drops the visible messages of `about`, up to the end of the last one.
     void drop_received(peer& about) {
         if (!peers_.is_active(about)) {
-            return; // It was found empty, and nothing has been heard of it since.
+            return; // It was found empty, and has raised no event since.
         }
         pipe::frame front;
         while (Peek::look(about, front)) {
@@ -270,7 +270,7 @@ public:
         }
     }
 
-    /// As drop_received(), and has us told of what comes next. `about` is not closed.
+    /// As drop_received(), then parks the peer. `about` must not be closed.
     void drop_received_and_rest(peer& about) {
         do {
             drop_received(about);
@@ -281,13 +281,13 @@ public:
         } while (peers_.is_active(about));
     }
 
-    /// The peer in the middle of whose message we are, or null.
+    /// The peer whose message is partly received, or null.
     peer* receiving() const noexcept { return receiving_; }
 
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }
 
 private:
-    /// The peer whose frame is to be taken, if one of those that are active has the turn.
+    /// The peer to take a frame from, if an active one is current.
     ZLINK_HOT peer* next_to_take() noexcept {
         if (receiving_ != nullptr || !unsettled_.empty() || !peers_.any_active()) [[unlikely]] {
             return receiving_;
@@ -308,7 +308,7 @@ private:
         return find_next(front);
     }
 
-    /// Lets messages come together where one sends them just as fast as they are received.
+    /// Lets messages accumulate if the producer is just as fast as this consumer.
     ZLINK_HOT void keep_distance(peer& from) noexcept {
         if (from.is_read_up()) [[unlikely]] {
             look_ahead(from);
@@ -323,7 +323,7 @@ private:
         }
     }
 
-    /// Counts a look at the peers while some marks do not count yet.
+    /// Counts a check while some marks are not in effect yet.
     bool is_settling_due() noexcept {
         return !unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max;
     }
@@ -367,7 +367,7 @@ private:
         unsettled_.push_back(&tired);
     }
 
-    /// @return Whether a peer turned out to have something after all.
+    /// @return Whether a peer has a message after all.
     bool settle() noexcept {
         unsettled_count_ = 0;
         if (unsettled_.empty()) {
@@ -388,8 +388,8 @@ private:
     active_peers<&peer::recv_index> peers_;
     std::vector<peer*> unsettled_;
     unsigned unsettled_count_ = 0;
-    unsigned turn_count_ = 0;  ///< Messages that were taken one after the other from one peer.
-    bool needs_fence_ = false; ///< The marks of some of the unsettled count only behind one.
+    unsigned turn_count_ = 0;  ///< Messages taken in a row from one peer.
+    bool needs_fence_ = false; ///< Some unsettled marks take effect only after one.
     peer* receiving_ = nullptr;
     stream_pace pace_{message_steps};
     reader_distance distance_;

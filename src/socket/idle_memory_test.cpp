@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // A PAIR socket, its session and, at the other end of the connection, the test, all on one thread.
-// The test says when the session is swept.
+// The test decides when the session is swept.
 
 using namespace std::chrono_literals;
 using namespace zlink;
@@ -23,7 +23,7 @@ using socket::outgoing;
 
 namespace {
 
-/// Where the session reports its pipe, before the socket gets it.
+/// The mailbox in which the session reports its pipe, before the socket gets the pipe.
 class door final : public pipe::waiting_mailbox {
 public:
     pipe::pipe_end* open() {
@@ -76,7 +76,7 @@ public:
         REQUIRE(application->send(message, true));
     }
 
-    /// What the peer has got by now.
+    /// The bytes that the peer has got so far.
     std::string read() {
         std::string all;
         std::array<char, 65536> room;
@@ -89,7 +89,7 @@ public:
         return all;
     }
 
-    /// Sends so much that memory is held, and lets it pass.
+    /// Sends so many messages that the pipe holds memory, and delivers them.
     void send_many() {
         std::string expected;
         for (int count = 0; count < 500; ++count) {

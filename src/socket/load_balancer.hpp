@@ -15,7 +15,7 @@ class load_balancer {
 public:
     void attach(peer& added) { peers_.attach(added); }
 
-    /// @note Of a message that is being sent to `removed` the rest is dropped.
+    /// @note The rest of a message that is partly sent to `removed` is dropped.
     void detach(peer& removed) noexcept {
         if (sending_ == &removed) {
             sending_ = nullptr;
@@ -56,8 +56,7 @@ public:
         return send_frame(source);
     }
 
-    /// The peer that the next message goes to, which stays the same until finish_frame(false); null
-    /// if no peer has room.
+    /// The peer for the next message, the same until finish_frame(false); null if no peer has room.
     peer* choose() {
         while (peers_.any_active()) {
             peer& candidate = peers_.current();
@@ -80,7 +79,7 @@ public:
         return nullptr;
     }
 
-    /// Begins a message to `target`, which choose() gave.
+    /// Begins a message to `target`, which choose() returned.
     void begin(peer& target) noexcept { sending_ = &target; }
 
     void finish_frame(bool more) noexcept {
@@ -91,13 +90,13 @@ public:
         }
     }
 
-    /// The peer in the middle of whose message we are, or null.
+    /// The peer to which a message is partly sent, or null.
     peer* sending() const noexcept { return sending_; }
     bool is_inside_message() const noexcept { return sending_ != nullptr || is_dropping_; }
 
     bool can_send() { return is_inside_message() || choose() != nullptr; }
 
-    /// Messages whose peer went before they were whole.
+    /// Messages whose peer disconnected before they were complete.
     std::uint64_t undeliverable_count() const noexcept { return undeliverable_count_; }
 
     const std::vector<peer*>& all() const noexcept { return peers_.all(); }

@@ -14,7 +14,7 @@ namespace zlink::socket {
 
 namespace {
 
-/// Event and value, packed, in the machine's order of bytes.
+/// Event and value, packed, in native byte order.
 std::array<std::byte, 6> first_frame(connection_event what, std::int32_t value) noexcept {
     std::array<std::byte, 6> made;
     const auto number = static_cast<std::uint16_t>(what);
@@ -81,7 +81,7 @@ void monitor::on_letter(pipe::letter& about, std::uint32_t happened) noexcept {
     auto& end = static_cast<pipe::pipe_end&>(about);
     if ((happened & pipe::event::attached) != 0) {
         pipe::end_ptr added{end};
-        if (!reader_) { // A second reader is turned away.
+        if (!reader_) { // A second reader is rejected.
             reader_ = std::move(added);
             tell_waiting();
         }
@@ -112,7 +112,7 @@ void monitor::tell_waiting() noexcept {
     waiting_.clear();
 }
 
-/// Passes `happened` on, unless there is no room or no memory for it.
+/// Sends `happened`, unless there is no room or no memory for it.
 void monitor::tell(const occurrence& happened) noexcept {
     if (!reader_->out.has_credit()) {
         return;

@@ -19,26 +19,26 @@ namespace zlink::socket {
 
 class context;
 
-/// Turns the events of one socket's connections into messages for a PAIR socket of the application,
+/// Reports the connection events of one socket as messages to a PAIR socket of the application,
 /// which connects to the monitor's inproc name (zmq_socket_monitor(3)).
 ///
-/// A message has two frames: event (16 bits) and value (32 bits) in the machine's order of bytes,
-/// and the endpoint. Events may come from any thread; one I/O thread writes them, in the order in
-/// which they were reported. Nobody waits for a reader that is slow or missing: what came before
-/// the first one connected is kept, up to a limit; what finds its pipe full is dropped.
+/// A message has two frames: event (16 bits) and value (32 bits) in native byte order, and the
+/// endpoint. Events may come from any thread; one I/O thread writes them, in the order in which
+/// they were reported. A slow or missing reader blocks no other thread: events before the first
+/// reader connects are kept up to a limit, and events for a full pipe are dropped.
 ///
 /// @threads report: any. Everything else: the thread that owns the socket, or the I/O thread.
 class monitor final : public pipe::mailbox {
 public:
     /// Binds a monitor to `name`.
-    /// @param events  Those that are passed on, by bit.
+    /// @param events  Bit mask of the events to report.
     /// @error address_in_use  The name is taken.
     static result<boost::intrusive_ptr<monitor>> start(context& owner, const std::string& name,
                                                        unsigned events);
 
     monitor(context& owner, runtime::io_thread& thread, std::string name, unsigned events);
 
-    /// Frees the name, says so as the last event, and lets go of the reader. Once.
+    /// Frees the name, reports that as the last event, and closes the reader's pipe. Called once.
     void stop() noexcept;
 
     /// As connection_observer::on_connection_event().
@@ -63,15 +63,15 @@ private:
     runtime::io_thread& thread_;
     const std::string name_;
     const unsigned events_;
-    std::atomic<std::size_t> held_count_{0}; ///< Reported and not in a pipe.
+    std::atomic<std::size_t> held_count_{0}; ///< Reported, but not yet in a pipe.
 
     // The I/O thread's.
-    pipe::end_ptr reader_;            ///< None before one has connected.
-    std::vector<occurrence> waiting_; ///< For the first reader, oldest first.
+    pipe::end_ptr reader_;            ///< None before the first reader connects.
+    std::vector<occurrence> waiting_; ///< Events for the first reader, oldest first.
 };
 
-/// Where all connections of a socket report, whether it has a monitor or not. Outlives the socket
-/// for as long as one of its connections does.
+/// The observer of all connections of a socket, with or without a monitor. Outlives the socket
+/// while connections of it exist.
 ///
 /// @threads watches, on_connection_event: any. Everything else: the thread that owns the socket.
 class monitor_slot final : public connection_observer {

@@ -11,14 +11,14 @@
 
 namespace zlink::socket {
 
-/// Talks to exactly one peer (31/EXPAIR). Pipes that come while there is one stand in line, in the
-/// order in which they came: the next one is the peer once the one before has gone and all that it
-/// sent was received. What they send waits meanwhile.
+/// Talks to exactly one peer (31/EXPAIR). Further pipes wait in a list, in order of arrival: the
+/// next one becomes the peer once the current one is closed and all its messages were received.
+/// Until then the messages of the waiting pipes stay queued.
 class pair final : public pattern {
 public:
     void on_attached(peer& added) override {
         if (line_.size() >= limits::pairs_in_line_max) {
-            added.end().deliver(pipe::event::closed); // Which ends it.
+            added.end().deliver(pipe::event::closed); // This closes it.
             return;
         }
         line_.push_back(&added);
@@ -56,7 +56,7 @@ public:
     bool can_recv() override { return queue_.can_recv(); }
 
 private:
-    /// Sends to the first one of the line that is there.
+    /// Sends to the first open pipe in the list.
     void address_next() {
         if (!balancer_.all().empty()) {
             return;
@@ -68,7 +68,7 @@ private:
         }
     }
 
-    /// The next one of the line is received from.
+    /// Starts to receive from the next pipe in the list.
     void leave(peer& gone) {
         balancer_.detach(gone);
         queue_.detach(gone);
@@ -82,7 +82,7 @@ private:
         address_next();
     }
 
-    std::vector<peer*> line_; ///< We receive from the first one; the others are held.
+    std::vector<peer*> line_; ///< The first is received from; the others are held.
     fair_queue queue_;
     load_balancer balancer_;
 };

@@ -25,18 +25,18 @@ namespace zlink::socket {
 
 class peer;
 
-/// A frame on its way from the application to one or more pipes.
+/// A frame that the application sends to one or more pipes.
 ///
-/// @owns  The block that it made for a large payload, until it is destroyed.
+/// @owns  The block that it allocates for a large payload, until it is destroyed.
 class outgoing {
 public:
     outgoing(const std::byte* data, std::size_t bytes, bool more) noexcept
         : data_(data), bytes_(bytes), more_(more) {}
-    /// A view of `source`, which keeps what it holds.
+    /// A view of `source`, which keeps its content.
     outgoing(pipe::message& source, bool more) noexcept
         : data_(source.data()), bytes_(source.bytes()), more_(more),
           is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
-    /// A view of the first `bytes` bytes of `shared`, which its holder keeps.
+    /// A view of the first `bytes` bytes of `shared`, which stays with its holder.
     outgoing(pipe::block& shared, std::size_t bytes) noexcept
         : data_(shared.data), bytes_(bytes), more_(false), is_kept_(true), block_(&shared) {}
     outgoing(const outgoing&) = delete;
@@ -47,9 +47,9 @@ public:
         }
     }
 
-    /// More than one pipe gets it. If that is not said, the first one may take what `source` holds.
+    /// The frame goes to several pipes. Without this the first one may take the block of `source`.
     void keep() noexcept { is_kept_ = true; }
-    /// Whether one has: `source` must let go of its block without dropping it.
+    /// Whether a pipe took it: `source` must then release its block without dropping it.
     bool is_given() const noexcept { return is_given_; }
 
     const std::byte* data() const noexcept { return data_; }
@@ -57,23 +57,23 @@ public:
     bool more() const noexcept { return more_; }
     std::uint8_t flags() const noexcept { return more_ ? wire::zmtp::flag_more : 0; }
 
-    /// Whether the payload is text, for layouts that tell.
+    /// Whether the payload is text, for layouts that distinguish it.
     bool is_text() const noexcept { return is_text_ || (source_ != nullptr && source_->is_text()); }
     void mark_text() noexcept { is_text_ = true; }
 
-    /// Whether the payload is what deflate made of another one.
+    /// Whether the payload is the output of deflate.
     bool is_compressed() const noexcept { return is_compressed_; }
     void mark_compressed() noexcept { is_compressed_ = true; }
 
-    /// Whether the application waits to be told when the payload is no longer needed.
+    /// Whether the application expects a callback when the payload is no longer needed.
     bool is_lent() const noexcept { return is_lent_; }
 
-    /// Makes it the last frame of its message.
+    /// Makes this the last frame of its message.
     void end_message() noexcept { more_ = false; }
 
     /// The payload as a block, with a reference for the caller.
-    /// @param past_caches  Whether it is copied that way (copy_past_caches()) if it has to be, and
-    ///                     no other pipe gets it, whose reader may be on this processor.
+    /// @param past_caches  Whether a needed copy bypasses the caches (copy_past_caches()), unless
+    ///                     several pipes get it: a reader may be on this processor.
     /// @throws std::bad_alloc
     pipe::block* share(bool past_caches = false) {
         if (block_ == nullptr && source_ != nullptr) {
@@ -114,19 +114,19 @@ private:
     bool is_text_ = false;
     bool is_compressed_ = false;
     pipe::block* block_ = nullptr;
-    const pipe::message* source_ = nullptr; ///< Of which this is a view, if of a message.
+    const pipe::message* source_ = nullptr; ///< Null: not a view of a message.
 };
 
-/// Where a frame goes that the application receives: a message, or a buffer.
+/// The destination of a received frame: a message, or a buffer.
 struct incoming {
-    pipe::message* into = nullptr; ///< Initialised. If null: `buffer`.
+    pipe::message* into = nullptr; ///< Initialised. If null, `buffer` is used.
     void* buffer = nullptr;
-    std::size_t capacity = 0; ///< Of `buffer`; what does not fit is cut off.
+    std::size_t capacity = 0; ///< Of `buffer`; longer frames are truncated.
 
     std::size_t bytes = 0; ///< Set: the frame's true size.
     bool more = false;     ///< Set: another frame of the same message follows.
 
-    /// Takes bytes by copying them.
+    /// Receives bytes by copying them.
     /// @throws std::bad_alloc  Nothing changed.
     void take_copy(const std::byte* data, std::size_t data_bytes, bool more_follow) {
         if (into != nullptr) {
@@ -143,20 +143,20 @@ struct incoming {
     }
 };
 
-/// Is told by peers what happens to them; the socket.
+/// Receives the events of peers; the socket.
 class peer_owner {
 public:
     virtual void on_peer_events(peer& about, std::uint32_t happened) = 0;
-    /// What the connection behind `about` is became known, or changed.
+    /// The properties of the connection of `about` became known, or changed.
     virtual void on_peer_info(peer& about) = 0;
-    /// `about` was closed by the other side, and everything that it sent has been read.
+    /// The other end closed `about`, and all its messages were read.
     virtual void on_peer_drained(peer& about) = 0;
 
 protected:
     ~peer_owner() = default;
 };
 
-/// One pipe, as a socket sees it.
+/// A pipe from the socket's point of view.
 ///
 /// @threads The socket's.
 class peer final : public pipe::event_sink {
@@ -178,7 +178,7 @@ public:
         }
     }
 
-    /// Leaves its end of the pipe as it was, for another peer object. To be destroyed then.
+    /// Leaves its end of the pipe unchanged, for another peer object. Destroy this one then.
     void abandon() noexcept {
         keep_reader_awake();
         end_->set_owner(nullptr);
@@ -190,27 +190,27 @@ public:
         try {
             owner_.on_peer_events(*this, happened);
         } catch (const std::bad_alloc&) {
-            end_->deliver(happened); // For the next look into the mailbox.
+            end_->deliver(happened); // For the next check of the mailbox.
         }
     }
 
     // Receiving.
 
-    /// message_queue::is_read_up() and look(), of what comes from it.
+    /// message_queue::is_read_up() and look(), for messages from this peer.
     bool is_read_up() const noexcept { return end_->in.is_read_up(); }
     writer_lead look() noexcept { return end_->in.look(); }
 
-    /// Lets the session, if one is at the other end, know where this thread waits for it.
+    /// Tells the session at the other end, if any, on which processor this thread waits for it.
     void note_processor() const noexcept {
         if (!is_inproc()) {
             end_->whole().waited_on.store(current_processor(), std::memory_order_relaxed);
         }
     }
 
-    /// Whether the other end is a socket's, too, and not a session's.
+    /// Whether the other end belongs to a socket, not to a session.
     bool is_inproc() const noexcept { return end_->whole().is_inproc; }
 
-    /// Looks at the frame at the front, if there is one.
+    /// Checks for a frame at the front.
     template<class Layout = pipe::zmtp_layout>
     ZLINK_HOT bool peek(pipe::frame& front) {
         while (end_->in.has_frame()) {
@@ -223,7 +223,7 @@ public:
         return false;
     }
 
-    /// As peek(), in whichever layout the frames have.
+    /// As peek(), in the layout of this pipe.
     bool peek_any(pipe::frame& front) {
         switch (frames_) {
         case pipe::layout::zmtp:
@@ -237,7 +237,7 @@ public:
         return peek(front);
     }
 
-    /// Gives the frame at the front to the application and removes it.
+    /// Moves the frame at the front to the application.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void take(const pipe::frame& front, incoming& target) {
         if (target.into != nullptr) {
@@ -252,8 +252,8 @@ public:
         end_->pop(front);
     }
 
-    /// Takes the frame at the front if it is a short one.
-    /// @param taken  Set to what it was.
+    /// Takes the frame at the front if it is short.
+    /// @param taken  Set to the frame.
     /// @return Whether it was copied to `to`.
     ZLINK_HOT bool take_at_once(void* to, std::size_t capacity,
                                 pipe::message_queue::short_frame& taken) noexcept {
@@ -266,7 +266,7 @@ public:
         return true;
     }
 
-    /// The same into a message, which keeps the memory that it has if that is its own.
+    /// The same into a message, which reuses its memory if it owns any.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT bool take_at_once(pipe::message& into) {
         pipe::pipe_end& end = *end_;
@@ -289,7 +289,7 @@ public:
         end_->pop(front);
     }
 
-    /// Gives the application bytes that are not on the wire, as if they came from this peer.
+    /// Delivers bytes that are not on the wire to the application, as from this peer.
     /// @throws std::bad_alloc  Nothing changed.
     void take_bytes(std::span<const std::byte> content, bool more, incoming& target) {
         target.take_copy(content.data(), content.size(), more);
@@ -298,25 +298,25 @@ public:
         }
     }
 
-    /// @return Whether the mark counts only after the heavy fence.
+    /// @return Whether the mark takes effect only after the heavy fence.
     bool mark_reader_asleep() noexcept {
         is_reader_awake_ = false;
         return end_->in.mark_reader_asleep();
     }
 
-    /// After the fence: whether there is something after all. If so the peer is awake.
+    /// After the fence: whether there is a message after all. If so the mark is removed.
     bool look_again_to_read() noexcept {
         is_reader_awake_ = end_->in.missed_something() && end_->in.unmark_reader();
         return is_reader_awake_;
     }
 
-    /// Takes the mark back where nobody is left who could.
+    /// Removes the mark if the other end no longer can.
     void keep_reader_awake() noexcept {
         end_->in.unmark_reader();
         is_reader_awake_ = true;
     }
 
-    /// Takes what is known of the connection if that comes next, whether or not anybody receives.
+    /// Reads the connection's properties if they are next, even without a receive call.
     void look_for_info() {
         pipe::frame front;
         if (is_reader_awake_) {
@@ -328,7 +328,7 @@ public:
 
     bool has_credit() noexcept { return end_->out.has_credit(); }
 
-    /// Appends a frame to the message that is being written.
+    /// Appends a frame to the unfinished message.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void push(outgoing& source) {
         if (source.bytes() < referenced_bytes_min_ && !stays_lent(source)) [[likely]] {
@@ -338,14 +338,14 @@ public:
         }
     }
 
-    /// Sends a short frame, if there is credit and room.
+    /// Sends a short frame if there is credit and room.
     /// @return Whether it was sent.
     ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t bytes,
                                 pipe::message_queue::frame_place place) noexcept {
         return end_->push_at_once(body, bytes, place);
     }
 
-    /// Sends only the newest message from now on. One that was begun becomes its last frame.
+    /// From now on keeps only the newest message. An unfinished one is reduced to its last frame.
     void conflate() noexcept {
         end_->out.rollback();
         end_->out.conflate();
@@ -356,26 +356,26 @@ public:
         end_->out.push_copy(body, bytes, static_cast<std::uint8_t>(flags));
     }
 
-    /// Before a message: begins memory that is no longer used again.
+    /// Before a message: restarts an empty queue's segment, whose memory is still in the caches.
     ZLINK_HOT void restart() noexcept {
         if (end_->out.restart()) [[unlikely]] {
             end_->other().deliver(pipe::event::readable);
         }
     }
 
-    /// Shows the message to the other side.
+    /// Publishes the message to the other end.
     void finish_message() noexcept { end_->finish_message(); }
 
-    /// Messages that were sent to it since this was asked last.
+    /// The number of messages sent to it since the last call.
     std::uint32_t take_sent_count() noexcept {
         const auto count = static_cast<std::uint32_t>(end_->out.published().message_count);
         return count - std::exchange(told_sent_count_, count);
     }
 
-    /// Notes that a message was not sent to it because there was no credit.
+    /// Counts a message that was not sent for lack of credit.
     void count_dropped() noexcept { end_->out.count_dropped(); }
 
-    /// Messages that were not sent, or replaced by newer ones, in either direction.
+    /// Messages not sent, or replaced by newer ones, in either direction.
     std::uint64_t dropped_count() const noexcept {
         return end_->out.dropped_count() + end_->in.dropped_count();
     }
@@ -384,22 +384,22 @@ public:
 
     void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
 
-    /// After the mark: whether there is credit after all. If so the peer is awake.
+    /// After the mark is set: whether there is credit after all. If so the mark is removed.
     bool look_again_to_write() noexcept {
         return end_->out.has_credit() && end_->out.unmark_writer();
     }
 
     pipe::pipe_end& end() noexcept { return *end_; }
     pipe::layout frames() const noexcept { return frames_; }
-    /// Whether what is sent there may be compressed.
+    /// Whether messages to it may be compressed.
     bool deflates() const noexcept { return deflates_; }
 
-    /// Whether its connection was made before `other`'s.
+    /// Whether its connection was made before that of `other`.
     bool arrived_before(const peer& other) const noexcept {
         return static_cast<std::int32_t>(end_->arrival - other.end_->arrival) < 0;
     }
 
-    /// What is known of the connection; null before the first one.
+    /// The connection's properties; null before the first connection.
     const pipe::peer_info* info() const noexcept { return info_; }
 
     bool is_closed_by_peer() const noexcept { return closed_by_peer_; }
@@ -407,17 +407,17 @@ public:
 
     void report_drained() { owner_.on_peer_drained(*this); }
 
-    // Places in the parts that the socket's pattern is made of; kept by those.
+    // Positions in the pattern's data structures, which maintain them.
     std::uint32_t recv_index = nowhere;
     std::uint32_t send_index = nowhere;
     std::uint32_t owner_index = nowhere;
-    std::uint32_t stream_id = 0; ///< Under which a STREAM knows it; 0: none.
+    std::uint32_t stream_id = 0; ///< Its id in a STREAM; 0: none.
     std::uint64_t match_serial = 0;
 
-    /// Of a STREAM's peer whose messages share a window; null before the first.
+    /// For a STREAM's peer whose messages share a window; null before the first message.
     std::unique_ptr<deflater> own_deflater;
 
-    std::string routing_id; ///< Under which a ROUTER knows it; empty: none yet.
+    std::string routing_id; ///< Its id in a ROUTER; empty: none yet.
 
 private:
     ZLINK_COLD void adopt(const pipe::frame& control) {
@@ -427,7 +427,7 @@ private:
         if (former != nullptr) {
             former->drop(1U + std::exchange(spare_info_count_, 0));
         }
-        // What the frame said is nowhere else any more.
+        // The popped frame was the only copy of these properties.
         retry_allocation([this] { owner_.on_peer_info(*this); });
     }
 
@@ -448,7 +448,7 @@ private:
         attach_info(into);
     }
 
-    /// One atomic operation serves many messages.
+    /// Adds references in batches, to save atomic operations.
     void attach_info(pipe::message& into) noexcept {
         if (info_ != nullptr) {
             if (spare_info_count_ == 0) {
@@ -460,15 +460,15 @@ private:
         }
     }
 
-    /// Copies are faster to send. But before anybody takes from the queue they only cost memory,
-    /// and the owner of the payload may expect not to get it back.
+    /// A copy is faster to send. But before the consumer has read from the queue, copies only use
+    /// memory, and the payload's owner may not expect its release yet.
     bool stays_lent(const outgoing& source) const noexcept {
         return source.is_lent() && end_->out.is_untouched();
     }
 
     ZLINK_COLD void push_shared(outgoing& source) {
         if (end_->out.conflates() && source.more()) {
-            return; // As in libzmq, only the last frame counts.
+            return; // As in libzmq, only the last frame is kept.
         }
         pipe::block* const shared =
             source.share(is_inproc() && source.bytes() >= limits::external_bytes_min);
@@ -488,18 +488,18 @@ private:
     pipe::end_ptr end_;
     pipe::peer_info* info_ = nullptr;
     std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
-    std::uint32_t told_sent_count_ = 0;  ///< By take_sent_count(), modulo 2^32.
+    std::uint32_t told_sent_count_ = 0;  ///< At the last take_sent_count(), modulo 2^32.
     pipe::layout frames_;
-    std::uint8_t spare_info_count_ = 0; ///< References to `info_` for messages to come.
+    std::uint8_t spare_info_count_ = 0; ///< References to `info_` for future messages.
     bool deflates_ : 1;
     bool closed_by_peer_ : 1 = false;
-    bool is_reader_awake_ : 1 = true; ///< Not marked asleep, as far as we have been told.
+    bool is_reader_awake_ : 1 = true; ///< Not marked as parked, as far as known.
 
 public:
-    // Here they take no room, and a server has many peers.
-    bool departing = false; ///< On the socket's list of peers to be destroyed.
+    // Placed here they use padding; a server has many peers.
+    bool departing = false; ///< In the socket's list of peers to destroy.
     bool is_asked_to_go = false;
-    bool is_held = false; ///< Neither looked at nor ended before its pattern says so.
+    bool is_held = false; ///< Neither read nor closed until its pattern allows it.
 };
 
 } // namespace zlink::socket

@@ -14,18 +14,18 @@
 
 namespace zlink::socket {
 
-/// Finds peers by numbers that count up.
+/// Finds peers by ids that count up.
 ///
-/// A hash table with linear probing whose hash is the number itself: numbers that follow each other
-/// lie side by side, so a search ends where it begins unless old peers are in the way. Once so many
-/// are that one who comes moves more than limits::peer_moves_max of them, the hash becomes one that
-/// nobody can foresee: by coming and going peers choose whose numbers stay. Its memory follows the
-/// number of peers down again.
+/// A hash table with linear probing and the identity as hash: consecutive ids are adjacent, so a
+/// search ends at its first slot unless old peers occupy it. If an insertion moves more than
+/// limits::peer_moves_max slots, the table switches to an unpredictable hash: peers could otherwise
+/// choose the remaining ids by their connects and disconnects. The memory shrinks with the number
+/// of peers.
 ///
 /// Invariants
-///  1. Who is searched for lies behind its home, with no free slot in between.
-///  2. In a row of slots that are taken they lie in the order of their homes: who comes moves those
-///     that are nearer to theirs, and who lies at home has nobody behind it whose home is before.
+///  1. An entry lies at or behind its home slot, with no free slot in between.
+///  2. Adjacent entries are ordered by their homes: an insertion displaces entries that are nearer
+///     to theirs, and behind an entry at its home no entry has an earlier home.
 ///
 /// @threads The socket's.
 template<class Peer>
@@ -67,7 +67,7 @@ public:
         while (slots_[hole].id != id) {
             hole = next(hole);
         }
-        // Those behind it move up, to the first one that lies at home. (Invariant 2.)
+        // The entries behind it move up, to the first one at its home. (Invariant 2.)
         for (std::size_t at = next(hole); slots_[at].who != nullptr && home(slots_[at].id) != at;
              at = next(at)) {
             slots_[hole] = slots_[at];
@@ -79,7 +79,7 @@ public:
     }
 
     std::size_t count() const noexcept { return count_; }
-    /// How far from where its search begins a peer lies that is here.
+    /// The distance of an existing entry from the start of its search.
     std::size_t steps_to(std::uint32_t id) const noexcept {
         std::size_t steps = 0;
         for (std::size_t at = home(id); slots_[at].id != id; at = next(at)) {
@@ -87,12 +87,12 @@ public:
         }
         return steps;
     }
-    /// Peers that there is room for, more or less: what the table takes.
+    /// The number of slots, a measure of the table's memory.
     std::size_t slot_count() const noexcept { return slots_.size(); }
 
 private:
     struct slot {
-        std::uint32_t id = 0; ///< 0 is nobody's.
+        std::uint32_t id = 0; ///< 0: free.
         Peer* who = nullptr;
     };
     using slots = std::vector<slot>;
@@ -104,7 +104,7 @@ private:
     std::size_t home(std::uint32_t id) const noexcept { return hash(id) & mask(); }
     std::size_t next(std::size_t at) const noexcept { return (at + 1) & mask(); }
 
-    /// @return How many slots it looked at that were taken.
+    /// @return The number of occupied slots visited.
     std::size_t put(slots& into, std::uint32_t id, Peer& added) const noexcept {
         const std::size_t last = into.size() - 1;
         slot placed{id, &added};
@@ -127,7 +127,7 @@ private:
 
     bool is_scattered() const noexcept { return shift_ != 0; }
 
-    /// Numbers that follow each other lie anywhere from now on.
+    /// Spreads consecutive ids over the whole table from now on.
     void scatter() noexcept {
         constexpr unsigned upper_half = 32;
         const std::uint64_t factor_before = factor_;
@@ -136,7 +136,7 @@ private:
         try {
             resize(slots_.size());
         } catch (const std::bad_alloc&) {
-            factor_ = factor_before; // It stays as it is.
+            factor_ = factor_before; // Keeps the present order.
             shift_ = 0;
         }
     }
@@ -158,7 +158,7 @@ private:
         try {
             resize(slots_.size() / 2);
         } catch (const std::bad_alloc&) {
-            // It stays as large as it is.
+            // Keeps the present size.
         }
     }
 

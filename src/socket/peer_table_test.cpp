@@ -18,7 +18,7 @@ struct someone {};
 
 TEST_SUITE("socket") {
 
-    TEST_CASE("peer table: finds who was inserted, and nobody else") {
+    TEST_CASE("peer table: finds the peers that were inserted, and no others") {
         peer_table<someone> table;
         CHECK(table.find(1) == nullptr);
         std::vector<someone> peers(100);
@@ -39,7 +39,7 @@ TEST_SUITE("socket") {
         std::map<std::uint32_t, someone*> model;
         std::vector<someone> peers(1000);
         for (int step = 0; step < 20'000; ++step) {
-            // Few numbers, so that they collide in every way; some of them far apart.
+            // Few ids, so that they collide in every way; some of them far apart.
             const std::uint32_t id =
                 static_cast<std::uint32_t>(1 + random() % 300 + (random() % 3) * 0x1000'0000);
             if (const auto found = model.find(id); found != model.end()) {
@@ -60,8 +60,8 @@ TEST_SUITE("socket") {
         }
     }
 
-    TEST_CASE("peer table: who comes does not move many again and again, whoever stays") {
-        // Long runs of numbers that are the same but for their upper bytes.
+    TEST_CASE("peer table: inserting does not move many peers again and again, whichever stay") {
+        // Long runs of ids that differ in their upper bytes only.
         peer_table<someone> table;
         std::vector<someone> peers(12'000);
         std::map<std::uint32_t, someone*> model;
@@ -78,7 +78,7 @@ TEST_SUITE("socket") {
             REQUIRE(table.find(id) == who);
             longest = std::max(longest, table.steps_to(id));
         }
-        CHECK(longest < 1000); // 8000 if they lay one behind the other.
+        CHECK(longest < 1000); // 8000 if they lay one behind the other in one run.
         for (const auto& [id, who] : model) {
             table.erase(id);
             REQUIRE(table.find(id) == nullptr);
@@ -86,7 +86,7 @@ TEST_SUITE("socket") {
         CHECK(table.count() == 0);
     }
 
-    TEST_CASE("peer table: numbers in a row lie at home") {
+    TEST_CASE("peer table: consecutive ids lie in their own slots") {
         peer_table<someone> table;
         std::vector<someone> peers(12'000);
         for (std::uint32_t id = 1; id <= peers.size(); ++id) {
@@ -113,7 +113,7 @@ TEST_SUITE("socket") {
             table.erase(id);
         }
         CHECK(table.slot_count() == 8);
-        CHECK(table.find(1) == nullptr); // It went when 1001 came.
+        CHECK(table.find(1) == nullptr); // Erased when 1001 was inserted.
     }
 
 } // TEST_SUITE

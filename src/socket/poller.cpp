@@ -29,7 +29,7 @@ int milliseconds_until(pipe::deadline until) noexcept {
     return static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, INT_MAX));
 }
 
-/// The descriptors that poll(2) is asked about: those of the items, and the sockets' own.
+/// The descriptors for poll(2): those of the items, and the sockets' own.
 class descriptor_set {
 public:
     result<void> add(const poll_item& item) {
@@ -58,7 +58,7 @@ private:
     std::vector<pollfd> descriptors_;
 };
 
-/// Looks at every socket, without waiting.
+/// Checks every socket, without waiting.
 result<int> look_at_sockets(std::span<poll_item> items) {
     int count = 0;
     for (poll_item& each : items) {
@@ -81,8 +81,8 @@ result<int> look_at_sockets(std::span<poll_item> items) {
     return count;
 }
 
-/// Looks at the descriptors among the items, and waits for them and the sockets' mailboxes.
-/// @param only_sockets  There are no descriptors but those of sockets.
+/// Checks the descriptors among the items, and waits for them and the sockets' mailboxes.
+/// @param only_sockets  All items are sockets.
 result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, int timeout) {
     descriptor_set all;
     for (const poll_item& each : items) {
@@ -90,7 +90,7 @@ result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, i
             return added.error();
         }
     }
-    // The sockets' descriptors tell what comes after this look.
+    // Events after this check make the sockets' descriptors readable.
     const result<int> ready_sockets = look_at_sockets(items);
     if (!ready_sockets) {
         return ready_sockets.error();
@@ -104,7 +104,7 @@ result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, i
     int count = *ready_sockets;
     for (std::size_t index = 0; index < items.size(); ++index) {
         if (items[index].asked == nullptr) {
-            // As in libzmq, whatever is neither readable nor writable is an error.
+            // As in libzmq, every other event is an error.
             const short found = all.found(index);
             short told = static_cast<short>(found & (POLLIN | POLLOUT | POLLPRI));
             if ((found & ~(POLLIN | POLLOUT | POLLPRI)) != 0) {
@@ -117,7 +117,7 @@ result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, i
     return count;
 }
 
-/// Has the reactor watch the descriptors among some items, for as long as it lives.
+/// Makes the reactor watch the descriptors among some items, for the lifetime of this object.
 class descriptor_watch {
 public:
     descriptor_watch(std::span<const poll_item> items, runtime::io_thread& reactor) {
@@ -137,7 +137,7 @@ public:
 
     bool is_ready() const noexcept { return *is_ready_; }
 
-    /// The system's error if one of them cannot be watched.
+    /// The system's error if a descriptor cannot be watched.
     const result<void>& outcome() const noexcept { return outcome_; }
 
 private:
@@ -146,7 +146,7 @@ private:
         stream_descriptor* added = &applications_.emplace_back(reactor.context());
         added->assign(item.descriptor, refused);
         if (refused == boost::system::errc::file_exists) {
-            // Another item, or another caller, has it watched already.
+            // Another item, or another caller, already watches it.
             applications_.pop_back();
             added = &duplicates_.emplace_back(reactor.context());
             const int duplicate = ::dup(item.descriptor);
@@ -174,15 +174,15 @@ private:
         }
     }
 
-    /// Shared with the waits, which another thread may end, after us too.
+    /// Shared with the waits: another thread may complete them, even after this is destroyed.
     std::shared_ptr<std::atomic<bool>> is_ready_ = std::make_shared<std::atomic<bool>>(false);
-    std::list<stream_descriptor> applications_; ///< They stay the application's.
+    std::list<stream_descriptor> applications_; ///< Owned by the application.
     std::list<stream_descriptor> duplicates_;
     result<void> outcome_;
 };
 
-/// Runs the I/O of the callers' context, or waits while another caller does, until an item may be
-/// ready.
+/// Runs the I/O of the callers' context, or waits while another caller runs it, until an item may
+/// be ready.
 result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline until) {
     std::vector<socket_mailbox*> mailboxes;
     for (const poll_item& each : items) {

@@ -10,18 +10,18 @@ namespace zlink::socket {
 
 class socket;
 
-/// A socket or a descriptor, and what about it is of interest.
+/// A socket or a descriptor, and the events to wait for.
 struct poll_item {
-    socket* asked = nullptr; ///< If null: `descriptor`.
+    socket* asked = nullptr; ///< If null, `descriptor` is used.
     int descriptor = -1;
-    short wanted = 0; ///< POLLIN, POLLOUT, POLLERR, POLLPRI, as poll(2) has them.
+    short wanted = 0; ///< POLLIN, POLLOUT, POLLERR, POLLPRI, as in poll(2).
     short found = 0;  ///< Set.
 };
 
 /// Waits until one of `items` is ready.
 ///
 /// @blocks  At most until `until`.
-/// @return  How many items are ready; 0 if `until` has passed.
+/// @return  The number of ready items; 0 if `until` has passed.
 /// @error terminated   The context of one of the sockets was shut down.
 /// @error interrupted  A signal handler ran.
 result<int> poll(std::span<poll_item> items, pipe::deadline until);

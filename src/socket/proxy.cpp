@@ -14,7 +14,7 @@ namespace zlink::socket {
 
 namespace {
 
-/// Messages passed in one direction before the other has its turn.
+/// Messages forwarded in one direction before the other direction runs.
 constexpr int burst_messages_max = 1000;
 
 /// A message that is closed when it goes out of scope.
@@ -23,7 +23,7 @@ struct scoped_message : pipe::message {
     ~scoped_message() { close(); }
 };
 
-/// What passed a socket in one direction.
+/// Traffic of a socket in one direction.
 struct traffic {
     std::uint64_t frame_count = 0;
     std::uint64_t bytes = 0;
@@ -42,7 +42,7 @@ result<void> send_frame(socket& to, pipe::message& frame, bool more) {
     return to.send(source, false);
 }
 
-/// Passes one message on.
+/// Forwards one message.
 /// @error again  There was none.
 result<void> pass_message(side& from, side& to, socket* capture) {
     scoped_message frame;
@@ -78,7 +78,7 @@ result<void> pass_burst(side& from, side& to, socket* capture) {
         if (!passed) {
             return passed;
         }
-        // As soon as the other side is full, the other direction has its turn.
+        // As soon as the other side is full, the other direction runs.
         const auto room = to.at.ready();
         if (!room) {
             return room.error();
@@ -90,7 +90,7 @@ result<void> pass_burst(side& from, side& to, socket* capture) {
     return {};
 }
 
-/// Passes a burst on if `from` has something and `to` has room; what is left is found again.
+/// Forwards a burst if `from` has messages and `to` has room; the rest is found by a later poll.
 result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
     if (!has) {
         return {};
@@ -109,7 +109,7 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
     return pass_burst(from, to, capture);
 }
 
-/// Does not wait: who asked may have gone.
+/// Does not block: the requester may be gone.
 result<void> send_number(socket& to, std::uint64_t number, bool more) {
     outgoing source{reinterpret_cast<const std::byte*>(&number), sizeof number, more};
     return to.send(source, true);
@@ -129,7 +129,7 @@ result<void> send_statistics(socket& control, const side& frontend, const side& 
     return {};
 }
 
-/// What a message of one frame orders.
+/// The command in a message of one frame.
 order order_in(pipe::message& frame) noexcept {
     const std::string_view text{reinterpret_cast<const char*>(frame.data()), frame.bytes()};
     return text == "PAUSE"        ? order::pause
@@ -139,7 +139,7 @@ order order_in(pipe::message& frame) noexcept {
                                   : order::none;
 }
 
-/// Receives an order. None consists of several frames.
+/// Receives a command. A message of several frames contains none.
 /// @error again  There is nothing to receive.
 result<order> recv_order(socket& control) {
     scoped_message frame;
@@ -167,7 +167,7 @@ result<order> take_order(socket& control, const side& frontend, const side& back
         const result<void> sent = send_statistics(control, frontend, backend);
         return sent ? result<order>{order::none} : sent.error();
     }
-    // A REP must answer before it takes the next order.
+    // A REP must answer before it receives the next command.
     if (control.options().type == socket_type::rep) {
         outgoing empty{nullptr, 0, false};
         if (const result<void> sent = control.send(empty, false); !sent) {
@@ -188,8 +188,8 @@ result<void> proxy(socket& frontend, socket& backend, socket* capture, socket* c
     bool front_has = false;
     bool back_has = false;
     while (true) {
-        // Of a side that has something the other's room is awaited; both directions at once, or a
-        // full backend whose replies nobody takes would never have room again.
+        // If one side has messages, this waits for room at the other; in both directions at once,
+        // or a full backend whose replies are not forwarded would never have room again.
         const auto wanted = [&](bool has, bool other_has) {
             const int events = is_paused ? 0 : (has ? 0 : POLLIN) | (other_has ? POLLOUT : 0);
             return static_cast<short>(events);

@@ -7,12 +7,12 @@ namespace zlink::socket {
 
 class socket;
 
-/// Passes messages between `frontend` and `backend`, both ways, until the context is shut down.
+/// Forwards messages between `frontend` and `backend`, both ways, until the context is shut down.
 ///
 /// @param capture  Gets a copy of every message; may be null.
-/// @param control  Takes orders, "PAUSE", "RESUME", "TERMINATE" and "STATISTICS", and nothing else
-///                 has an effect; may be null.
-/// @blocks  Until the context is shut down, or "TERMINATE" comes.
+/// @param control  Receives the commands "PAUSE", "RESUME", "TERMINATE" and "STATISTICS"; others
+///                 are ignored. May be null.
+/// @blocks  Until the context is shut down, or "TERMINATE" is received.
 /// @return  After "TERMINATE".
 /// @error terminated  The context was shut down.
 /// @error interrupted A signal handler ran.

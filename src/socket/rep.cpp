@@ -17,7 +17,7 @@ void rep::on_detached(peer& removed) {
     }
 }
 
-/// What remains of a reply is dropped.
+/// The rest of the reply is dropped.
 void rep::on_closed(peer& gone) {
     if (from_ == &gone && state_ == state::reply) {
         from_ = nullptr;
@@ -25,8 +25,8 @@ void rep::on_closed(peer& gone) {
     }
 }
 
-/// Takes the route off the next request, dropping messages that have none.
-/// @return Whether a request is there.
+/// Removes the route from the next request, and drops messages without one.
+/// @return Whether there is a request.
 bool rep::read_route() {
     pipe::frame front;
     while (!has_route_) {
@@ -77,7 +77,7 @@ result<void> rep::send(outgoing& source) {
     }
     if (state_ == state::reply_begin) {
         if (from_ != nullptr && (from_->is_closed_by_peer() || !from_->has_credit())) {
-            // As a ROUTER does with what nobody can take.
+            // As a ROUTER does with undeliverable messages.
             from_->count_dropped();
             from_ = nullptr;
         } else if (from_ == nullptr) {

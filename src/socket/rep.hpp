@@ -10,11 +10,11 @@
 
 namespace zlink::socket {
 
-/// Receives a request from any peer, fairly, and sends the reply back to where it came from, in
-/// turn (28/REQREP).
+/// Receives a request from any peer, fairly, and sends the reply to the requester, in turn
+/// (28/REQREP).
 ///
-/// A request begins with the route that it took, frames that end with an empty one. The route is
-/// kept here and put before the reply.
+/// A request begins with its route, frames that end with an empty one. The route is kept here and
+/// prepended to the reply.
 class rep final : public pattern {
 public:
     void on_attached(peer& added) override { queue_.attach(added); }
@@ -37,10 +37,10 @@ private:
 
     fair_queue queue_;
     state state_ = state::idle;
-    peer* from_ = nullptr; ///< Null inside a reply whose requester is gone.
+    peer* from_ = nullptr; ///< Null in a reply whose requester is gone.
     std::uint64_t undeliverable_count_ = 0;
     std::vector<std::vector<std::byte>> route_; ///< Without the empty frame.
-    bool has_route_ = false;                    ///< Of the request that is next.
+    bool has_route_ = false;                    ///< The route of the next request is read.
 };
 
 } // namespace zlink::socket

@@ -34,7 +34,7 @@ result<void> req::send(outgoing& source) {
         if (!options_.req_relaxed) {
             return errc::wrong_state;
         }
-        // The reply that we gave up on is recognised by its peer, or by its id if there is one.
+        // The abandoned reply is recognised by its peer, or by its id if there is one.
         skips_rest_ = skips_rest_ || has_reply_;
         has_reply_ = false;
         asked_ = nullptr;
@@ -45,7 +45,7 @@ result<void> req::send(outgoing& source) {
         if (target == nullptr) {
             return errc::again;
         }
-        // What it sent before it was asked is no answer.
+        // Messages that it sent before this request are not replies.
         skips_rest_ = skips_rest_ && queue_.receiving() != target;
         if (is_watched_) {
             queue_.drop_received_and_rest(*target);
@@ -74,8 +74,8 @@ result<void> req::send(outgoing& source) {
     return {};
 }
 
-/// Takes the envelope off the message at the front of `from`.
-/// @return Whether it is a reply to our request. If not, some of its frames may remain.
+/// Removes the envelope from the message at the front of `from`.
+/// @return Whether it is a reply to the last request. If not, some of its frames may remain.
 bool req::skip_envelope(peer& from, pipe::frame& front) {
     bool is_ours = &from == asked_;
     if (options_.req_correlate) {

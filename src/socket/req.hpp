@@ -41,11 +41,11 @@ private:
     fair_queue queue_;
     load_balancer balancer_;
     state state_ = state::idle;
-    peer* asked_ = nullptr; ///< Whose reply counts; null: nobody's, it is gone.
+    peer* asked_ = nullptr; ///< The peer whose reply is accepted; null: it is gone.
     std::uint32_t request_id_;
-    bool has_reply_ = false;  ///< The envelope of the reply was taken off.
-    bool skips_rest_ = false; ///< What remains of the message at the front is to be dropped.
-    bool is_watched_ = false; ///< Replies have to be told of, though nobody looks for them.
+    bool has_reply_ = false;  ///< The envelope of the reply was removed.
+    bool skips_rest_ = false; ///< The rest of the message at the front must be dropped.
+    bool is_watched_ = false; ///< Replies must raise events even if the application does not check.
 };
 
 } // namespace zlink::socket

@@ -55,7 +55,7 @@ void router::on_peer_info(peer& about) {
 }
 
 std::string router::make_routing_id() {
-    // The leading zero tells it from the ids that applications may choose.
+    // The leading zero distinguishes it from ids that applications may choose.
     const std::uint32_t number = next_id_++;
     std::string id(5, '\0');
     std::memcpy(id.data() + 1, &number, sizeof number);
@@ -75,7 +75,7 @@ void router::identify(peer& added) {
     if (found != peers_by_id_.end() && *found != &added) {
         peer& before = **found;
         if (!before.is_closed_by_peer()) {
-            // As in libzmq, who has no name is neither read nor written to.
+            // As in libzmq, a peer without an id is neither read nor written.
             if (!options_.router_handover) {
                 queue_.detach(added);
                 return;
@@ -91,13 +91,13 @@ void router::identify(peer& added) {
     try {
         peers_by_id_.insert(&added);
     } catch (...) {
-        added.routing_id.clear(); // It is not known under it.
+        added.routing_id.clear(); // It is not stored under it.
         throw;
     }
 }
 
-/// Takes the name away from a peer whose name another one has now. A message that is being passed
-/// in either direction is finished or dropped.
+/// Removes the id of a peer whose id now belongs to another one. A message that is partly
+/// transferred, in either direction, is finished or dropped.
 void router::silence(peer& before) {
     before.routing_id.clear();
     if (last_chosen_ == &before) {
@@ -112,7 +112,7 @@ void router::silence(peer& before) {
     stop_sending(before);
 }
 
-/// What remains of a message for `to` is dropped, with what was.
+/// The rest of a message for `to` is dropped, with the part already sent.
 void router::stop_sending(const peer& to) noexcept {
     if (sending_ == &to) {
         sending_ = nullptr;
@@ -121,7 +121,7 @@ void router::stop_sending(const peer& to) noexcept {
 }
 
 void router::on_readable(peer& woken) {
-    // What was announced must be known before anything is sent to that peer.
+    // The announced id must be known before anything is sent to that peer.
     if (queue_.holds(woken)) {
         queue_.activate(woken);
         queue_.look_at(woken);
@@ -190,19 +190,19 @@ void router::send_raw(outgoing& source) {
     sending_->finish_message();
 }
 
-/// Ends the connection to `target`. What was sent there still goes out.
+/// Closes the connection to `target`, after the messages sent to it.
 void router::dismiss(peer& target) {
     peers_by_id_.erase(&target);
     silence(target);
     target.end().dismiss_other();
 }
 
-/// Finds the peer that `routing_id` names. Without ZMQ_ROUTER_MANDATORY a message that nobody can
-/// take is dropped.
+/// Finds the peer that `routing_id` names. Without ZMQ_ROUTER_MANDATORY an undeliverable message is
+/// dropped.
 result<void> router::choose(const outgoing& routing_id) {
     if (!routing_id.more()) {
         ++undeliverable_count_;
-        return {}; // A message without content goes nowhere.
+        return {}; // A message without content is dropped.
     }
     if (last_chosen_ == nullptr || last_chosen_->routing_id != text_of(routing_id)) {
         const auto found = peers_by_id_.find(text_of(routing_id));
@@ -241,7 +241,7 @@ result<void> router::recv(incoming& target) {
         if (!target.more) {
             receiving_ = nullptr;
             if (from.routing_id.empty()) [[unlikely]] {
-                queue_.detach(from); // It was silenced meanwhile.
+                queue_.detach(from); // Its id was removed meanwhile.
             }
         }
         return {};
@@ -288,8 +288,8 @@ std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
 }
 
 bool router::can_send() {
-    // A ROUTER never waits to send, unless an unknown or full peer is to be an error. For a STREAM
-    // it is one, but as in libzmq who asks is told that there is room.
+    // A ROUTER never blocks to send, unless an unknown or full peer is an error. For a STREAM it is
+    // one, but as in libzmq the socket always reports room.
     if (is_sending_ || !options_.router_mandatory || options_.type == socket_type::raw_stream) {
         return true;
     }

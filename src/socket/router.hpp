@@ -15,9 +15,8 @@ namespace zlink::socket {
 /// Receives from all its peers, fairly, each message preceded by its sender's routing id, and sends
 /// to the peer that the first frame names (28/REQREP).
 ///
-/// Peers that speak no ZMTP, those of a STREAM and of a ROUTER that asks for them (ZMQ_ROUTER_RAW),
-/// are known by names of ours, and a message for them is one frame besides the name. An empty one
-/// ends the connection.
+/// Peers without ZMTP, those of a STREAM and of a ROUTER with ZMQ_ROUTER_RAW, get ids from this
+/// socket. A message for them is one frame besides the id. An empty one closes the connection.
 class router final : public pattern {
 public:
     explicit router(const socket_options& options);
@@ -38,21 +37,21 @@ public:
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
 
-    // For REP, which answers where the request came from.
+    // For REP, which replies to the requester.
 
-    /// The peer whose message is next, and its first frame; null if there is none.
+    /// The peer with the next message, and its first frame; null if there is none.
     peer* next(pipe::frame& front) { return queue_.next(front); }
     void took(peer& from, bool more) noexcept { queue_.took(from, more); }
 
 private:
     bool choose_at_once(std::span<const std::byte> routing_id) noexcept;
 
-    /// Peers by their routing ids, which do not change while they are here.
+    /// Peers by their routing ids, which do not change while they are stored.
     struct id_hash {
         using is_transparent = void;
         std::size_t operator()(std::string_view id) const noexcept { return data(id); }
         std::size_t operator()(const peer* named) const noexcept { return data(named->routing_id); }
-        seeded_hash data; ///< Peers choose their names.
+        seeded_hash data; ///< Peers choose their ids.
     };
     struct same_id {
         using is_transparent = void;
@@ -77,10 +76,10 @@ private:
     std::unordered_set<peer*, id_hash, same_id> peers_by_id_;
     std::uint32_t next_id_;
     std::uint64_t undeliverable_count_ = 0;
-    peer* receiving_ = nullptr;   ///< Its routing id was received, its message was not.
-    peer* last_chosen_ = nullptr; ///< Whose routing id was sent last; null if it is not here.
-    peer* sending_ = nullptr;     ///< Null inside a message: it is dropped.
-    bool is_sending_ = false;     ///< A routing id was sent, the end of the message was not.
+    peer* receiving_ = nullptr;   ///< Its routing id was received, its message not yet.
+    peer* last_chosen_ = nullptr; ///< The peer whose routing id was sent last; null if unknown.
+    peer* sending_ = nullptr;     ///< Null inside a message: the message is dropped.
+    bool is_sending_ = false;     ///< A routing id was sent, the end of the message not yet.
 };
 
 } // namespace zlink::socket

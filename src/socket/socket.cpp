@@ -88,7 +88,7 @@ std::invoke_result_t<Attempt&> socket::until_done(Attempt&& attempt, int timeout
     }
 }
 
-/// Before a large payload, whose copy would otherwise evict what the only peer is to read.
+/// Before a large payload: its copy could evict cache lines that the only peer has not read yet.
 void socket::stay_close(std::size_t payload_bytes) noexcept {
     if (peers_.size() != 1) {
         return;
@@ -108,7 +108,7 @@ result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
     return outcome;
 }
 
-/// Nobody waits any longer until the peer of a STREAM has room.
+/// The caller has stopped waiting for room at the peer of a STREAM.
 errc socket::on_no_room(std::uint32_t routing_id) {
     std::array<std::byte, sizeof routing_id> data;
     store_big_endian(data.data(), routing_id);
@@ -184,7 +184,7 @@ result<int> socket::descriptor() {
 
 // Peers.
 
-/// What there is no memory for is left in the mailbox, for the next call.
+/// Events that lack memory stay in the mailbox, for the next call.
 /// @error terminated
 /// @error no_memory
 result<void> socket::process_mail() {
@@ -197,7 +197,7 @@ result<void> socket::process_mail() {
             return;
         }
         if ((happened & pipe::event::arrived) != 0) {
-            return; // Of a countdown.
+            return; // From a countdown.
         }
         auto& end = static_cast<pipe::pipe_end&>(about);
         try {
@@ -223,7 +223,7 @@ result<void> socket::process_mail() {
     return has_memory ? result<void>{} : result<void>{errc::no_memory};
 }
 
-/// Whether the bind or connect call that the connection comes of was undone while it was made.
+/// Whether the bind or connect call of the connection was undone while the connection was made.
 bool socket::is_undone(const pipe::pipe_end& end) const noexcept {
     if (end.origin_id == 0 || is_draining_) {
         return false;
@@ -234,13 +234,13 @@ bool socket::is_undone(const pipe::pipe_end& end) const noexcept {
     return from == bindings_.end() || from->origin_id != end.origin_id;
 }
 
-/// Ends the connection of a pipe that no peer of ours has: nobody has heard of it.
+/// Closes the connection of a pipe without a peer object: it was never reported.
 void socket::turn_away(pipe::pipe_end& end) const noexcept {
-    const pipe::end_ptr holder{end}; // Released through it, as a peer would.
+    const pipe::end_ptr holder{end}; // Releases it as a peer would.
     set_linger(end);
 }
 
-/// @param by  Who asked for the connection: the name of the next one is for one of ours.
+/// @param by  The initiator: ZMQ_CONNECT_ROUTING_ID applies only to outgoing connections.
 /// @throws std::bad_alloc  Nothing changed, `end` included.
 peer& socket::attach(pipe::pipe_end& end, opener by) {
     if (peers_.size() == peers_.capacity()) {
@@ -255,7 +255,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
     }
     peer& added = *peers_.back();
     added.owner_index = static_cast<std::uint32_t>(peers_.size() - 1);
-    end.out.renew_credit(); // Who connected over inproc may have changed its mark meanwhile.
+    end.out.renew_credit(); // An inproc peer may have changed its high-water mark.
     const bool names_peers =
         options_.type == socket_type::router || options_.type == socket_type::raw_stream;
     const bool is_named = by == opener::us && names_peers && !options_.connect_routing_id.empty();
@@ -265,7 +265,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
         }
         pattern_->on_attached(added);
         if (options_.type == socket_type::raw_stream && !is_named) {
-            // As in libzmq: who connects reads there under which name it reaches the peer.
+            // As in libzmq: the connecting application reads the peer's id there.
             options_.routing_id = added.routing_id;
         }
     } catch (...) {
@@ -306,11 +306,11 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::closed) != 0) {
         about.mark_closed_by_peer();
         if (about.is_held) {
-            return pattern_->on_closed(about); // Its pattern says so again.
+            return pattern_->on_closed(about); // The pattern repeats this event.
         }
         pipe::frame front;
         if (pattern_->reads_after_close(about) && about.peek_any(front)) {
-            // It goes once everything that it sent was received.
+            // It closes once all its messages were received.
             about.keep_reader_awake();
             pattern_->on_closed(about);
             pattern_->on_readable(about);
@@ -320,7 +320,7 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     }
 }
 
-/// As in libzmq, a peer that was found full stays so until it has taken something.
+/// As in libzmq, a peer that was found full stays so until it has read something.
 void socket::on_high_water_marks_changed() {
     for (const auto& each : peers_) {
         pipe::pipe_end& end = each->end();
@@ -328,7 +328,7 @@ void socket::on_high_water_marks_changed() {
         if (!each->is_held) {
             each->look_for_info();
         }
-        // A name that nobody has bound yet has nobody to tell.
+        // A pipe to an unbound name has no other owner to notify.
         if (!each->is_inproc() || each->info() != nullptr) {
             end.other().deliver(pipe::event::limited);
         }
@@ -458,7 +458,7 @@ std::uint64_t socket::dropped_count() const noexcept {
 
 // Endpoints.
 
-/// @error protocol_not_supported  Raw bytes do not travel there; or only the patterns of ZMTP do.
+/// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
 result<void> socket::check_transport(const endpoint& where) const {
     if (is_web(where.via) && options_.raw) {
         set_error_text("raw bytes do not travel over ws and wss");
@@ -476,7 +476,7 @@ void socket::note_endpoint(std::string text) noexcept {
     last_endpoint_ = std::move(text);
 }
 
-/// Tells if a certificate that we show does not hold for long any more.
+/// Reports an own certificate that expires soon.
 void socket::tell_expiry(const transport::tls_context_ptr& tls,
                          std::string_view endpoint) noexcept {
     constexpr auto expires = connection_event::certificate_expires;
@@ -508,7 +508,7 @@ result<void> socket::bind(std::string_view address) {
 }
 
 result<void> socket::bind_inproc(const endpoint& where, std::string_view address) {
-    // What may fail comes first: a name that is bound would stay so.
+    // Operations that can fail come first: a bound name would stay bound.
     std::string text{address};
     bindings_.reserve(bindings_.size() + 1);
     binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
@@ -526,8 +526,8 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     }
     note_endpoint(std::move(text));
     bindings_.push_back(std::move(added));
-    // Those that waited for the name are here by now; for one there may be no memory before the
-    // next call.
+    // Pipes that waited for the name have arrived; memory for one may be lacking until the next
+    // call.
     const result<void> processed = process_mail();
     return processed || processed.error() == errc::no_memory ? result<void>{} : processed;
 }
@@ -587,7 +587,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         return tell_failed(opened.error());
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    options_.use_descriptor = -1; // It is the listener's now.
+    options_.use_descriptor = -1; // Now owned by the listener.
     boost::intrusive_ptr<transport::listener> listener;
     try {
         listener.reset(new transport::listener(thread.context(), *opened, origin->options,
@@ -601,7 +601,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     if (!chooses_place(where)) {
         added.spelling = address;
     }
-    // Moved, as a copy may be refused memory where nobody would learn of it.
+    // Moved: a copy could fail for lack of memory, and no caller would learn of it.
     const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
         listener->start(std::move(accept));
     };

@@ -30,12 +30,12 @@ namespace zlink::socket {
 
 class context;
 
-/// The mailbox of a socket, whose owner may be driving the I/O when something is delivered.
+/// The mailbox of a socket whose owner may be driving the I/O when an event is delivered.
 class socket_mailbox final : public pipe::waiting_mailbox {
 public:
     using waiting_mailbox::waiting_mailbox;
 
-    /// Says that the owner runs `driven` now, or nothing any more.
+    /// Sets the reactor that the owner drives now; null: none.
     void set_driven(runtime::io_thread* driven) noexcept {
         driven_.store(driven, std::memory_order_seq_cst);
     }
@@ -46,18 +46,18 @@ private:
     std::atomic<runtime::io_thread*> driven_{nullptr};
 };
 
-/// One endpoint of messages: the socket of zmq_socket(3).
+/// A message endpoint: the socket of zmq_socket(3).
 ///
-/// @threads One thread at a time, with a full fence between two of them.
+/// @threads One thread at a time, with a full fence at each change of thread.
 class socket final : public peer_owner, public pipe::letter, public stable_storage<socket> {
 public:
-    /// @param polls_for  How long a call that waits looks before it sleeps.
+    /// @param polls_for  How long a blocked call spins before it parks.
     socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for);
     ~socket();
 
     /// Sends one frame.
-    /// @blocks  Until a peer can take it, at most options().send_timeout, unless `dont_wait`.
-    /// @error again, terminated, interrupted, and what pattern::send() gives.
+    /// @blocks  Until a peer has room, at most options().send_timeout, unless `dont_wait`.
+    /// @error again, terminated, interrupted, and the errors of pattern::send().
     ZLINK_HOT result<void> send(outgoing& source, bool dont_wait) {
         if (source.bytes() >= limits::external_bytes_min && !source.is_lent()) [[unlikely]] {
             stay_close(source.bytes());
@@ -71,12 +71,12 @@ public:
         return send_waiting(source, dont_wait);
     }
 
-    /// pattern::send_at_once(), unless there is something else to see to.
+    /// pattern::send_at_once(), unless events are pending.
     ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
         return is_undisturbed() && pattern_->send_at_once(body, bytes, more);
     }
 
-    /// pattern::recv_at_once(), unless there is something else to see to.
+    /// pattern::recv_at_once(), unless events are pending.
     ZLINK_HOT std::size_t recv_at_once(void* to, std::size_t capacity) noexcept {
         if (!is_undisturbed()) [[unlikely]] {
             return pipe::message_queue::nothing;
@@ -91,7 +91,7 @@ public:
         return bytes;
     }
 
-    /// pattern::recv_message_at_once(), unless there is something else to see to.
+    /// pattern::recv_message_at_once(), unless events are pending.
     ZLINK_HOT bool recv_message_at_once(pipe::message& into) {
         if (!is_undisturbed() || !pattern_->recv_message_at_once(into)) [[unlikely]] {
             return false;
@@ -114,7 +114,7 @@ public:
         return recv_waiting(target, dont_wait);
     }
 
-    /// pattern::send_to(), waiting as send() does.
+    /// pattern::send_to(), blocking as send() does.
     ZLINK_HOT result<void> send_to(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
         if (is_undisturbed()) [[likely]] {
             const result<void> outcome = pattern_->send_to(routing_id, source);
@@ -125,7 +125,7 @@ public:
         return send_to_waiting(routing_id, source, dont_wait);
     }
 
-    /// pattern::recv_from(), waiting as recv() does.
+    /// pattern::recv_from(), blocking as recv() does.
     ZLINK_HOT result<void> recv_from(std::uint32_t& routing_id, incoming& target, bool dont_wait) {
         if (is_undisturbed() && departed_.empty()) [[likely]] {
             const result<void> outcome = pattern_->recv_from(routing_id, target);
@@ -137,7 +137,7 @@ public:
         return recv_from_waiting(routing_id, target, dont_wait);
     }
 
-    /// pattern::send_batch(), waiting as send() does if not even the first message can be sent.
+    /// pattern::send_batch(), blocking as send() does if the first message cannot be sent.
     ZLINK_HOT result<std::size_t> send_batch(std::span<const stream_message> messages,
                                              bool dont_wait) {
         if (is_undisturbed()) [[likely]] {
@@ -149,7 +149,7 @@ public:
         return send_batch_waiting(messages, dont_wait);
     }
 
-    /// pattern::recv_batch(), waiting as recv() does if there is nothing.
+    /// pattern::recv_batch(), blocking as recv() does if there is no message.
     ZLINK_HOT result<std::size_t> recv_batch(std::span<stream_message> messages, bool dont_wait) {
         if (is_undisturbed() && departed_.empty()) [[likely]] {
             const result<std::size_t> outcome = pattern_->recv_batch(messages);
@@ -165,12 +165,11 @@ public:
     result<void> unbind(std::string_view address);
     result<void> disconnect(std::string_view address);
 
-    /// Has what happens to the connections told at `address`, an inproc name, in place of the
-    /// monitor that there was.
-    /// @param events  Which, by bit of connection_event.
+    /// Reports connection events at `address`, an inproc name, and replaces an existing monitor.
+    /// @param events  Bit mask of connection_event.
     /// @error invalid_argument        The address is malformed.
     /// @error protocol_not_supported  It is not inproc.
-    /// @error address_in_use          Somebody is bound there.
+    /// @error address_in_use          The name is taken.
     /// @error terminated
     result<void> start_monitor(std::string_view address, unsigned events);
     void stop_monitor() noexcept { monitored_->stop(); }
@@ -190,26 +189,25 @@ public:
     result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
                                   int* outcomes);
 
-    /// Unbinds and disconnects from everything, but has what was sent go out first and peers part
-    /// in the order of their transport: WebSocket peers of a STREAM are told 1001. What they sent
+    /// Unbinds and disconnects everything, after sending all messages and closing each connection
+    /// properly for its transport: WebSocket peers of a STREAM receive 1001. Messages from peers
     /// can still be received.
-    /// @blocks  Until all have gone, at most until `until`.
-    /// @error again        Some had not by then. They are gone now, with what waited for them.
+    /// @blocks  Until all connections are closed, at most until `until`.
+    /// @error again        Some were still open then. They are closed now, and their messages lost.
     /// @error interrupted, terminated
     result<void> drain(pipe::deadline until);
 
-    /// Lets go of all peers and endpoints, and destroys the socket. What was sent goes out for as
-    /// long as options().linger allows.
+    /// Closes all peers and endpoints, and destroys the socket. Sent messages are written within
+    /// options().linger.
     void close() noexcept;
 
-    /// Reads the certificates, keys and authorities of all endpoints bound with TLS again, from
-    /// where the options say now. Peers that are connected stay; those that come meet what was
-    /// read.
-    /// @error no_such_endpoint  None is bound with TLS.
-    /// @error                   Else as transport::tls_context::make(). Nothing changed.
+    /// Reloads the certificates, keys and authorities of all endpoints bound with TLS, from the
+    /// locations in the current options. Existing connections stay; new ones use the new data.
+    /// @error no_such_endpoint  No endpoint is bound with TLS.
+    /// @error                   Otherwise as transport::tls_context::make(). Nothing changed.
     result<void> reload_certificates();
 
-    /// What would not wait now.
+    /// The calls that would not block now.
     struct readiness {
         bool can_recv = false;
         bool can_send = false;
@@ -220,10 +218,10 @@ public:
     /// A descriptor that is readable when ready() may have changed. See zmq_getsockopt(3), ZMQ_FD.
     result<int> descriptor();
 
-    /// A pipe of this socket's and what it leads to.
+    /// A pipe of this socket and its peer.
     struct peer_state {
-        std::string endpoint;   ///< Where the peer is; empty: it connected to us over inproc.
-        std::string routing_id; ///< Under which we know it, or it announced itself.
+        std::string endpoint;   ///< The peer's; empty: it connected over inproc.
+        std::string routing_id; ///< Used by this socket, or announced by the peer.
         pipe::message_queue::backlog unsent;
         std::uint64_t dropped_count;
     };
@@ -231,21 +229,21 @@ public:
     /// @throws std::bad_alloc
     result<std::vector<peer_state>> peers();
 
-    /// The same of one peer of a STREAM.
-    /// @error host_unreachable  There is none with that routing id, or no longer.
+    /// The same for one peer of a STREAM.
+    /// @error host_unreachable  There is none with that routing id, or not any more.
     /// @error terminated
     /// @throws std::bad_alloc
     result<peer_state> peer_of(std::span<const std::byte> routing_id);
 
-    /// Messages that this socket dropped, ever: for peers that were full, gone or unknown, and what
-    /// newer ones replaced.
+    /// All messages that this socket has dropped: for full, closed or unknown peers, and those
+    /// replaced by newer ones.
     std::uint64_t dropped_count() const noexcept;
 
-    /// Looks into the mailbox.
+    /// Processes the mailbox.
     /// @error terminated
     result<void> process_mail();
 
-    /// options() have other high-water marks, which count for the peers of now from now on.
+    /// The high-water marks in options() changed; they apply to existing peers from now on.
     void on_high_water_marks_changed();
 
     socket_options& options() noexcept { return options_; }
@@ -257,7 +255,7 @@ public:
     }
     /// @threads any
     socket_type type() const noexcept { return options_.type; }
-    /// Whether a call has failed with `terminated`, as all will from then on.
+    /// Whether a call has failed with `terminated`. All later calls will.
     bool is_terminated() const noexcept { return is_terminated_; }
     bool receives_more() const noexcept { return receives_more_; }
     pattern& rules() noexcept { return *pattern_; }
@@ -271,21 +269,21 @@ public:
     void retain() noexcept override {}
     void release() noexcept override {}
 
-    /// Puts the news that the context shuts down into the mailbox. @threads any
+    /// Delivers the shutdown event of the context to the mailbox. @threads any
     void tell_shut_down() noexcept;
 
 private:
     /// One successful bind or connect call.
     struct binding {
-        std::string address;  ///< As ZMQ_LAST_ENDPOINT says it.
-        std::string spelling; ///< As bind was given it; empty if that left a choice.
+        std::string address;  ///< The form in ZMQ_LAST_ENDPOINT.
+        std::string spelling; ///< The argument of bind; empty if that had a wildcard.
         std::uint64_t origin_id;
         scheme via;
         bool listens;
         boost::intrusive_ptr<transport::listener> listener; ///< tcp and ipc, bound.
-        runtime::io_thread* thread = nullptr;               ///< Where `listener` lives.
+        runtime::io_thread* thread = nullptr;               ///< The thread of `listener`.
         pipe::pipe_ptr joined;                              ///< inproc, connected.
-        transport::tls_context_ptr tls;                     ///< Where TLS is, bound.
+        transport::tls_context_ptr tls;                     ///< With TLS, bound.
     };
 
     enum class opener : std::uint8_t { us, them };
@@ -347,16 +345,16 @@ private:
     std::unique_ptr<pattern> pattern_;
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
-    std::uint64_t departed_dropped_count_ = 0; ///< Of peers that are gone.
-    std::vector<binding> bindings_;            ///< By origin_id, which grows.
-    bool is_draining_ = false; ///< Of `bindings_` that are gone, peers may come and part yet.
+    std::uint64_t departed_dropped_count_ = 0; ///< Of closed peers.
+    std::vector<binding> bindings_;            ///< By ascending origin_id.
+    bool is_draining_ = false; ///< Peers of removed `bindings_` may still connect and close.
     mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
     const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};
-    head_start head_start_; ///< Of what is sent, if there is one peer.
-    countdown_ptr told_;    ///< That all I/O threads know of what was drained. Null before that.
+    head_start head_start_; ///< For sent messages, if there is one peer.
+    countdown_ptr told_;    ///< Counts the I/O threads that know of the drain. Null before that.
 };
 
 } // namespace zlink::socket

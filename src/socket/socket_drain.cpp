@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How a socket lets its peers go in good order.
+// How a socket is drained: it closes its connections after the messages sent.
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
 
@@ -32,7 +32,7 @@ result<void> socket::drain(pipe::deadline until) {
     bindings_.clear();
     is_draining_ = true;
     while (true) {
-        // Before looking at the mail: pipes that were made by then are in it.
+        // Before the mailbox is processed: pipes that were made by then are in it.
         const bool is_closed = told_->is_over();
         if (const result<void> processed = process_mail(); !processed) {
             return processed.error();
@@ -60,14 +60,14 @@ void socket::ask_to_go(peer& asked) {
         return;
     }
     if (asked.end().whole().is_inproc) {
-        on_peer_drained(asked); // What was sent has arrived.
+        on_peer_drained(asked); // Sent messages have already arrived.
     } else if (!pattern_->part_from(asked)) {
         asked.end().dismiss_other();
     }
     asked.is_asked_to_go = true;
 }
 
-/// Whether somebody has not gone yet.
+/// Whether a connection is still open.
 bool socket::has_connections() const noexcept {
     return std::any_of(peers_.begin(), peers_.end(),
                        [](const auto& each) { return !each->is_closed_by_peer(); });

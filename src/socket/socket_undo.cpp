@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How a socket undoes what bind and connect began.
+// How a socket undoes bind and connect calls.
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
@@ -35,7 +35,7 @@ result<void> socket::disconnect(std::string_view address) {
     return undo(address, endpoint_use::dial);
 }
 
-/// As in libzmq, either call undoes what either began, and all that has the address.
+/// As in libzmq, either call undoes both kinds of calls, and all with that address.
 result<void> socket::undo(std::string_view address, endpoint_use use) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
@@ -60,14 +60,14 @@ result<void> socket::undo(std::string_view address, endpoint_use use) {
     return {};
 }
 
-/// Whether `where` leaves it to the system where to listen, so that it names no place.
+/// Whether `where` has a wildcard, so that it identifies no endpoint.
 bool socket::chooses_place(const endpoint& where) noexcept {
     return has_host(where.via) ? where.address.port == 0
                                : where.via == scheme::ipc && where.path == "*";
 }
 
-/// The bind and connect calls that have the address: in the words that they were given or that
-/// ZMQ_LAST_ENDPOINT says, else in any that come to the same.
+/// The bind and connect calls with that address: as it was given or as in ZMQ_LAST_ENDPOINT,
+/// otherwise in any equivalent form.
 std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
                                                  const endpoint& where) const {
     std::vector<std::uint64_t> meant;
@@ -78,7 +78,7 @@ std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
             }
         }
     };
-    if (where.via == scheme::inproc) { // Where the name is ours, only that is given up.
+    if (where.via == scheme::inproc) { // If this socket bound the name, only that is undone.
         add_if([&](const binding& each) { return each.listens && each.address == address; });
     }
     if (meant.empty()) {
@@ -93,8 +93,8 @@ std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
     return meant;
 }
 
-/// Whether `each` has the address that `where` turned out to be. Names that were connected to are
-/// compared as they are: nobody asks a resolver where they lead.
+/// Whether `each` has an address that `where` resolves to. Names in connect calls are compared as
+/// text, without a resolver.
 bool socket::is_spelled(const binding& each, const endpoint& where,
                         const std::vector<std::string>& resolved) const {
     const auto is_among = [&](const std::string& text) {
@@ -114,8 +114,8 @@ bool socket::is_spelled(const binding& each, const endpoint& where,
     return *dialled == where || std::any_of(known.begin(), known.end(), is_among);
 }
 
-/// Whether a further connection to `address` is of no use, as zmq_connect(3) has it of some types.
-/// One that has ended for good does not count.
+/// Whether a further connection to `address` is redundant, as zmq_connect(3) defines for some
+/// types. A connection that has ended permanently does not count.
 bool socket::is_connected_already(std::string_view address) const noexcept {
     const socket_type type = options_.type;
     if (type != socket_type::dealer && type != socket_type::sub && type != socket_type::pub &&
@@ -131,14 +131,14 @@ bool socket::is_connected_already(std::string_view address) const noexcept {
     });
 }
 
-/// Tells the session how long it may take after we let go.
+/// Tells the session how long it may linger after the close.
 void socket::set_linger(pipe::pipe_end& end) const noexcept {
     if (!end.has_ended() && !end.whole().is_inproc && options_.linger >= 0) {
         end.whole().linger = milliseconds(options_.linger);
     }
 }
 
-/// Ends what a bind or connect call began, with all its connections.
+/// Ends a bind or connect call, with all its connections.
 void socket::release_binding(binding& undone) noexcept {
     stop_binding(undone, {});
     for (const auto& each : peers_) {
@@ -152,8 +152,8 @@ void socket::release_binding(binding& undone) noexcept {
     }
 }
 
-/// Sends nothing more to a peer, whose connection ends once all is written, or after ZMQ_LINGER.
-/// What has arrived from it can still be received.
+/// Stops sending to a peer. Its connection closes once everything is written, or after ZMQ_LINGER.
+/// Messages that have arrived from it can still be received.
 void socket::let_go(peer& left) noexcept {
     if (left.departing || left.is_closed_by_peer()) {
         return;
@@ -170,15 +170,15 @@ void socket::let_go(peer& left) noexcept {
     left.mark_closed_by_peer();
     pattern_->on_closed(left);
     if (left.is_held) {
-        return; // Its pattern comes back to it.
+        return; // Its pattern handles it later.
     }
     left.keep_reader_awake();
     retry_allocation([&] { pattern_->on_readable(left); });
 }
 
-/// Lets nobody in any more, and frees the address. Connections stay, but those that have no pipe
-/// yet.
-/// @param told  Notes that each I/O thread knows, of a drain. Null: the connections end, too.
+/// Accepts no more connections, and frees the address. Connections stay, except those without a
+/// pipe.
+/// @param told  Counts the I/O threads that know of a drain. Null: the connections end, too.
 void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via == scheme::inproc) {
         const std::string name =
@@ -198,12 +198,12 @@ void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     undone.thread->post(
         [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
             listener->stop();
-            tell_all_sessions(owner, id, told); // Now that no more of them come.
+            tell_all_sessions(owner, id, told); // From now on no more sessions start.
             owner.on_session_gone();
         });
 }
 
-/// Has sessions that have no pipe yet learn on their own threads that a connect call was undone.
+/// Tells sessions without a pipe, on their own threads, that a connect call was undone.
 /// @param told  As stop_binding().
 void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via != scheme::inproc) {

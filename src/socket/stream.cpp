@@ -41,14 +41,14 @@ std::uint8_t flags_of(const outgoing& source) noexcept {
                                      (source.is_compressed() ? pipe::flag_compressed : 0));
 }
 
-/// Whether a payload that is marked as text is one: a peer over ws or wss would end its connection
-/// otherwise.
+/// Whether a payload that is marked as text is UTF-8: otherwise a peer over ws or wss would close
+/// its connection.
 bool is_what_it_says(const outgoing& source) noexcept {
     return !source.is_text() ||
            wire::websocket::is_utf8({reinterpret_cast<const char*>(source.data()), source.bytes()});
 }
 
-/// Fills in `out`, member by member: a processor waits where a whole is loaded that was just stored
+/// Fills in `out` member by member: a processor stalls when it loads a whole that was just stored
 /// in parts.
 void tell_lent(stream_message& out, const bytes_of_id& from, const std::byte* body,
                std::size_t bytes, std::uint8_t flags) noexcept {
@@ -58,17 +58,17 @@ void tell_lent(stream_message& out, const bytes_of_id& from, const std::byte* bo
     out.bytes = bytes;
 }
 
-/// Of whom a message is, or to whom it goes, as one number: bytes are compared singly.
+/// The routing id as one number: a byte array is compared byte by byte.
 std::uint32_t peer_of(const stream_message& message) noexcept {
     return std::bit_cast<std::uint32_t>(message.routing_id);
 }
 
-/// Whether a message has no flags, and goes to whom `other` goes to.
+/// Whether a message has no flags, and the same peer as `other`.
 bool is_plain_to(const stream_message& message, const stream_message& other) noexcept {
     return (static_cast<std::uint32_t>(message.flags) | (peer_of(message) ^ peer_of(other))) == 0;
 }
 
-/// Appends a payload whose bytes pass as they are.
+/// Appends a payload whose bytes are not changed.
 template<class Layout>
 void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
     if (source.bytes() < referenced_bytes_min) {
@@ -83,7 +83,7 @@ void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenc
     }
 }
 
-/// Appends a payload masked, so that also a large one is copied: into a block of its own.
+/// Appends a masked payload. A large one is copied, too, into its own block.
 void push_masked(pipe::message_queue& out, const outgoing& source) {
     const std::uint8_t flags = flags_of(source);
     if (source.bytes() < limits::external_bytes_min) {
@@ -100,8 +100,8 @@ void push_masked(pipe::message_queue& out, const outgoing& source) {
     }
 }
 
-/// Appends a payload for a peer that has credit. The message must be ended then.
-/// @param referenced_bytes_min  Shorter ones are copied.
+/// Appends a payload for a peer that has credit. The caller must end the message.
+/// @param referenced_bytes_min  Shorter payloads are copied.
 void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
     pipe::message_queue& out = to.end().out;
     switch (to.frames()) {
@@ -120,7 +120,7 @@ void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
 
 } // namespace
 
-// News.
+// Events.
 
 stream::news_list::~news_list() {
     while (!waiting_.empty()) {
@@ -171,7 +171,7 @@ void stream::on_attached(peer& added) {
     queue_.look_at(added);
 }
 
-/// @return Whether another one is before it.
+/// @return Whether another connection precedes it.
 bool stream::queue_behind_lost(peer& added) {
     std::vector<peer*>& line = lines_[added.end().origin_id];
     line.push_back(&added);
@@ -179,7 +179,7 @@ bool stream::queue_behind_lost(peer& added) {
     return added.is_held;
 }
 
-/// The next one of its line is told of.
+/// Releases the next connection in the list.
 void stream::leave_line(peer& gone) noexcept {
     const auto found = gone.end().replaces_lost ? lines_.find(gone.end().origin_id) : lines_.end();
     if (found == lines_.end() || std::erase(found->second, &gone) == 0) {
@@ -212,7 +212,7 @@ void stream::on_detached(peer& removed) {
     }
 }
 
-/// Not only when it is detached: by then the one that came after it may have been announced.
+/// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
     const bool has_come = gone.info() != nullptr;
@@ -222,7 +222,7 @@ void stream::on_drained(peer& gone) {
     leave_line(gone);
 }
 
-/// Nothing can be sent there any more.
+/// Nothing more can be sent to the peer.
 void stream::forget(peer& gone) noexcept {
     peers_by_id_.erase(gone.stream_id);
     if (sending_ == &gone) {
@@ -264,8 +264,8 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
     return {};
 }
 
-/// What the session of `leaving` finds past all that was sent to it: the first that is set.
-/// @param longest  How long the connection may last yet, as the session sees to it.
+/// Sets the close request that the session reads outside the queue, unless one is set already.
+/// @param longest  The remaining time of the connection, enforced by the session.
 pipe::close_request& stream::set_last_word(peer& leaving, std::uint16_t code,
                                            std::string_view reason,
                                            std::chrono::milliseconds longest) {
@@ -308,8 +308,8 @@ void stream::cut_off(peer& leaving, std::uint16_t code, std::string_view reason)
     leaving_.erase(leaving.stream_id);
 }
 
-/// Ends the connection to a peer that has no room, if the application wants that.
-/// @return Whether it does.
+/// Closes the connection to a full peer, if the application has enabled that.
+/// @return Whether it is enabled.
 bool stream::cut_off_full(peer& full) {
     if (options_.full_close_code == 0) {
         return false;
@@ -373,7 +373,7 @@ result<void> stream::choose(const outgoing& routing_id) {
     return {};
 }
 
-/// Whether a message may be sent there. If not, we will be told.
+/// Whether a message may be sent there. If not, a writable event will follow.
 bool stream::has_credit(peer& target) {
     if (target.has_credit()) [[likely]] {
         target.restart();
@@ -383,7 +383,7 @@ bool stream::has_credit(peer& target) {
     return target.look_again_to_write();
 }
 
-/// Appends a payload for a peer that has credit. The message must be ended then.
+/// Appends a payload for a peer that has credit. The caller must end the message.
 void stream::push_one(peer& to, outgoing& source) {
     if (deflation_.is_for(to, source.bytes())) [[unlikely]] {
         return push_deflated(to, source);
@@ -459,7 +459,7 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
     }
     const std::size_t count = routing_ids.size() / id_bytes;
     if (outcomes != nullptr) {
-        std::fill_n(outcomes, count, static_cast<int>(errc::no_memory)); // Unless they are reached.
+        std::fill_n(outcomes, count, static_cast<int>(errc::no_memory)); // For those not reached.
     }
     expected_ = expected::routing_id;
     source.keep();
@@ -490,7 +490,7 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
     return sent_count;
 }
 
-/// Sends as many of `messages` as are for `to`, one behind the other, and can be sent.
+/// Sends the leading `messages` that are for `to`, as many as possible.
 result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> messages) {
     if ((messages.front().flags & ~stream_message::text) != 0) {
         return errc::invalid_argument;
@@ -499,11 +499,11 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
         return errc::again;
     }
     std::size_t count = 0;
-    std::size_t copied_count = 0; // So many are not sent on where they lie.
+    std::size_t copied_count = 0; // Up to this index messages are copied.
     errc refused{};
     try {
         do {
-            pipe::block* payload = nullptr; // That holds it, if one does.
+            pipe::block* payload = nullptr; // The block that holds it, if any.
             if (lends_ && count >= copied_count) {
                 const lent_frames lent = find_lent(messages.subspan(count));
                 if (push_lent(to, lent)) {
@@ -618,7 +618,7 @@ result<void> stream::recv(incoming& target) {
 
 result<void> stream::recv_routing_id(incoming& target) {
     pipe::frame front;
-    // A look at a peer may bring news of it, which come first.
+    // Peeking at a peer may produce an event, which comes first.
     peer* const from = news_.empty() ? queue_.next(front) : nullptr;
     if (!news_.empty()) [[unlikely]] {
         target.take_copy(bytes_of(news_.front().id).data(), id_bytes, true);
@@ -637,7 +637,7 @@ result<void> stream::recv_routing_id(incoming& target) {
 result<void> stream::recv_payload(incoming& target) {
     if (receiving_ == nullptr) {
         target.take_copy(bytes_of(0).data(), 0,
-                         false); // What was said to follow is no longer there.
+                         false); // The payload of the announced peer is no longer available.
         awaited_ = awaited::routing_id;
         return {};
     }
@@ -657,7 +657,7 @@ result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
     }
     end_lending();
     pipe::frame front;
-    // A look at a peer may bring news of it, which come first.
+    // Peeking at a peer may produce an event, which comes first.
     peer* const from = news_.empty() ? queue_.next(front) : nullptr;
     if (!news_.empty()) [[unlikely]] {
         routing_id = news_.front().id;
@@ -686,7 +686,7 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
     lenders_.reserve(std::min(messages.size(), limits::batch_peers_max));
     lent_runs_.reserve(std::min(messages.size(), limits::batch_peers_max));
     pipe::frame front;
-    // A look at a peer may bring news of it, which come first.
+    // Peeking at a peer may produce an event, which comes first.
     peer* from = news_.empty() ? queue_.next(front) : nullptr;
     if (!news_.empty()) {
         return lend_news(messages);
@@ -710,7 +710,7 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
 }
 
 /// Fills in messages of a peer, from its front on, and keeps them until end_lending().
-/// @return How many: those that lie side by side, as far as there is room for them.
+/// @return The number: adjacent messages, as many as fit.
 std::size_t stream::lend_of(peer& from, const pipe::frame& front,
                             std::span<stream_message> messages) {
     pipe::pipe_end& end = from.end();
@@ -731,7 +731,7 @@ std::size_t stream::lend_of(peer& from, const pipe::frame& front,
     return 1;
 }
 
-/// Likewise, of what lies in a segment.
+/// The same for messages in a segment.
 template<class Layout>
 std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noexcept {
     pipe::message_queue& in = from.end().in;
@@ -754,15 +754,15 @@ std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noe
     return count;
 }
 
-/// Of those that are too many nobody needs to know: they are copied when they are sent on.
+/// Runs beyond the capacity are not recorded: their messages are copied when forwarded.
 void stream::note_lent(const lent_run& added) noexcept {
     if (lent_runs_.size() < lent_runs_.capacity()) {
         lent_runs_.push_back(added);
     }
 }
 
-/// How many of `messages`, from the first one on, are frames that are lent, side by side. Looks at
-/// the run that was found last and the next one: what is sent on is so in its order, as a rule.
+/// Finds the leading `messages` that are adjacent lent frames. Checks only the run that was used
+/// last and the next one: messages are usually forwarded in order.
 stream::lent_frames stream::find_lent(std::span<const stream_message> messages) noexcept {
     const stream_message& first = messages.front();
     const std::less_equal<const std::byte*> is_up_to{};
@@ -799,7 +799,7 @@ stream::lent_frames stream::find_lent(std::span<const stream_message> messages) 
     return {nullptr, 1, {}};
 }
 
-/// Whether frames are sent on where they lie, in a segment that is lent.
+/// Whether frames are forwarded in place, in a lent segment.
 bool stream::is_to_be_borrowed(const lent_frames& lent) noexcept {
     const pipe::rope::chunk& segment = *lent.run->segment;
     return lent.data.size() >= limits::borrowed_bytes_min &&
@@ -807,7 +807,7 @@ bool stream::is_to_be_borrowed(const lent_frames& lent) noexcept {
            segment.holders.load(std::memory_order_relaxed) < limits::segment_holders_max;
 }
 
-/// Appends frames that lie in a segment that is lent, all at once, if that is possible.
+/// Appends frames of a lent segment, all at once, if possible.
 /// @return Whether they were appended and ended.
 bool stream::push_lent(peer& to, const lent_frames& lent) {
     pipe::message_queue& out = to.end().out;
@@ -882,7 +882,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     }
     peer& from = *receiving_;
     pipe::frame front;
-    stream_peek::look(from, front); // There is one: nothing is adopted.
+    stream_peek::look(from, front); // There is one, with no control object before it.
     if (front.reference != nullptr || front.body_bytes > capacity) {
         return pipe::message_queue::nothing;
     }

@@ -19,7 +19,7 @@
 
 namespace zlink::socket {
 
-/// How a STREAM looks at the front of a peer: its frames are those of the peer's transport.
+/// Peeks at the front frame of a STREAM's peer: the framing is that of its transport.
 struct stream_peek {
     ZLINK_HOT static bool look(peer& at, pipe::frame& front) {
         return at.frames() == pipe::layout::length ? at.peek<pipe::length_layout>(front)
@@ -27,12 +27,12 @@ struct stream_peek {
     }
 };
 
-/// Messages from and to peers that speak no ZMTP, over tcp, tls, ws and wss: [routing id][payload],
-/// where the routing id is a number of ours in 4 bytes, big-endian. That a peer has come or gone
-/// is received as a message of three frames: [routing id][1 or 0][what is known of it].
+/// Messages from and to peers without ZMTP, over tcp, tls, ws and wss: [routing id][payload], where
+/// the routing id is a number chosen here, in 4 bytes, big-endian. The connect or disconnect of a
+/// peer is received as a message of three frames: [routing id][1 or 0][details].
 ///
-/// The news that a peer has gone comes behind all that it sent, and no routing id is used again
-/// before all others were.
+/// A disconnect event follows all messages of the peer. A routing id is reused only after all
+/// others were used.
 class stream final : public pattern {
 public:
     /// @throws std::bad_alloc
@@ -73,14 +73,14 @@ public:
 private:
     static constexpr std::size_t id_bytes = 4;
 
-    /// That a peer came or went.
+    /// A connect or disconnect event.
     struct news {
         std::uint32_t id;
         bool has_come;
-        pipe::peer_info* info; ///< One reference; null if nothing is known.
+        pipe::peer_info* info; ///< One reference; null: no details.
     };
 
-    /// A reference to `info`, if that is what is to be received next.
+    /// Holds a reference to the `info` of each event that is to be received.
     class news_list {
     public:
         news_list() = default;
@@ -99,41 +99,41 @@ private:
         std::deque<news> waiting_;
     };
 
-    /// A pipe of whose messages some are lent to the application, also if its peer goes.
+    /// A pipe with messages lent to the application, even after its peer disconnected.
     struct lender {
         pipe::pipe_ptr whole;
         pipe::pipe_end* end;
     };
 
-    /// What is lent of one place: frames side by side in a segment, as they would lie there if they
-    /// were sent on, or the payload of one in a block.
+    /// Lent data in one place: adjacent frames in a segment, with the layout that they need to be
+    /// forwarded, or the payload of one frame in a block.
     struct lent_run {
-        pipe::message_queue::chunk* segment; ///< Null if it is a payload.
+        pipe::message_queue::chunk* segment; ///< Null for a payload.
         pipe::block* payload;
         const std::byte* begin;
         const std::byte* end;
     };
 
-    /// Messages that are lent, in the order in which they are to be sent on.
+    /// Lent messages, in the order in which they are forwarded.
     struct lent_frames {
-        const lent_run* run; ///< In which they lie; null if it is none.
+        const lent_run* run; ///< The run that holds them; null: none.
         std::size_t count;   ///< At least 1 if there is no run.
         std::span<const std::byte> data;
     };
 
-    /// Which frame is received next.
+    /// The frame that is received next.
     enum class awaited : std::uint8_t {
         routing_id,
-        payload, ///< Of receiving_.
-        event,   ///< Of the news at the front.
+        payload, ///< From receiving_.
+        event,   ///< Of the event at the front.
         detail,  ///< Likewise.
     };
 
-    /// What a frame that is sent next is.
+    /// The frame that is sent next.
     enum class expected : std::uint8_t {
         routing_id,
         payload, ///< For sending_.
-        rest,    ///< Of a message that was refused, or whose peer has gone: unless a routing id.
+        rest,    ///< The rest of a refused or undeliverable message, or a routing id.
     };
 
     static std::string_view text_of(const news& about) noexcept;
@@ -161,7 +161,7 @@ private:
     static bool is_to_be_borrowed(const lent_frames& lent) noexcept;
     static bool push_lent(peer& to, const lent_frames& lent);
     std::size_t lend_news(std::span<stream_message> messages) noexcept;
-    /// What recv_batch() gave out is no longer looked at.
+    /// Ends the loan of the messages that recv_batch() returned.
     void end_lending() noexcept {
         if (lends_) [[unlikely]] {
             give_back();
@@ -177,20 +177,20 @@ private:
     const socket_options& options_;
     deflation deflation_;
     basic_fair_queue<stream_peek> queue_;
-    peer_table<peer> peers_by_id_; ///< To which can be sent.
-    /// Which the application has closed, and which have not gone.
+    peer_table<peer> peers_by_id_; ///< Peers that can be sent to.
+    /// Peers that the application has closed, but whose connection is still open.
     std::unordered_map<std::uint32_t, peer*> leaving_;
-    /// By connect call, oldest first: its connections of which not everything was received. Those
-    /// behind the first are held, so that what comes of them is told behind it.
+    /// For each connect call its connections with unreceived messages, oldest first. All but the
+    /// first are held, so that their messages and events come after those of the first.
     std::unordered_map<std::uint64_t, std::vector<peer*>> lines_;
     news_list news_;
-    std::vector<lender> lenders_; ///< Of the messages that recv_batch() gave out last.
+    std::vector<lender> lenders_; ///< Of the messages that recv_batch() returned last.
     std::vector<lent_run> lent_runs_;
-    std::size_t lent_run_sent_ = 0;   ///< The index of the one of which some was sent on last.
-    std::size_t lent_news_count_ = 0; ///< The same of news, which lie at the front.
+    std::size_t lent_run_sent_ = 0;   ///< Index of the run that was last forwarded.
+    std::size_t lent_news_count_ = 0; ///< The same for events, which are at the front.
     bool lends_ = false;
     std::uint64_t undeliverable_count_ = 0;
-    peer* receiving_ = nullptr; ///< Null if it went before its payload was received.
+    peer* receiving_ = nullptr; ///< Null if it disconnected before its payload was received.
     peer* sending_ = nullptr;
     std::uint32_t next_id_ = 1;
     awaited awaited_ = awaited::routing_id;

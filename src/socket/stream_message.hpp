@@ -6,12 +6,12 @@
 
 namespace zlink::socket {
 
-/// A message from or to a peer of a STREAM, where several are received or sent at once, or an event
-/// that was received. In memory the same as zlink_stream_message_t.
+/// A message from or to a peer of a STREAM, for calls that receive or send several, or a received
+/// event. Has the memory layout of zlink_stream_message_t.
 struct [[gnu::may_alias]] stream_message {
-    static constexpr int text = 256;  ///< Over WebSocket. Else the payload is binary.
-    static constexpr int came = 512;  ///< The event that the peer has come; what is known of it.
-    static constexpr int went = 1024; ///< The event that it has gone; why.
+    static constexpr int text = 256;  ///< Text over WebSocket. Otherwise the payload is binary.
+    static constexpr int came = 512;  ///< Connect event; the payload is details of the peer.
+    static constexpr int went = 1024; ///< Disconnect event; the payload is the reason.
 
     std::array<std::byte, 4> routing_id;
     int flags; ///< The above.

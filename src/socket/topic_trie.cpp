@@ -94,7 +94,7 @@ std::size_t topic_subscribers::topic_count(subscriber of) const noexcept {
     return own == records_.end() ? 0 : own->second.topic_count;
 }
 
-/// Where a subscriber is, or belongs.
+/// The position of a subscriber, or its insertion point.
 auto topic_subscribers::place_of(subscriber_list& among, subscriber found) noexcept
     -> subscriber_list::iterator {
     return std::lower_bound(

@@ -15,27 +15,27 @@
 
 namespace zlink::socket {
 
-/// A topic is any bytes. A message matches it if the message begins with it.
+/// A topic is any byte string. A message matches it if the message begins with it.
 using topic_view = std::span<const std::byte>;
 
-/// Longest label of an edge, in bytes: it bounds what splitting and joining edges copies, so
-/// that a peer cannot make us move a long topic again and again with short ones.
+/// The maximum length of an edge label, in bytes. It bounds the copying when edges are split or
+/// joined, so that a peer cannot force repeated copies of a long topic with short ones.
 inline constexpr std::size_t edge_bytes_max = 4096;
 
-/// A radix tree over topics: a node for each stored topic and for each place where two topics
-/// part, and one more for each edge_bytes_max of a topic that nothing parts from.
+/// A radix tree of topics: a node for each stored topic and for each branching point, and one more
+/// for each edge_bytes_max bytes of a topic without branches.
 ///
 /// Finding, adding and removing a topic of n bytes takes O(n), whatever else is stored; matching
-/// data visits each stored prefix once, in O(bytes compared). Nothing recurses, so depth costs
-/// no stack. Memory: the bytes of the labels, and about 150 bytes a node.
+/// data visits each stored prefix once, in O(bytes compared). No recursion, so the depth uses no
+/// stack. Memory: the bytes of the labels, and about 150 bytes per node.
 ///
 /// Invariants
 ///  1. A node other than the root has a label of 1 to edge_bytes_max bytes.
 ///  2. The labels of a node's children begin with different bytes, which child_bytes lists.
 ///  3. A leaf other than the root has a value that is not empty.
-///  4. A node that has a value stays at its address until it is removed.
+///  4. A node with a value keeps its address until it is removed.
 ///
-/// @tparam Value  Default-constructible, with empty(): an empty value is as good as none.
+/// @tparam Value  Default-constructible, with empty(): an empty value counts as none.
 template<class Value>
 class topic_tree {
 public:
@@ -57,17 +57,16 @@ public:
     topic_tree& operator=(const topic_tree&) = delete;
     ~topic_tree();
 
-    /// Finds the node of `topic`, and makes it if there is none. The caller gives it a value, or
-    /// calls prune.
+    /// Finds the node of `topic`, or creates it. The caller must give it a value, or call prune.
     node& insert(std::string_view topic);
 
     /// @return The node of `topic`, which may have an empty value; null if there is none.
     node* find(std::string_view topic) noexcept;
 
-    /// Drops what is not needed any more after the value of `emptied` became empty.
+    /// Removes nodes that are not needed any more after the value of `emptied` became empty.
     void prune(node& emptied) noexcept;
 
-    /// Calls `visit(const Value&)` for each value whose topic `data` begins with, the shortest
+    /// Calls `visit(const Value&)` for each value whose topic is a prefix of `data`, the shortest
     /// first, until it returns false.
     /// @return False if a visit returned false.
     template<class Visitor>
@@ -77,7 +76,7 @@ public:
     template<class Visitor>
     void for_each(Visitor&& visit) const;
 
-    /// @return The bytes on the way from the root to `end`.
+    /// @return The bytes on the path from the root to `end`.
     static std::string topic_of(const node& end);
 
 private:
@@ -100,13 +99,13 @@ private:
     node root_;
 };
 
-/// Counted subscriptions, as an XSUB socket keeps them to filter and to tell new peers.
+/// Counted subscriptions, with which an XSUB socket filters messages and subscribes at new peers.
 ///
 /// @threads One at a time.
 class topic_counts {
 public:
     enum class removal : std::uint8_t {
-        last,     ///< It is not subscribed any more.
+        last,     ///< It is no longer subscribed.
         not_last, ///< It was subscribed several times and still is.
         unknown,  ///< It was not subscribed.
     };
@@ -116,7 +115,7 @@ public:
 
     removal remove(topic_view topic) noexcept;
 
-    /// Whether `data` begins with a subscribed topic. O(1) for each byte that is compared.
+    /// Whether a subscribed topic is a prefix of `data`. O(1) for each byte compared.
     bool matches(std::span<const std::byte> data) const noexcept;
 
     /// Calls `visit(topic_view)` once for each subscribed topic, in no order. `visit` must not
@@ -127,7 +126,7 @@ public:
             [&](std::string_view topic, const count&) { visit(std::as_bytes(std::span{topic})); });
     }
 
-    /// @return How many topics are subscribed. O(topics).
+    /// @return The number of subscribed topics. O(topics).
     std::size_t topic_count() const noexcept {
         std::size_t found = 0;
         tree_.for_each([&](std::string_view, const count&) { ++found; });
@@ -143,19 +142,19 @@ private:
     topic_tree<count> tree_;
 };
 
-/// What one subscriber may ask for: subscriptions come from peers and cost us memory.
+/// Limits per subscriber: subscriptions come from peers and use local memory.
 struct subscription_limits {
     std::size_t topic_bytes_max = std::size_t{1} << 20;       ///< One topic, in bytes.
     std::size_t topic_count_max = std::size_t{1} << 20;       ///< Topics of one subscriber.
     std::size_t total_topic_bytes_max = std::size_t{1} << 26; ///< All its topics, in bytes.
 };
 
-/// Who subscribed to what, as an XPUB socket keeps it. A subscriber is a pointer that the caller
-/// chose and that is never looked into; it either has a topic or not, without counting.
+/// The subscriptions of an XPUB socket's peers. A subscriber is an opaque pointer chosen by the
+/// caller; it has a topic or not, without a count.
 ///
-/// A message costs, for each stored prefix of it, one step down the tree and a walk over an array
-/// of subscribers. Adding and removing: O(topic bytes + log of the topic's subscribers), and a
-/// move within that array.
+/// A message costs, for each stored prefix of it, one step down the tree and a scan of an array of
+/// subscribers. Adding and removing: O(topic bytes + log of the topic's subscribers), and moving
+/// elements of that array.
 ///
 /// @threads One at a time.
 class topic_subscribers {
@@ -164,7 +163,7 @@ public:
 
     enum class addition : std::uint8_t {
         first,     ///< The topic had no subscriber before.
-        not_first, ///< It had: this one or another.
+        not_first, ///< It had this or another subscriber.
         refused,   ///< A limit is reached; nothing changed.
     };
     enum class removal : std::uint8_t {
@@ -179,31 +178,31 @@ public:
 
     removal remove(topic_view topic, subscriber removed) noexcept;
 
-    /// Takes topics from `leaving`, in time proportional to them and not to the rest, until it has
+    /// Removes topics of `leaving`, in time proportional to them and not to the rest, until it has
     /// none or `work` is used up.
     ///
-    /// Calls `visit(topic_view, bool is_last)` for each; `visit` must not change the
-    /// subscriptions. What it throws leaves the rest in order.
-    /// @param work  Less afterwards, by what the topics cost.
-    /// @return Whether it has none any more.
+    /// Calls `visit(topic_view, bool is_last)` for each; `visit` must not change the subscriptions.
+    /// If it throws, the remaining topics stay consistent.
+    /// @param work  Reduced by the cost of the topics.
+    /// @return Whether no topics remain.
     /// @throws std::bad_alloc
     template<class Visitor>
     bool remove_some(subscriber leaving, std::size_t& work, Visitor&& visit);
 
-    /// The same of all topics.
+    /// The same for all topics.
     template<class Visitor>
     void remove_all(subscriber leaving, Visitor&& visit) {
         std::size_t work = SIZE_MAX;
         remove_some(leaving, work, visit);
     }
 
-    /// What adding or removing a topic counts for: as much as a short one for each KiB.
+    /// The cost of adding or removing a topic: each KiB costs as much as one short topic.
     static constexpr std::size_t cost_of(std::size_t topic_bytes) noexcept {
         return 1 + topic_bytes / 1024;
     }
 
-    /// Calls `visit(subscriber)` for each subscriber of each topic that `data` begins with. Who has
-    /// several such topics is visited several times. `visit` must not change the subscriptions.
+    /// Calls `visit(subscriber)` for each subscriber of each topic that is a prefix of `data`, so
+    /// for some several times. `visit` must not change the subscriptions.
     template<class Visitor>
     void match(std::span<const std::byte> data, Visitor&& visit) const {
         const std::string_view content{reinterpret_cast<const char*>(data.data()), data.size()};
@@ -215,28 +214,28 @@ public:
         });
     }
 
-    /// @return How many topics somebody has. O(topics).
+    /// @return The number of topics with a subscriber. O(topics).
     std::size_t topic_count() const noexcept {
         std::size_t found = 0;
         tree_.for_each([&](std::string_view, const subscriber_list&) { ++found; });
         return found;
     }
 
-    /// @return How many topics `of` has.
+    /// @return The number of topics of `of`.
     std::size_t topic_count(subscriber of) const noexcept;
 
 private:
     struct link;
-    /// That a subscriber has a topic, among those who have it.
+    /// A subscriber in the list of one topic.
     struct membership {
         subscriber who;
         link* of_who;
     };
-    using subscriber_list = std::vector<membership>; // Sorted by subscribers.
+    using subscriber_list = std::vector<membership>; // Sorted by subscriber.
     using tree = topic_tree<subscriber_list>;
 
-    /// The same among the topics of that subscriber: a list, since a table of a million would be
-    /// built anew at once.
+    /// The same topic in the list of that subscriber. A list, since a hash table of a million
+    /// topics would be rehashed at once.
     struct link {
         tree::node* at; ///< Invariant 4 of topic_tree.
         link* next;
@@ -402,7 +401,7 @@ std::string topic_tree<Value>::topic_of(const node& end) {
 
 template<class Value>
 auto topic_tree<Value>::append_child(node& parent, std::string_view label) -> node& {
-    // Room first, so that nothing fails once something has changed.
+    // Allocates first, so that nothing fails after a change.
     parent.child_bytes.reserve(parent.child_bytes.size() + 1);
     parent.children.emplace_back(nullptr);
     try {
@@ -415,7 +414,7 @@ auto topic_tree<Value>::append_child(node& parent, std::string_view label) -> no
     return *parent.children.back();
 }
 
-/// Puts a new node above `lower` that takes over the first `head_bytes` of its label.
+/// Inserts a node above `lower` that takes over the first `head_bytes` of its label.
 template<class Value>
 auto topic_tree<Value>::split(node& lower, std::size_t head_bytes) -> node& {
     node& parent = *lower.parent;
@@ -450,7 +449,7 @@ void topic_tree<Value>::join_with_child(node& upper) noexcept {
     try {
         lower.label.insert(0, upper.label);
     } catch (const std::bad_alloc&) {
-        return; // Two edges instead of one are as correct.
+        return; // Two edges instead of one are also correct.
     }
     lower.parent = upper.parent;
     upper.parent->children[upper.parent->child_bytes.find(upper.label.front())] = &lower;
@@ -463,8 +462,8 @@ bool topic_subscribers::remove_some(subscriber leaving, std::size_t& work, Visit
     if (found == records_.end()) {
         return true;
     }
-    // One topic at a time, so that a visit that throws leaves the rest in order, and no node is
-    // pruned while the record still points to it.
+    // One topic at a time, so that a visit that throws leaves the rest consistent, and no node is
+    // pruned while the record points to it.
     record& left = found->second;
     while (left.newest != nullptr) {
         if (work == 0) {

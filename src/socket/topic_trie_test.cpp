@@ -202,7 +202,7 @@ TEST_SUITE("socket") {
         CHECK(work == 0);
     }
 
-    TEST_CASE("topic subscribers: who has no topic loses none") {
+    TEST_CASE("topic subscribers: a subscriber without topics loses none") {
         int peer = 0;
         topic_subscribers subscribers;
         subscribers.remove_all(&peer, [](topic_view, bool) { FAIL("there is nothing to visit"); });
@@ -220,7 +220,7 @@ TEST_SUITE("socket") {
         CHECK(subscribers.add(bytes_of("efgh"), &peers[0]) == refused); // 8 bytes in all.
         CHECK(subscribers.add(bytes_of("efg"), &peers[0]) == first);    // 7.
         CHECK(subscribers.add(bytes_of(""), &peers[0]) == first);
-        CHECK(subscribers.add(bytes_of(""), &peers[0]) == not_first); // Has it already.
+        CHECK(subscribers.add(bytes_of(""), &peers[0]) == not_first); // It has that topic already.
 
         CHECK(subscribers.remove(bytes_of("efg"), &peers[0]) == topic_subscribers::removal::last);
         CHECK(subscribers.add(bytes_of("i"), &peers[0]) == first);

@@ -15,7 +15,7 @@ namespace zmtp = wire::zmtp;
 
 void xpub::begin_turn() noexcept {
     if (work_left_ == 0) [[unlikely]] {
-        pipe::join_small_memory(); // Thousands of topics may have gone.
+        pipe::join_small_memory(); // Thousands of topics may have been freed.
     }
     work_left_ = limits::subscription_work_max;
 }
@@ -30,7 +30,7 @@ void xpub::on_attached(peer& added) {
     try {
         read(added);
     } catch (const std::bad_alloc&) {
-        added.end().deliver(pipe::event::readable); // For the next look into the mailbox.
+        added.end().deliver(pipe::event::readable); // For the next check of the mailbox.
     }
 }
 
@@ -41,7 +41,7 @@ void xpub::on_detached(peer& removed) {
         std::erase(unread_, &removed);
     }
     forget_sender(removed);
-    // Nothing is left to do but for a peer that could not be attached.
+    // Only a peer that could not be attached still has topics here.
     const std::size_t work_left = std::exchange(work_left_, SIZE_MAX);
     retry_allocation([&] { take_topics_from(removed); });
     work_left_ = work_left;
@@ -60,15 +60,15 @@ bool xpub::lets_go(peer& leaving) noexcept {
     const bool is_done =
         asked_.topic_count(&leaving) == 0 && subscribers_.topic_count(&leaving) == 0;
     if (!is_done) {
-        leaving.end().close(); // Its connection need not wait.
+        leaving.end().close(); // The connection can close at once.
         leaving.end().deliver(pipe::event::readable);
     }
     return is_done;
 }
 
-/// As far as that can be done in this turn.
+/// Removes as many topics as this turn allows.
 void xpub::take_topics_from(peer& leaving) {
-    // Each topic is removed before it is told.
+    // Each topic is removed before it is reported.
     const auto tell = [this](topic_view topic) {
         retry_allocation([&] { notify(false, topic, nullptr); });
     };
@@ -80,7 +80,7 @@ void xpub::take_topics_from(peer& leaving) {
     });
 }
 
-/// What remains of a message is not for `to`.
+/// The rest of the message is not sent to `to`.
 void xpub::stop_sending(const peer& to) noexcept {
     if (std::erase(matched_, &to) != 0 && is_sending_) {
         ++undeliverable_count_;
@@ -113,7 +113,7 @@ void xpub::read(peer& from) {
         return; // In unread_, until that is emptied.
     }
     pipe::frame front;
-    bool inside = false; // A message: others' may not come between its frames.
+    bool inside = false; // A message, whose frames must stay together.
     bool may_subscribe = true;
     do {
         while (from.peek(front)) {
@@ -123,7 +123,7 @@ void xpub::read(peer& from) {
                 return;
             }
             if (!inside && work_left_ == 0) {
-                // The rest waits for the next look into the mailbox.
+                // The rest waits for the next check of the mailbox.
                 from.end().deliver(pipe::event::readable);
                 return;
             }
@@ -169,7 +169,7 @@ bool xpub::is_over_half_full() const noexcept {
            pending_bytes_ > limits::pending_bytes_max / 2;
 }
 
-/// Has the peers that were left unread looked at again; another one first than last time.
+/// Schedules the unread peers again; each time another one is first.
 void xpub::resume_reading() noexcept {
     std::rotate(unread_.begin(), unread_.begin() + 1, unread_.end());
     for (peer* const each : unread_) {
@@ -205,7 +205,7 @@ void xpub::change(peer& from, bool subscribe, topic_view topic) {
     }
 }
 
-/// @param from  For ZMQ_XPUB_MANUAL, whom the answer is for.
+/// @param from  For ZMQ_XPUB_MANUAL, the peer that the answer applies to.
 void xpub::notify(bool subscribe, topic_view topic, peer* from) {
     if (is_pub()) {
         return;
@@ -217,7 +217,7 @@ void xpub::notify(bool subscribe, topic_view topic, peer* from) {
     keep(std::move(made));
 }
 
-/// Finds who gets the message that begins with `first`.
+/// Finds the receivers of the message that begins with `first`.
 result<void> xpub::choose(const outgoing& first) {
     matched_.clear();
     ++match_serial_;

@@ -14,21 +14,21 @@
 
 namespace zlink::socket {
 
-/// Sends each message to all peers that subscribed to how it begins (29/PUBSUB). XPUB also hands
-/// the subscriptions to the application; PUB keeps them to itself.
+/// Sends each message to all peers that subscribed to a prefix of it (29/PUBSUB). XPUB also
+/// delivers the subscriptions to the application; PUB does not.
 ///
-/// With ZMQ_XPUB_MANUAL the application decides: what it subscribes to itself, by the options of a
-/// SUB, counts for the peer whose subscription, or other message, it received last. With
-/// ZMQ_XPUB_MANUAL_LAST_VALUE what is sent next is for that peer alone.
+/// With ZMQ_XPUB_MANUAL the application decides: its own subscriptions, set by the options of a
+/// SUB, apply to the peer whose subscription, or other message, it received last. With
+/// ZMQ_XPUB_MANUAL_LAST_VALUE the next message is sent to that peer alone.
 ///
-/// A subscriber that has no room misses the message, which is counted; nobody waits for it unless
-/// ZMQ_XPUB_NODROP says so.
+/// A message for a full subscriber is dropped and counted; sending never blocks unless
+/// ZMQ_XPUB_NODROP is set.
 ///
-/// What peers send upstream is taken out of their pipes at once, since a subscription must take
-/// effect, and the topics of a peer that leaves are removed; but in parts, of which each look at
-/// what peers did takes one, however many of them subscribe or leave. While more of it waits for
-/// the application than limits allow, no peer is read; once half of that was received, those that
-/// had something go on, in turn.
+/// Upstream messages are read from the pipes at once, since subscriptions must take effect, and the
+/// topics of a leaving peer are removed. Both proceed in parts, one per check of the mailbox,
+/// however many peers subscribe or leave. While the data pending for the application exceeds the
+/// limits, no peer is read; once half of it was received, the peers with unread data continue, in
+/// turn.
 class xpub final : public pattern {
 public:
     explicit xpub(const socket_options& options) : options_(options) {}
@@ -51,7 +51,7 @@ public:
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 
 private:
-    /// A frame for the application: a subscription, or what a peer sent upstream.
+    /// A frame for the application: a subscription, or another upstream message.
     struct pending_frame {
         std::vector<std::byte> body;
         bool more;
@@ -78,18 +78,18 @@ private:
 
     const socket_options& options_;
     topic_subscribers subscribers_;
-    topic_subscribers asked_; ///< What peers subscribed to while ZMQ_XPUB_MANUAL was set.
+    topic_subscribers asked_; ///< Subscriptions requested by peers while ZMQ_XPUB_MANUAL was set.
     std::vector<peer*> peers_;
-    std::vector<peer*> matched_; ///< Who gets the message that is being sent.
+    std::vector<peer*> matched_; ///< Receivers of the current message.
     std::uint64_t match_serial_ = 0;
     std::size_t work_left_ = limits::subscription_work_max; ///< In this turn.
     bool is_sending_ = false;                               ///< Inside a message.
     std::uint64_t undeliverable_count_ = 0;
     std::deque<pending_frame> pending_;
     std::size_t pending_bytes_ = 0;
-    std::size_t pending_manual_count_ = 0; ///< Of pending_, those that say where they are from.
-    peer* received_from_ = nullptr;        ///< Whom a manual subscription is for.
-    std::vector<peer*> unread_; ///< Peers with something to read, awake. Their recv_index is set.
+    std::size_t pending_manual_count_ = 0; ///< Frames in pending_ whose `from` is set.
+    peer* received_from_ = nullptr;        ///< The target of a manual subscription.
+    std::vector<peer*> unread_; ///< Peers with unread data, not parked. Their recv_index is set.
 };
 
 } // namespace zlink::socket

@@ -14,7 +14,7 @@ namespace zmtp = wire::zmtp;
 
 namespace {
 
-/// Tells a session where the subscriptions of a new connection begin.
+/// Marks the start of a new connection's subscriptions, for the session.
 pipe::block* make_restart_mark() {
     auto* const made = new pipe::block;
     made->kind = pipe::block::origin::object;
@@ -52,7 +52,7 @@ void xsub::on_restarted(peer& about) {
 void xsub::send_all_subscriptions(peer& to) {
     // Subscriptions are not subject to the high-water mark: they may not get lost.
     topics_.for_each([&](topic_view topic) {
-        // Some have gone out already: none is to be sent twice.
+        // Some are already sent: none may be sent twice.
         retry_allocation([&] {
             write_command(command_, topic, true);
             to.push_bytes(command_.data(), command_.size(), zmtp::flag_command);
@@ -62,9 +62,9 @@ void xsub::send_all_subscriptions(peer& to) {
 }
 
 void xsub::change(topic_view topic, bool subscribe) {
-    write_command(command_, topic, subscribe); // May fail, as may the next; what follows may not.
+    write_command(command_, topic, subscribe); // May fail, as may the next call; no later one.
     if (subscribe) {
-        // Repeated subscriptions are passed on: whether they matter is the publisher's to say
+        // Repeated subscriptions are forwarded: the publisher decides whether they matter
         // (ZMQ_XPUB_VERBOSE), perhaps behind a device.
         topics_.add(topic);
     } else if (topics_.remove(topic) != topic_counts::removal::last) {
@@ -83,8 +83,8 @@ result<void> xsub::change_subscription(std::span<const std::byte> topic, bool su
     }
     change(topic, subscribe);
     if (!queue_.all().empty()) {
-        // An I/O thread that shares our processor would wait for the end of our time slice, some
-        // milliseconds; what is published meanwhile would not arrive.
+        // An I/O thread on this processor would wait for the end of the time slice, some
+        // milliseconds; messages published meanwhile would not arrive.
         yield_or_sleep();
     }
     return {};
@@ -124,10 +124,10 @@ result<void> xsub::send(outgoing& source) {
     return {};
 }
 
-/// Whether a frame behind the first of its message is for the publishers as it stands. They take
-/// one that has the form of a subscription for one, unless ZMQ_ONLY_FIRST_SUBSCRIBE is set here and
-/// there; then it counts for us, too, and one that undoes a subscription of several is not for
-/// them.
+/// Whether a frame behind the first of its message is forwarded to the publishers. Unless
+/// ZMQ_ONLY_FIRST_SUBSCRIBE is set on both sides, they treat a frame in the form of a subscription
+/// as one. So this socket counts it, too, and does not forward the cancellation of one of several
+/// equal subscriptions.
 bool xsub::counts_inside_message(const outgoing& source) {
     const auto subscription = zmtp::decode_subscription_message({source.data(), source.bytes()});
     if (!subscription || options_.only_first_subscribe) {
@@ -140,7 +140,7 @@ bool xsub::counts_inside_message(const outgoing& source) {
     return topics_.remove(subscription->topic) == topic_counts::removal::last;
 }
 
-/// The next frame of a message that was subscribed to; others are dropped.
+/// The next frame of a message with a subscribed topic; other messages are dropped.
 peer* xsub::next_matching(pipe::frame& front) {
     while (true) {
         peer* const from = queue_.next(front);

@@ -9,8 +9,8 @@
 
 namespace zlink::socket {
 
-/// Receives from all its peers, fairly, what begins as it subscribed to (29/PUBSUB). SUB subscribes
-/// by an option, XSUB by sending, and XSUB may send other messages upstream, too.
+/// Receives messages that begin with a subscribed topic from all its peers, fairly (29/PUBSUB). SUB
+/// subscribes by an option, XSUB by sending, and XSUB may send other messages upstream, too.
 class xsub final : public pattern {
 public:
     explicit xsub(const socket_options& options) noexcept : options_(options) {}
@@ -41,9 +41,9 @@ private:
     topic_counts topics_;
     fair_queue queue_;
     std::vector<std::byte> command_;
-    std::vector<peer*> upstream_; ///< Who gets the message that is being sent.
-    bool is_sending_ = false;     ///< Inside a message that is no subscription.
-    bool skips_rest_ = false;     ///< Of the message at the front, which nobody subscribed to.
+    std::vector<peer*> upstream_; ///< Receivers of the current message.
+    bool is_sending_ = false;     ///< Inside a message that is not a subscription.
+    bool skips_rest_ = false;     ///< The message at the front matches no subscription.
 };
 
 } // namespace zlink::socket

@@ -14,13 +14,13 @@
 
 namespace zlink::testing {
 
-/// Another connection of a thread, which is ready from the beginning, and once. Behind its turn the
-/// thread does something else before the next of those that are ready has its own.
+/// Another connection of a thread, which is ready once, from the beginning. After its turn the
+/// thread does something else before the next ready connection has its turn.
 ///
-/// @threads The one that drives `thread`.
+/// @threads The thread that drives `thread`.
 class bystander final : private runtime::watched {
 public:
-    /// @param turn  What it does in its turn.
+    /// @param turn  Called in its turn.
     explicit bystander(runtime::io_thread& thread, std::function<void()> turn = {})
         : watch_(runtime::readiness::of(thread.context())), turn_(std::move(turn)),
           descriptor_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {

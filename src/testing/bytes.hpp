@@ -11,8 +11,8 @@
 
 namespace zlink::testing {
 
-/// Spells bytes for a test: hexadecimal pairs, text in single quotes, and either of them
-/// repeated with `*count`. Spaces separate and mean nothing: "ff 00*8 7f 'NULL' 'ab'*3".
+/// Makes bytes for a test from text: hexadecimal pairs, text in single quotes, and either of them
+/// repeated with `*count`. Spaces separate only: "ff 00*8 7f 'NULL' 'ab'*3".
 inline std::vector<std::byte> hex(std::string_view spelled) {
     const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
     std::vector<std::byte> all;
@@ -48,7 +48,7 @@ inline std::vector<std::byte> hex(std::string_view spelled) {
     return all;
 }
 
-/// Views bytes as text, to compare them with text that is written out.
+/// Views bytes as text, to compare them with a text literal.
 inline std::string_view text(std::span<const std::byte> data) {
     return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
@@ -58,9 +58,9 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
     return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Puts the beginning of `data` into `parts`, in order, as a read does that gets no more than
-/// `bytes_max`.
-/// @return How many there are now.
+/// Copies the beginning of `data` into `parts`, in order, like a read that gets at most `bytes_max`
+/// bytes.
+/// @return The number of bytes copied.
 inline std::size_t fill_parts(std::span<const iovec> parts, std::string_view data,
                               std::size_t bytes_max = SIZE_MAX) {
     data = data.substr(0, bytes_max);

@@ -13,7 +13,7 @@
 
 namespace zlink::testing {
 
-/// A folder that goes with its scope.
+/// A folder that is removed with its object.
 class temporary_folder {
 public:
     temporary_folder() {
@@ -31,13 +31,13 @@ private:
     std::filesystem::path path_;
 };
 
-/// What a certificate says of whom.
+/// The contents of a certificate.
 struct certificate_request {
     std::string common_name = "server";
     std::string names = "DNS:localhost,IP:127.0.0.1,IP:::1"; ///< subjectAltName; empty: none.
     int valid_from_day = -1;                                 ///< Relative to today.
     int valid_to_day = 30;
-    std::string password{}; ///< Of the key; empty: it is not encrypted.
+    std::string password{}; ///< Of the key; empty: the key is not encrypted.
 };
 
 /// Paths of a certificate and its key, in PEM.
@@ -46,10 +46,10 @@ struct identity {
     std::string key;
 };
 
-/// Whoever issues certificates.
+/// An issuer of certificates.
 class authority {
 public:
-    /// @param folder  Where its files go; outlives it.
+    /// @param folder  For its files; must outlive it.
     authority(const temporary_folder& folder, const std::string& name)
         : folder_(folder), name_(name), key_(EVP_EC_gen("P-256"), &EVP_PKEY_free),
           certificate_(make({.common_name = name, .names = {}}, *key_, nullptr)) {
@@ -88,7 +88,7 @@ private:
         REQUIRE(content(file.get()) == 1);
     }
 
-    /// @param issuer  Null: it issues itself.
+    /// @param issuer  Null: the certificate is self-signed.
     certificate_ptr make(const certificate_request& asked, EVP_PKEY& key, X509* issuer) {
         constexpr long day = 24 * 3600;
         certificate_ptr made{X509_new(), &X509_free};

@@ -39,8 +39,8 @@ inline socket_options client_of(const key_ring& keys) {
     return made;
 }
 
-/// A peer of CURVE at the other end of a session's stream, whose bytes are the test's to carry
-/// over and to change.
+/// A peer of CURVE at the other end of a session's stream. The test carries its bytes over, and may
+/// change them.
 class far_end {
 public:
     far_end(session_harness& near, scripted_stream& stream, const socket_options& options)
@@ -52,7 +52,7 @@ public:
         near_.peer_sends(greeting);
     }
 
-    /// What it says next: the answer to all that came since.
+    /// Its next bytes: the answer to all bytes received since.
     std::string next() {
         if (!is_well_ || ciphers_) {
             return {};
@@ -76,14 +76,14 @@ public:
         return said.substr(said_before);
     }
 
-    /// Says and listens until both have nothing to say.
+    /// Exchanges bytes until both sides have none left to send.
     void converse() {
         for (std::string said = next(); !said.empty(); said = next()) {
             near_.peer_sends(said);
         }
     }
 
-    /// Says its part `count` times: HELLO, INITIATE of a client.
+    /// Sends its next command `count` times: HELLO, then INITIATE for a client.
     void say(int count) {
         for (; count > 0; --count) {
             near_.peer_sends(next());
@@ -96,7 +96,7 @@ public:
         return frame;
     }
 
-    /// The messages that came.
+    /// The messages received.
     std::vector<std::string> received() {
         std::vector<std::string> bodies;
         auto rest = bytes_of(stream_.written()).subspan(taken_);
@@ -126,7 +126,7 @@ private:
     security::handshake shake_;
     std::vector<std::byte> unsent_;
     std::size_t taken_ = 0;
-    std::size_t greeted_bytes_ = 0; ///< Of the greeting, which is sent at once.
+    std::size_t greeted_bytes_ = 0; ///< Bytes of the greeting, which is sent at once.
     bool is_well_ = true;
     std::unique_ptr<crypto::curve_ciphers> ciphers_;
 };

@@ -13,8 +13,8 @@
 
 namespace zlink::testing {
 
-/// What a reader or a writer works on: a stream in memory, whose peer is the test, and a pipe,
-/// whose socket is the test. There is no session: what it would be told is counted.
+/// The surroundings of a reader or a writer: a stream in memory, whose peer is the test, and a
+/// pipe, whose socket is the test. There is no session: its notifications are counted.
 class direction_harness final {
 public:
     explicit direction_harness(const stream_script& script = {}, std::uint64_t messages_max = 100)
@@ -56,7 +56,8 @@ public:
     pipe::pipe_end& end() { return *end_; }
     codec::outbound& rope() { return *rope_; }
 
-    /// Lets the thread do all that it can. @return How often the stream was ready since.
+    /// Lets the thread do all its work. @return  How often the stream was ready since the last
+    /// call.
     int run() {
         thread_.drive_ready(1000);
         return std::exchange(told_->ready_count, 0);

@@ -20,13 +20,12 @@
 
 namespace zlink::testing {
 
-/// Runs lock-free code in every way in which the atomic operations of its threads can interleave,
-/// with every value that each load may return: a bounded model checker. modelled_memory says what
-/// memory can do.
+/// Runs lock-free code in every interleaving of its threads' atomic operations, with every value
+/// that each load may return: a bounded model checker. modelled_memory describes the memory model.
 ///
-/// A scenario is executed again and again, its threads being fibers, each time with another choice
-/// of who goes next and what is loaded, until none is left. What has come to a state that was seen
-/// before is not followed further.
+/// A scenario is executed again and again, with fibers as its threads, each time with another
+/// choice of the next thread and the loaded values, until all choices are tried. A state that was
+/// seen before is not followed further.
 ///
 /// @threads One exploration at a time.
 class exploration {
@@ -34,9 +33,9 @@ public:
     using rules = modelled_memory::rules;
     static constexpr std::uint64_t executions_max_default = 5'000'000;
 
-    /// What threads do together. Constructed anew for each execution, before the threads start, and
-    /// destroyed after they have ended. Everything that differs from one execution to the next must
-    /// follow from what atomic operations return.
+    /// The threads' common work. Constructed anew for each execution, before the threads start, and
+    /// destroyed after they have ended. Executions may differ only through the results of atomic
+    /// operations.
     class scenario {
     public:
         virtual ~scenario() = default;
@@ -44,13 +43,13 @@ public:
         virtual void run(std::size_t thread) = 0;
         /// Called after all threads have ended.
         virtual void finish() {}
-        /// A hash of what lies in plain memory, for scenarios that use forget().
+        /// A hash of the plain memory, for scenarios that use forget().
         virtual std::uint64_t plain_state() const { return 0; }
     };
 
     struct outcome {
         std::string failure;   ///< Empty: there is none.
-        std::string trace;     ///< What led to it, an operation a line.
+        std::string trace;     ///< The operations that led to it, one a line.
         bool complete = false; ///< Every choice was tried.
         std::uint64_t execution_count = 0;
         std::uint64_t state_count = 0;
@@ -66,14 +65,14 @@ public:
 
     // For scenarios.
 
-    /// Notes, if `holds` is false, that the scenario has failed.
+    /// Records that the scenario has failed, if `holds` is false.
     static void require(bool holds, const char* claim) {
         current_->memory_.fail_unless(holds, claim);
     }
 
-    /// Says that what the running thread has done so far matters for its future only as far as
-    /// `digest`, plain_state() and the atomic objects tell. Makes equal states of different
-    /// histories, so that fewer need to be followed.
+    /// Declares that the running thread's past affects its future only through `digest`,
+    /// plain_state() and the atomic objects. Different histories then give equal states, so that
+    /// fewer must be followed.
     static void forget(std::uint64_t digest) {
         current_->memory_.forget(current_->running_, digest);
     }
@@ -82,7 +81,7 @@ public:
         return modelled_memory::mix(hash, value);
     }
 
-    /// The memory, for scenarios that look into it.
+    /// The memory, for scenarios that inspect it.
     static const modelled_memory& memory() noexcept { return current_->memory_; }
 
     template<class T>
@@ -91,7 +90,7 @@ public:
     class signal;
     struct fence;
 
-    /// Thrown by signal::wait when every thread sleeps.
+    /// Thrown by signal::wait when every thread is parked.
     struct deadlock {};
 
     exploration(const exploration&) = delete;
@@ -179,11 +178,11 @@ private:
         require(memory_.is_empty(), "an atomic object was never destroyed");
     }
 
-    /// The life of a thread's fiber.
+    /// The body of a thread's fiber.
     void serve(std::size_t index) {
         fiber& self = *threads_[index].stack;
         while (!stopping_) {
-            memory_.forget(index, nowhere); // Having started is a state of its own.
+            memory_.forget(index, nowhere); // The start of a thread is a state of its own.
             try {
                 scenario_->run(index);
             } catch (const deadlock&) {
@@ -205,8 +204,8 @@ private:
 
     // Scheduling.
 
-    /// Lets other threads go first, as the choices say. Precedes each operation, and nothing else:
-    /// a state that comes twice is not followed.
+    /// Lets other threads run first, as the choices say. Called before each operation, and nowhere
+    /// else: a state that occurs twice is not followed.
     void step() {
         const std::size_t self = running_;
         const std::size_t next = choose_thread();
@@ -248,7 +247,7 @@ private:
         }
     }
 
-    /// @return An index below `count`. Zero where nothing new is to be found.
+    /// @return An index below `count`; zero where no new state can follow.
     std::size_t choose(std::size_t count) {
         if (count == 1 || !follows_) {
             return 0;
@@ -289,11 +288,11 @@ private:
         return lines;
     }
 
-    // What the stand-ins below are made of.
+    // The operations of the stand-ins below.
 
     word load(std::size_t where, std::memory_order order) {
         std::size_t age = 0;
-        // A delayed store of its own is what a thread sees, whatever the others do.
+        // A thread always sees its own delayed store.
         if (running_ != no_thread && !memory_.has_delayed(running_, where)) {
             step();
             age = choose(memory_.readable_count(running_, where));
@@ -321,7 +320,7 @@ private:
         return before;
     }
 
-    /// Performs what the running thread has delayed, unless that happens before.
+    /// Performs the delayed stores of the running thread, unless other choices perform them before.
     void settle() {
         if (memory_.has_delayed(running_)) {
             step();
@@ -338,10 +337,10 @@ private:
     std::size_t running_ = no_thread;
 
     std::vector<choice> choices_; ///< Of this execution; the next one differs in the last.
-    std::size_t depth_ = 0;       ///< How many of them were made.
+    std::size_t depth_ = 0;       ///< The number of choices made.
     std::unordered_set<std::uint64_t> visited_;
     std::vector<traced_operation> trace_;
-    bool follows_ = true; ///< This execution still leads to something new.
+    bool follows_ = true; ///< This execution can still reach a new state.
     bool stopping_ = false;
 };
 
@@ -366,7 +365,7 @@ public:
         }));
     }
 
-    /// A failure is ordered as success is, and does not come of a stale value.
+    /// A failed exchange has the order of a successful one, and never sees a stale value.
     bool compare_exchange_strong(T& expected, T value, std::memory_order success,
                                  std::memory_order /*failure*/) {
         const T wanted = expected;
@@ -413,7 +412,7 @@ private:
     std::size_t index_;
 };
 
-/// Stands for a mailbox: a thread waits in the kernel until another one wakes it.
+/// Stands for a mailbox: a thread parks in the kernel until another one wakes it.
 class exploration::signal {
 public:
     signal() : where_(current_->memory_.add_location(no_thread, this, {})) {}
@@ -421,7 +420,7 @@ public:
     signal(const signal&) = delete;
     signal& operator=(const signal&) = delete;
 
-    /// @return Whether it was given before and not taken yet.
+    /// @return Whether it was given before and not yet taken.
     bool give() {
         const word before = current_->modify(where_, std::memory_order_acq_rel, [](word& stored) {
             stored.bits = 1;
@@ -430,8 +429,8 @@ public:
         return before.bits != 0;
     }
 
-    /// Sleeps until it is given, and takes it.
-    /// @throws deadlock  Every thread sleeps.
+    /// Parks until it is given, and takes it.
+    /// @throws deadlock  Every thread is parked.
     void wait() {
         current_->settle();
         thread_state& self = current_->threads_[current_->running_];
@@ -447,7 +446,7 @@ public:
         }
     }
 
-    /// Only while no thread runs.
+    /// Call it only while no thread runs.
     bool is_given() const { return current_->memory_.value(where_).bits != 0; }
 
 private:
@@ -478,7 +477,7 @@ struct exploration::fence {
     }
 };
 
-/// Stands for real_platform where code is explored.
+/// Stands for real_platform in explored code.
 struct explored_platform {
     template<class T>
     using atomic = exploration::atomic<T>;

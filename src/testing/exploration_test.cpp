@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-// The classic litmus tests, each with what the model allows.
+// The classic litmus tests, each with the outcomes that the model allows.
 
 using zlink::testing::exploration;
 
@@ -177,7 +177,7 @@ TEST_SUITE("testing") {
         CHECK(failure_of(first, second) == "every thread sleeps");
     }
 
-    TEST_CASE("exploration: a signal that was given wakes who waits for it later") {
+    TEST_CASE("exploration: a signal that was given wakes a thread that waits for it later") {
         const auto first = [](litmus& at) {
             at.memory.note_write();
             at.result[0] = at.woken.give();

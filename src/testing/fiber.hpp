@@ -11,7 +11,7 @@
 #define ZLINK_FIBER_ASAN 1
 #elif defined(__SANITIZE_THREAD__)
 #define ZLINK_FIBER_TSAN 1
-#elif defined(__has_feature) // Clang has no macros for what is built in.
+#elif defined(__has_feature) // Clang has no macros for sanitizers.
 #if __has_feature(address_sanitizer)
 #define ZLINK_FIBER_ASAN 1
 #elif __has_feature(thread_sanitizer)
@@ -32,14 +32,15 @@ inline constexpr bool has_thread_sanitizer = true;
 inline constexpr bool has_thread_sanitizer = false;
 #endif
 
-/// A stack on which a function runs until it switches to another fiber. The sanitizers are told.
+/// A stack on which a function runs until it switches to another fiber. The sanitizers are
+/// notified.
 ///
 /// @threads One.
 class fiber {
 public:
     static constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
 
-    /// Stands for the stack that the caller is on.
+    /// Stands for the caller's stack.
     fiber() noexcept {
 #ifdef ZLINK_FIBER_TSAN
         state_ = __tsan_get_current_fiber();
@@ -70,19 +71,19 @@ public:
 #endif
     }
 
-    /// Goes on with `to`. Returns when somebody switches back to this fiber, which is the running
-    /// one.
+    /// Continues `to`. Must be called on this fiber; returns when another fiber switches back to
+    /// it.
     void switch_to(fiber& to) noexcept {
         switch_from(this, to);
     }
 
-    /// As switch_to, for good.
+    /// As switch_to, but never returns.
     void leave(fiber& to) noexcept {
         switch_from(nullptr, to);
     }
 
 private:
-    /// @param kept  This fiber, or null if it never runs again.
+    /// @param kept  The fiber left, or null if it never runs again.
     void switch_from([[maybe_unused]] fiber* kept, fiber& to) noexcept {
         from_ = this;
         to_ = &to;

@@ -27,7 +27,7 @@ public:
         dialing.dial();
     }
 
-    /// Lets the dialer succeed, and carries over what they say.
+    /// Lets the dialer succeed, and carries the bytes over.
     void connect(const stream_script& of_dialing = {}, const stream_script& of_accepting = {}) {
         if (accepting.has_pipe()) {
             accepting.arrived(); // The next connection brings another pipe.
@@ -37,7 +37,7 @@ public:
         run();
     }
 
-    /// Carries over what they say until both have nothing to say.
+    /// Carries bytes over until both have none left to send.
     void run() {
         for (int turn_count = 0;; ++turn_count) {
             REQUIRE(turn_count < turns_max);
@@ -60,7 +60,7 @@ private:
     struct connection_end {
         scripted_stream* stream = nullptr;
         std::size_t carried_bytes = 0;
-        bool has_ended = false; ///< And the other end knows.
+        bool has_ended = false; ///< The other end was told.
     };
 
     static bool carry(connection_end& from, connection_end& to) {
@@ -80,7 +80,7 @@ private:
         return true;
     }
 
-    /// Answers who asks.
+    /// Accepts a peer that ZAP is asked about.
     static bool let_in(scripted_zap_handler& handler) {
         if (handler.asked().empty()) {
             return false;

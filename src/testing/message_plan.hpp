@@ -13,8 +13,8 @@
 
 namespace zlink::testing {
 
-/// Messages that two threads can each think of on their own: one sends them, the other one knows
-/// what must come.
+/// Messages that two threads can each derive on their own: one sends them, the other one knows what
+/// to expect.
 class message_plan {
 public:
     struct part {
@@ -34,7 +34,7 @@ public:
         return parts_;
     }
 
-    /// The bytes of the next part.
+    /// The bytes of the next part, repeatable for both threads.
     const std::vector<std::byte>& fill(std::size_t bytes) {
         data_.resize(bytes);
         std::uint64_t word = (random_() + 1ull) * 0x9e3779b97f4a7c15;
@@ -66,7 +66,7 @@ private:
     std::vector<std::byte> data_;
 };
 
-/// Sends planned messages into a queue, and now and then begins one that it rolls back.
+/// Sends planned messages into a queue, and sometimes begins a message that it rolls back.
 class planned_sender {
 public:
     planned_sender(pipe::message_queue& queue, unsigned seed)
@@ -100,7 +100,7 @@ private:
     std::minstd_rand random_;
 };
 
-/// Compares what comes out of a queue with what was planned.
+/// Compares the messages that come out of a queue with the plan.
 class planned_receiver {
 public:
     planned_receiver(pipe::message_queue& queue, unsigned seed) : queue_(queue), plan_(seed) {}
@@ -133,7 +133,7 @@ public:
         return wakes;
     }
 
-    bool is_intact = true; ///< All that was taken is what was planned.
+    bool is_intact = true; ///< All messages taken were as planned.
 
 private:
     pipe::message_queue& queue_;

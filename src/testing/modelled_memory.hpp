@@ -13,37 +13,37 @@
 
 namespace zlink::testing {
 
-/// The memory that a few threads share in an exploration. It is weaker than x86's, and on the whole
-/// what C++ promises:
+/// The memory that a few threads share in an exploration. It is weaker than x86's, and mostly as
+/// weak as the C++ memory model:
 ///  - A location keeps every value that was stored to it, oldest first. Of each location, a thread
-///    knows one value that it cannot go behind. A load returns that one or any newer one.
-///  - Who loads with acquire what was stored with release knows what the storing thread knew.
+///    has an oldest value that it can still load. A load returns that one or any newer one.
+///  - An acquire load of a release store takes over what the storing thread knew.
 ///  - A read-modify-write sees the newest value.
-///  - A heavy fence lets every thread know the newest value of every location, as membarrier does.
-///    (It orders no plain memory: that is for acquire and release.)
-///  - A full fence lets its thread know what those knew that passed one before.
-///  - Where compilers delay stores, nothing else makes one visible but the thread's own next light
-///    fence, heavy fence, full fence or read-modify-write.
-/// So stores that wait in a buffer, and stale and reordered loads, are covered. What is not: loads
-/// that see a store of the future, and stores of one location by several threads that reach memory
+///  - A heavy fence makes the newest value of every location known to every thread, as membarrier
+///    does. (It orders no plain memory: that needs acquire and release.)
+///  - A full fence takes over the knowledge of all threads that passed one before.
+///  - Where compilers delay stores, only the thread's own next light fence, heavy fence, full fence
+///    or read-modify-write makes them visible for certain.
+/// So stores that wait in a buffer, and stale and reordered loads, are covered. Not covered are
+/// loads that see a future store, and stores of several threads to one location that reach memory
 /// in another order than they were executed. No x86 does either.
 class modelled_memory {
 public:
     static constexpr std::size_t threads_max = 3;
     static constexpr std::size_t locations_max = 64;
-    static constexpr std::size_t values_max = 255; ///< That one location may take.
+    static constexpr std::size_t values_max = 255; ///< The most that one location may take.
     static constexpr std::size_t no_thread = threads_max;
 
-    /// What holds. Breaking a rule shows that something depends on it.
+    /// The guarantees that hold. Switching one off shows that code depends on it.
     struct rules {
         bool orders_count = true;            ///< If not, every order is relaxed.
         bool heavy_fence_works = true;       ///< If not, it is no fence.
         bool full_fence_works = true;        ///< If not, it is no fence.
-        bool light_fence_works = true;       ///< If not, the compiler does not heed it.
+        bool light_fence_works = true;       ///< If not, the compiler ignores it.
         bool compiler_delays_stores = false; ///< Behind later loads.
     };
 
-    /// What a location holds.
+    /// The value of a location.
     struct word {
         std::uint64_t bits;
         bool is_address;
@@ -64,7 +64,7 @@ public:
         }
     }
 
-    /// What is wrong, or null.
+    /// The failure, or null.
     const char* failure() const noexcept { return failure_; }
     void fail_unless(bool holds, const char* claim) noexcept {
         if (!holds && failure_ == nullptr) {
@@ -72,9 +72,9 @@ public:
         }
     }
 
-    // Objects. Their users are a thread or, before and after the threads, no_thread.
+    // Objects. `who` is a thread or, before and after the threads run, no_thread.
 
-    /// @param address  Of the atomic object: who points at it, or up to 64 bytes before it, is
+    /// @param address  Of the atomic object: a pointer to it, or to up to 64 bytes before it, is
     ///                 recognised in another execution.
     std::size_t add_location(std::size_t who, const void* address, word initial) {
         ZLINK_ASSERT(location_count_ < locations_max);
@@ -139,12 +139,13 @@ public:
 
     // Operations of threads.
 
-    /// How many values a load might return.
+    /// The number of values that a load might return.
     std::size_t readable_count(std::size_t who, std::size_t where) const {
         return locations_[where].values.size() - threads_[who].known.seen[where];
     }
 
-    /// @param age  Which of them it returns; 0: the newest. A store of the thread's own that is
+    /// @param age  Which of them the load returns; 0: the newest. A store of the thread's own that
+    /// is
     ///             delayed is newer still.
     word load(std::size_t who, std::size_t where, std::memory_order order, std::size_t age) {
         location& used = access(who, where);
@@ -181,8 +182,8 @@ public:
         note(who, where, what);
     }
 
-    /// Lets change(word&) turn the newest value into the one to be stored, if it returns true.
-    /// @return What was there before.
+    /// Lets change(word&) replace the newest value, if it returns true.
+    /// @return The value before.
     template<class Change>
     word modify(std::size_t who, std::size_t where, std::memory_order order, Change&& change) {
         location& used = access(who, where);
@@ -199,7 +200,7 @@ public:
             learn(who, before.carried);
         }
         if (change(after)) {
-            // What the value that it replaces carried goes on: a release sequence.
+            // A release sequence: the new value keeps what the replaced one carried.
             knowledge carried = before.carried;
             if (releases(order)) {
                 carried.join(threads_[who].known, location_count_);
@@ -265,18 +266,17 @@ public:
 
     // States. Two executions with equal states have the same future.
 
-    /// Says that all that `who` did until now matters only as far as `digest` tells, besides what
-    /// lies in memory.
+    /// Declares that the past of `who` matters only through `digest` and the contents of memory.
     void forget(std::size_t who, std::uint64_t digest) { threads_[who].history = mix(0, digest); }
 
-    /// Says that `who` never does anything again.
+    /// Declares that `who` does nothing any more.
     void end(std::size_t who) {
         perform_delayed(who);
         threads_[who].ended = true;
     }
 
-    /// Hashes what makes a difference to what can happen: what can still be read, and who may use
-    /// what, no matter how it came to that.
+    /// Hashes everything that affects the future: the values that can still be read, and the
+    /// objects that each thread may use, independent of the past that led there.
     std::uint64_t hash() {
         find_relevance(relevance_);
         const relevance& relevant = relevance_;
@@ -315,7 +315,7 @@ public:
         return mix_knowledge(hash, fenced_, relevant);
     }
 
-    /// A number that is the same in another execution: `what`, unless it is an address.
+    /// A number that is the same in every execution: `what`, unless that is an address.
     std::uint64_t canonical(word what) const {
         if (!what.is_address || !looks_like_address(what.bits)) {
             return what.bits;
@@ -326,7 +326,7 @@ public:
                 return address_tag + 1 + rank(where);
             }
         }
-        return address_tag; // What was there is gone: nobody may follow that.
+        return address_tag; // The object is gone: no thread may dereference that.
     }
 
     static std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -341,10 +341,10 @@ private:
         return bits >> 32 != 0 && bits >> 48 == 0;
     }
 
-    /// A point in the life of each thread.
+    /// A point in the execution of each thread.
     using times = std::array<std::uint16_t, threads_max>;
 
-    /// Of each location, the index of the newest value that is known; of each thread, up to when
+    /// Of each location, the index of the newest known value; of each thread, the time up to which
     /// its accesses are known.
     struct knowledge {
         std::array<std::uint8_t, locations_max> seen{};
@@ -409,13 +409,13 @@ private:
         bool ended = false;
     };
 
-    /// What tells states apart: of the values of a location those that some thread may still read,
-    /// and of a thread's life the times at which it used something that still exists.
+    /// The data that tells states apart: the values of a location that some thread may still read,
+    /// and the times at which a thread used an object that still exists.
     struct relevance {
         std::array<std::uint8_t, locations_max> oldest;
         std::array<std::vector<std::uint16_t>, threads_max> used; ///< In order.
 
-        /// How many of the times are up to `time`.
+        /// The number of times up to `time`.
         std::uint64_t rank_of(std::size_t thread, std::uint16_t time) const {
             const auto& in_order = used[thread];
             return static_cast<std::uint64_t>(
@@ -478,7 +478,8 @@ private:
         return mix_times(hash, known.time, relevant);
     }
 
-    /// Mixes in what a value carries, as far as somebody who may still read it could learn from it.
+    /// Mixes in the knowledge that a value carries, as far as a thread that may still read it could
+    /// learn from it.
     std::uint64_t mix_carried(std::uint64_t hash, std::size_t where, std::size_t index,
                               const relevance& relevant) const {
         const knowledge& carried = locations_[where].values[index].carried;
@@ -500,14 +501,14 @@ private:
         return mix_knowledge(mix(hash, 1), known_anyway, relevant);
     }
 
-    /// The place of `where` among what exists.
+    /// The rank of `where` among the existing locations.
     std::size_t rank(std::size_t where) const {
         return static_cast<std::size_t>(
             std::count_if(locations_.begin(), locations_.begin() + where,
                           [](const location& each) { return each.exists; }));
     }
 
-    /// Checks and notes that `who` uses `where`.
+    /// Checks and records that `who` uses `where`.
     location& access(std::size_t who, std::size_t where) {
         location& used = locations_[where];
         fail_unless(used.exists, "an atomic object is used after its end");
@@ -540,12 +541,13 @@ private:
         used.values.push_back({what.what, what.carried});
         knowledge& carried = used.values.back().carried;
         if (what.is_release) {
-            carried.seen = known.seen; // What was delayed before is performed, and comes with it.
+            carried.seen = known.seen; // Stores delayed before this one are performed, and carried
+                                       // along.
         }
         carried.seen[what.where] = index;
     }
 
-    /// Adds to the history of `who` that it did something, and what it saw.
+    /// Adds an operation and the value it saw to the history of `who`.
     void note(std::size_t who, std::size_t where, word what) {
         thread_state& self = threads_[who];
         const std::uint64_t seen = what.is_address ? absolute(what.bits) : what.bits;
@@ -568,7 +570,7 @@ private:
         threads_[who].known.join(carried, location_count_);
     }
 
-    /// Whether `who` knows of all that the other threads did up to `done`.
+    /// Whether `who` knows everything that the other threads did up to `done`.
     bool knows_all(std::size_t who, const times& done) const {
         for (std::size_t each = 0; each < threads_.size(); ++each) {
             if (each != who && threads_[who].known.time[each] < done[each]) {
@@ -598,7 +600,7 @@ private:
     std::vector<location> locations_;
     std::size_t location_count_ = 0;
     std::vector<plain_state> plains_;
-    knowledge fenced_;    ///< By whoever passed a full fence.
+    knowledge fenced_;    ///< By all threads that passed a full fence.
     relevance relevance_; ///< Kept only to save allocations.
     const char* failure_ = nullptr;
 };

@@ -13,7 +13,7 @@
 
 namespace zlink::testing {
 
-/// `bytes` bytes that differ from one `seed` to another, and from place to place.
+/// `bytes` bytes that depend on `seed` and on their position.
 inline std::string pattern(std::size_t bytes, unsigned seed = 0) {
     std::string made(bytes, '\0');
     for (std::size_t index = 0; index < bytes; ++index) {
@@ -30,7 +30,7 @@ inline std::string spelled(std::uint8_t flags, std::string_view body) {
     return text.append(body);
 }
 
-/// What a frame spelled so is on the wire.
+/// The bytes of a frame on the wire, given as its body and flags.
 inline std::string on_wire(std::string_view body, std::uint8_t flags = 0) {
     std::byte header[wire::zmtp::header_bytes_max];
     const std::size_t bytes = wire::zmtp::write_header(header, body.size(), flags);
@@ -59,7 +59,7 @@ inline std::string take(pipe::message_queue& queue, bool& wakes) {
     return text;
 }
 
-/// Takes everything that is there.
+/// Takes all frames in the queue.
 inline std::vector<std::string> take_all(pipe::message_queue& queue) {
     std::vector<std::string> taken;
     bool wakes = false;
@@ -69,7 +69,7 @@ inline std::vector<std::string> take_all(pipe::message_queue& queue) {
     return taken;
 }
 
-/// A block that says how many of its kind are alive.
+/// A block that counts the living blocks of its kind.
 struct counted_block : pipe::block {
     explicit counted_block(int& count) : alive(count) {
         kind = origin::object;

@@ -25,26 +25,26 @@ using explored_queue = pipe::basic_message_queue<explored_platform>;
 
 /// One step of the writer of a message queue.
 enum class act {
-    message,     ///< Of one part that is copied. Two of these do not fit into the first segment.
+    message,     ///< A message of one copied part. Two of these do not fit into the first segment.
     two_parts,   ///< A message whose parts lie in different chunks.
     referenced,  ///< A message whose body is a block.
     newest,      ///< The same, into a queue that conflates.
     control,     ///< An object for the reader.
     abandoned,   ///< Parts of a message that is rolled back, in several chunks.
-    ahead,       ///< A message that is published while a part of the next one, which is rolled
-                 ///< back, is written already.
-    new_segment, ///< A segment of the largest size, which is kept for reuse when it was read.
+    ahead,       ///< A message that is published while a part of the next one is already written;
+                 ///< that one is rolled back.
+    new_segment, ///< A segment of the largest size, which is kept for reuse after it was read.
     trim,
     restart,
-    pass_on, ///< pass_on_memory(), of which it needs some.
+    pass_on, ///< pass_on_memory(), which needs memory to pass on.
 };
 
-/// What a scenario plays, and which mistakes its parts make.
+/// The steps of a scenario, and the mistakes that its parts make.
 struct script {
     std::vector<act> acts;
     pipe::queue_limits allowed{};
     bool writer_has_batches = false; ///< message_queue::fence_publications()
-    /// Messages between two wake-ups from which on the writer passes light fences; 0: always.
+    /// Messages between two wake-ups from which on the writer uses light fences; 0: always.
     std::uint32_t stream_messages_min = 0;
 
     bool reader_fences = true;
@@ -55,26 +55,26 @@ struct script {
     bool trimmer_wakes = true;
     bool reader_finds_place = true; ///< outbound::on_woken().
 
-    /// Look for races between all uses of an address, not only between those of one body. Only
-    /// where the allocator gives no address twice.
+    /// Check for races between all uses of an address, not only of one body. Only where the
+    /// allocator never returns an address twice.
     bool watches_addresses = false;
 
     // For readers that are sessions.
     bool reader_lends_credit = false;        ///< For each batch, before it writes.
-    std::size_t write_bytes_max = SIZE_MAX;  ///< What the stream takes at once.
-    std::size_t unit_bytes = 0;              ///< In which the stream sends.
-    std::size_t connection_bytes = SIZE_MAX; ///< When it is lost and replaced, once.
-    bool writer_writes_itself = false;       ///< Past a reader that sleeps.
+    std::size_t write_bytes_max = SIZE_MAX;  ///< The most that the stream takes at once.
+    std::size_t unit_bytes = 0;              ///< The unit in which the stream sends.
+    std::size_t connection_bytes = SIZE_MAX; ///< Bytes of the first connection, before it is lost.
+    bool writer_writes_itself = false;       ///< Past a parked reader.
 };
 
-/// A queue with a writer that follows a script and sleeps when it is out of credit. Who derives
-/// from it is the reader.
+/// A queue with a writer that follows a script and parks when it is out of credit. The derived
+/// class is the reader.
 ///
 /// Thread 0 writes, thread 1 reads. In each execution
 ///  - every frame arrives, whole, unchanged, in order, and ordered by acquire and release;
-///  - the writer is never ahead by more messages than it may be;
-///  - nobody sleeps for ever, and nobody is woken who does not sleep;
-///  - every chunk and every block is freed, once, and nobody uses it then.
+///  - the writer is never ahead by more messages than its limit;
+///  - no thread stays parked for ever, and only parked threads are woken;
+///  - every chunk and every block is freed, once, and not used afterwards.
 class queue_scenario : public exploration::scenario {
 public:
     static constexpr std::size_t body_bytes = 300;
@@ -119,7 +119,7 @@ public:
         hash = exploration::mix(hash, begun_bytes_);
         hash = mix_words(hash, &queue_, sizeof queue_);
         exploration::memory().for_each_address([&](std::uintptr_t address) {
-            // What is not part of the scenario or of the queue is a chunk's.
+            // An address outside of the scenario and the queue belongs to a chunk.
             if (!lies_in(address, this, sizeof *this) &&
                 !lies_in(address, &queue_, sizeof queue_)) {
                 const auto* const chunk = reinterpret_cast<const explored_queue::chunk*>(
@@ -149,13 +149,13 @@ protected:
         ~counted_block() { --alive; }
 
         std::uint64_t& alive;
-        std::uint64_t number = 0; ///< Of frames and control objects, from 0.
+        std::uint64_t number = 0; ///< Its place among frames and control objects, from 0.
         std::byte content[block_bytes]{};
     };
 
     virtual void read() = 0;
 
-    /// Does for the reader, which sleeps, what it would do with `parts`.
+    /// Writes `parts` for the parked reader, as the reader would do.
     /// @return The bytes written.
     virtual std::size_t write_for_reader(std::span<const iovec>) { return 0; }
 
@@ -213,11 +213,11 @@ protected:
     exploration::signal writer_woken_;
     std::vector<expected_frame> expected_;
     std::uint64_t blocks_alive_ = 0;
-    std::uint64_t taken_message_count_ = 0; ///< Kept by the reader, before it returns credit.
-    std::size_t begun_bytes_ = 0; ///< Written for the reader, of a message that is left to it.
+    std::uint64_t taken_message_count_ = 0; ///< Updated by the reader, before it returns credit.
+    std::size_t begun_bytes_ = 0; ///< Written for the reader, of a message that it must finish.
 
 private:
-    /// Where queues are made; what pads them must not differ between executions.
+    /// The place of queues; its padding must not differ between executions.
     alignas(explored_queue) static inline std::byte queue_memory[sizeof(explored_queue)];
 
     static explored_queue* make_queue(const script& play) {

@@ -19,9 +19,9 @@
 
 namespace zlink::testing {
 
-/// What a peer of a STREAM sends, read as a session does, and what becomes of it, in order:
-/// messages behind "b:" (binary) or "t:" (text), pings and their payloads behind "ping:", and
-/// "close:" with code and reason.
+/// The bytes of a STREAM's peer, read as a session does, and the results, in order: messages behind
+/// "b:" (binary) or "t:" (text), pings and their payloads behind "ping:", and "close:" with code
+/// and reason.
 class scanned_input final : codec::websocket_sink {
 public:
     /// @param frames      length; websocket: of a client; masked_websocket: of a server.
@@ -32,7 +32,7 @@ public:
         : frames_(frames), queue_(allowed), in_(queue_, make(message_bytes_max, compressed)),
           scratch_(limits::scratch_bytes) {}
 
-    /// Reads `data`, at most `read_bytes_max` at a time, and receives what they bring.
+    /// Reads `data`, at most `read_bytes_max` at a time, and receives the messages.
     result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
         while (!data.empty()) {
             std::array<iovec, codec::read_ahead::parts_max> parts;
@@ -55,26 +55,26 @@ public:
         return {};
     }
 
-    /// From now on what comes stays in the queue, or nothing does any more.
+    /// From now on messages stay in the queue; receive_now() ends that.
     void receive_later() noexcept { receives_ = false; }
     void receive_now() {
         receives_ = true;
         receive();
     }
 
-    /// The memory of what was received is passed on, as it is between two turns of a peer.
+    /// Passes on the memory of received messages, as between two turns of a peer.
     void pass_on_memory() {
         queue_.mark_reader_asleep();
         static_cast<void>(queue_.pass_on_memory());
         queue_.unmark_reader();
     }
 
-    /// Everything but pings, whose place among the messages depends on how many come at once.
+    /// Everything but pings: their place among the messages depends on the size of reads.
     const std::vector<std::string>& arrived() const noexcept { return arrived_; }
     const std::vector<std::string>& pings() const noexcept { return pings_; }
     bool is_idle() const noexcept { return in_.is_idle(); }
     std::size_t read_count() const noexcept { return read_count_; }
-    /// How often it had to be called again before all that was read was taken.
+    /// How often scan() was called again before all bytes that were read were taken.
     std::size_t pause_count() const noexcept { return pause_count_; }
 
 private:

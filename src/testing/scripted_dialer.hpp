@@ -8,9 +8,9 @@
 
 namespace zlink::testing {
 
-/// A dialer whose attempts last until the test says what they come to.
+/// A dialer whose attempts last until the test decides their outcome.
 ///
-/// @threads The one that drives `thread`.
+/// @threads The thread that drives `thread`.
 class scripted_dialer final : public transport::dialer {
 public:
     explicit scripted_dialer(runtime::io_thread& thread) : thread_(thread) {}
@@ -20,7 +20,7 @@ public:
 
     bool is_dialing() const noexcept { return handler_ != nullptr; }
 
-    /// Ends the attempt that is under way, unless it is stopped before.
+    /// Ends the current attempt, unless it was stopped before.
     void come_to(result<transport::stream_ptr> outcome) {
         thread_.post([self = boost::intrusive_ptr<scripted_dialer>(this), outcome] {
             if (const auto handler = std::exchange(self->handler_, nullptr); handler) {

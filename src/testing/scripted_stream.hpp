@@ -15,24 +15,25 @@
 
 namespace zlink::testing {
 
-/// What a scripted stream does other than moving all bytes at once.
+/// The deviations of a scripted stream from moving all bytes at once.
 struct stream_script {
     static constexpr std::size_t never = SIZE_MAX;
 
-    std::size_t read_bytes_max = SIZE_MAX;  ///< What one reading takes.
-    std::size_t write_bytes_max = SIZE_MAX; ///< What one writing takes.
-    std::size_t room_bytes = SIZE_MAX;      ///< What is taken before make_room() was called.
+    std::size_t read_bytes_max = SIZE_MAX;  ///< The most that one read takes.
+    std::size_t write_bytes_max = SIZE_MAX; ///< The most that one write takes.
+    std::size_t room_bytes = SIZE_MAX;      ///< The most that is taken in all until make_room() is
+                                            ///< called.
 
-    // Operations, which are readings and writings, counted from 0.
+    // Operations, which are reads and writes, counted from 0.
     std::size_t blocks_at = never; ///< This one would block; the stream is ready right afterwards.
     std::size_t trickles_at = never; ///< This one moves one byte.
     std::size_t fails_at = never;    ///< This one and all after it fail.
-    int failure = ECONNRESET;        ///< With this error; 0: reading, as where the peer has closed.
+    int failure = ECONNRESET;        ///< With this error; 0: reads as if the peer had closed.
 };
 
 /// A stream in memory. The test is the peer.
 ///
-/// @threads The one that drives `thread`.
+/// @threads The thread that drives `thread`.
 class scripted_stream final : public transport::stream {
 public:
     explicit scripted_stream(runtime::io_thread& thread, const stream_script& script = {})
@@ -45,7 +46,7 @@ public:
         tell_reader();
     }
 
-    /// The peer closes, or the connection is reset. What it sent before can still be read.
+    /// The peer closes, or the connection is reset. Bytes that it sent before can still be read.
     void peer_ends() {
         has_ended_ = true;
         tell_reader();
@@ -62,18 +63,18 @@ public:
         tell_writer();
     }
 
-    /// Whether the operation has come that was to fail, block or trickle.
+    /// Whether the operation that was to fail, block or trickle has been reached.
     bool has_erred() const noexcept {
         return operation_count_ >
                std::min({script_.blocks_at, script_.trickles_at, script_.fails_at});
     }
 
-    /// All that was written.
+    /// All bytes written.
     const std::string& written() const noexcept { return written_; }
     std::size_t operation_count() const noexcept { return operation_count_; }
-    /// Bytes that the peer sent and nobody has read.
+    /// Bytes that the peer sent and that were not read.
     std::size_t unread_bytes() const noexcept { return arriving_.size(); }
-    /// How the session waited to read, one letter each: s to stay, w behind others.
+    /// How the session waited to read, one letter each: s before others, w behind them.
     const std::string& read_waits() const noexcept { return read_waits_; }
     bool is_closed() const noexcept { return is_closed_; }
     bool has_ended_writing() const noexcept { return has_ended_writing_; }
@@ -149,7 +150,7 @@ public:
 private:
     using status = transport::io_outcome::status;
 
-    /// Who waits until the stream is ready.
+    /// The user that waits until the stream is ready.
     struct waiter {
         boost::intrusive_ptr<transport::stream_user> user;
         bool is_told = false;
@@ -172,11 +173,11 @@ private:
         return {index == script_.blocks_at ? status::would_block : status::moved};
     }
 
-    /// Inside the operation that was begun last.
+    /// Valid during the operation begun last.
     bool is_trickling() const noexcept { return operation_count_ == script_.trickles_at + 1; }
     bool is_reset() const noexcept { return operation_count_ >= script_.fails_at; }
 
-    /// Calls whoever waits, from the I/O thread, unless the stream is closed before.
+    /// Calls the waiting user, from the I/O thread, unless the stream is closed before.
     void tell_reader() { tell(reader_, &transport::stream_user::on_readable); }
     void tell_writer() { tell(writer_, &transport::stream_user::on_writable); }
 

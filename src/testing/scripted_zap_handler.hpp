@@ -11,8 +11,8 @@
 
 namespace zlink::testing {
 
-/// A ZAP handler whose replies are the test's. It takes one question at a time, and goes before the
-/// session's thread does.
+/// A ZAP handler whose replies the test gives. It handles one request at a time, and must be
+/// destroyed before the session's thread.
 class scripted_zap_handler {
 public:
     ~scripted_zap_handler() {
@@ -30,7 +30,7 @@ public:
         return pipe::end_ptr(made->first);
     }
 
-    /// The frames that came, as spelled().
+    /// The frames received, as spelled().
     std::vector<std::string> asked() {
         return end_ ? take_all(end_->in) : std::vector<std::string>{};
     }
@@ -42,7 +42,7 @@ public:
         end_->finish_message();
     }
 
-    /// As an honest handler does.
+    /// Replies as a correct handler does.
     void reply(const std::string& status, const std::string& user_id = {},
                const std::string& metadata = {}) {
         reply(std::vector<std::string>{"", "1.0", "1", status, "text", user_id, metadata});

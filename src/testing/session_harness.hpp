@@ -24,7 +24,7 @@
 
 namespace zlink::testing {
 
-/// Options without timers that would have to be waited for.
+/// Options without timers, so that tests need not wait for any.
 inline socket_options session_options(socket_type type) {
     socket_options made;
     made.type = type;
@@ -33,7 +33,7 @@ inline socket_options session_options(socket_type type) {
     return made;
 }
 
-/// The same bytes so many times.
+/// `data`, repeated `count` times.
 inline std::string times(int count, std::string_view data) {
     std::string all;
     for (; count > 0; --count) {
@@ -42,7 +42,7 @@ inline std::string times(int count, std::string_view data) {
     return all;
 }
 
-/// Notes down events, as "what value".
+/// Records events.
 class event_recorder final : public connection_observer {
 public:
     bool watches(connection_event) const noexcept override { return true; }
@@ -54,12 +54,12 @@ public:
     std::vector<std::pair<connection_event, std::int32_t>> events;
 };
 
-/// A session, the socket that it belongs to, and the thread that it lives on, which run() drives
-/// until the session waits for the socket, the peer or the time. The peer is the test's, by
-/// scripted_stream, and so is the time.
+/// A session, its socket, and its thread, which run() drives until the session waits for the
+/// socket, the peer or the time. The test plays the peer, by scripted_stream, and controls the
+/// time.
 class session_harness final : session::session_host {
 public:
-    /// @param tls  Null: nothing is encrypted.
+    /// @param tls  Null: no encryption.
     /// @param via  Of the endpoint that was bound or connected.
     explicit session_harness(const socket_options& options = session_options(socket_type::pair),
                              transport::tls_context_ptr tls = {}, scheme via = scheme::tcp) {
@@ -84,13 +84,13 @@ public:
         }
         run();
         look();
-        end_origin(); // Who has no pipe would dial for ever.
+        end_origin(); // A session without a pipe would dial for ever.
         box_->shut([](pipe::letter&, std::uint32_t) {});
     }
 
-    /// Says who lets peers in; nobody until then.
+    /// Sets the ZAP handler; before, there is none.
     void ask_of(scripted_zap_handler& handler) { zap_ = &handler; }
-    /// From now on nobody answers, but somebody has.
+    /// From now on there is no ZAP handler any more.
     void lose_zap_handler() {
         zap_ = nullptr;
         had_zap_handler_ = true;
@@ -109,7 +109,7 @@ public:
         return found;
     }
 
-    /// Begins with a connection that came in.
+    /// Begins with an accepted connection.
     scripted_stream& accept(const stream_script& script = {}) {
         streams_.emplace_back(new scripted_stream(thread_, script));
         session::session::accept(thread_, origin_, streams_.back());
@@ -117,7 +117,8 @@ public:
         return *streams_.back();
     }
 
-    /// Begins as connect() does, without a connection. Of a STREAM each one will have a pipe.
+    /// Begins as connect() does, without a connection. With a STREAM each connection will have a
+    /// pipe.
     void dial() {
         pipe::end_ptr sessions_end;
         if (origin_->options->type != socket_type::stream) {
@@ -153,13 +154,13 @@ public:
         return dialer_->is_dialing();
     }
 
-    /// Lets the session do all that it can.
+    /// Lets the session do all its work.
     void run() {
         thread_.drive_ready(100'000);
         look();
     }
 
-    /// As run(). @return  How many things the thread did.
+    /// As run(). @return  The number of handlers that ran.
     std::size_t run_counting() {
         std::size_t count = 0;
         while (thread_.context().poll_one() != 0) {
@@ -169,7 +170,7 @@ public:
         return count;
     }
 
-    /// As run(), while so much time passes.
+    /// As run(), while `time` passes.
     void pass(std::chrono::milliseconds time) {
         run();
         for (; time.count() > 0; --time) {
@@ -178,7 +179,7 @@ public:
         }
     }
 
-    /// As run(), while time passes until `holds`. @return  How much of it.
+    /// As run(), while time passes until `holds` is true. @return  The time that passed.
     template<class Claim>
     std::chrono::milliseconds pass_until(Claim&& holds) {
         constexpr std::chrono::milliseconds give_up{100'000};
@@ -190,7 +191,7 @@ public:
         return passed;
     }
 
-    /// Over the newest connection.
+    /// On the newest connection.
     void peer_sends(std::string_view data) {
         streams_.back()->peer_sends(data);
         run();
@@ -243,14 +244,14 @@ public:
         }
     }
 
-    /// @param linger  Nothing: as long as it takes.
+    /// @param linger  Nothing: no limit.
     void close_socket(std::optional<std::chrono::milliseconds> linger = {}) {
         arrived();
         end_->whole().linger = linger;
         end_.reset();
     }
 
-    /// What the socket has got so far; "*" for the news of a peer.
+    /// The frames that the socket has got so far; "*" for the event that a peer has come or gone.
     const std::vector<std::string>& arrived() {
         while (end_->in.has_frame()) {
             if (front().control) {
@@ -262,42 +263,42 @@ public:
         return arrived_;
     }
 
-    /// Whom the news tells of that the socket takes next.
+    /// The peer in the event that the socket takes next.
     pipe::peer_info_ptr announced() {
         REQUIRE(end_->in.has_frame());
         REQUIRE(end_->in.front().control);
         return take_news();
     }
 
-    /// The socket takes back what it was bound or connected by.
+    /// The socket undoes its bind or connect.
     void end_origin() {
         thread_.tell_origin_gone(origin_->id, false);
         run();
     }
 
-    /// The whole socket goes, and nobody looks into its mailbox any more.
+    /// The whole socket goes; its mailbox is shut.
     void end_socket() {
         box_->shut([](pipe::letter&, std::uint32_t) {});
-        box_.reset(new pipe::waiting_mailbox); // To look into.
+        box_.reset(new pipe::waiting_mailbox); // For look().
     }
 
     /// Whether the session has given the socket a pipe.
     bool has_pipe() const { return static_cast<bool>(end_); }
     bool was_told(std::uint32_t happened) const { return (told_ & happened) != 0; }
-    /// What a monitor of the socket would have been told.
+    /// Events that a monitor of the socket would have received.
     const auto& events() const { return recorder_->events; }
     bool is_gone() const { return gone_count_ == 1; }
-    /// What the socket has not heard of.
+    /// Departures not yet reported to the socket.
     pipe::departures& departures() { return *departures_; }
     pipe::pipe_end& end() { return *end_; }
     /// Messages that the socket may send now, of 100.
     std::uint64_t credit() {
-        end_->out.set_limits({.messages_max = 100}); // Looks at it again.
+        end_->out.set_limits({.messages_max = 100}); // Checks the credit again.
         return end_->out.credit();
     }
 
 private:
-    virtual_time time_; ///< First: whatever runs by it goes before it.
+    virtual_time time_; ///< First, so that it is destroyed after all that uses it.
 
     void on_session_gone() noexcept override { ++gone_count_; }
     std::uint32_t next_arrival() noexcept override { return 0; }

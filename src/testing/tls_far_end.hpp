@@ -16,11 +16,11 @@
 
 namespace zlink::testing {
 
-/// The other end of a session's TLS: OpenSSL itself, in memory. It asks nobody who they are.
+/// The other end of a session's TLS: OpenSSL itself, in memory. It verifies no certificates.
 class tls_far_end {
 public:
-    /// @param is_server  With a certificate that nobody trusts.
-    /// @param version    The only one that it speaks; 0: what it is built for.
+    /// @param is_server  Has a certificate that is not trusted.
+    /// @param version    The only TLS version that it supports; 0: OpenSSL's default.
     explicit tls_far_end(bool is_server, int version = 0)
         : rules_(SSL_CTX_new(TLS_method()), &SSL_CTX_free) {
         SSL_CTX_set_security_level(rules_.get(), 0);
@@ -38,7 +38,7 @@ public:
         SSL_do_handshake(ssl_.get());
     }
 
-    /// Carries over what both say until they have nothing to say.
+    /// Carries bytes over until both sides have none left to send.
     void converse(session_harness& with, scripted_stream& stream) {
         with.run();
         hear_rest(stream);
@@ -48,7 +48,7 @@ public:
         }
     }
 
-    /// What it has to say.
+    /// Takes the bytes that it has to send.
     std::string take_said() {
         char* data = nullptr;
         const long bytes = BIO_get_mem_data(out_, &data);
@@ -57,7 +57,7 @@ public:
         return said;
     }
 
-    /// Hears what was written to `stream` and it has not heard.
+    /// Receives the bytes written to `stream` that it has not received yet.
     void hear_rest(const scripted_stream& stream) {
         const std::string_view rest = std::string_view{stream.written()}.substr(heard_bytes_);
         heard_bytes_ += rest.size();
@@ -87,12 +87,12 @@ public:
                SSL_get_shutdown(ssl_.get()) == 0 &&
                SSL_get_key_update_type(ssl_.get()) == SSL_KEY_UPDATE_NONE;
     }
-    /// TLS 1.3: changes its own keys and wants us to change ours.
+    /// TLS 1.3: changes its own keys and asks us to change ours.
     void ask_for_new_keys() {
         REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1);
         REQUIRE(SSL_do_handshake(ssl_.get()) == 1);
     }
-    /// TLS 1.3: changes its own keys so often.
+    /// TLS 1.3: changes its own keys `count` times.
     void announce_new_keys(int count) {
         for (; count > 0; --count) {
             REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1);
@@ -126,10 +126,10 @@ private:
 
     std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> rules_;
     std::unique_ptr<SSL, decltype(&SSL_free)> ssl_{nullptr, &SSL_free};
-    BIO* in_ = nullptr;  ///< What it hears. Belongs to `ssl_`.
-    BIO* out_ = nullptr; ///< What it says. Likewise.
+    BIO* in_ = nullptr;  ///< Bytes to it. Belongs to `ssl_`.
+    BIO* out_ = nullptr; ///< Bytes from it. Likewise.
     std::string heard_;
-    std::size_t heard_bytes_ = 0; ///< Of what was written to the stream.
+    std::size_t heard_bytes_ = 0; ///< Of the bytes written to the stream.
     bool has_failed_ = false;
 };
 

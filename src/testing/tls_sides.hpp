@@ -8,14 +8,14 @@
 
 namespace zlink::testing {
 
-/// What the two ends of connections with TLS go by.
+/// The TLS settings of the two ends of connections.
 struct tls_sides {
     transport::tls_context_ptr dialing;
     transport::tls_context_ptr accepting;
 };
 
-/// Two ends of which the one that dials trusts the other.
-/// @param of_dialing, of_accepting  What else they go by.
+/// Two ends; the dialling one trusts the other.
+/// @param of_dialing, of_accepting  Further options.
 inline tls_sides make_tls_sides(socket_options of_dialing = {}, socket_options of_accepting = {}) {
     const temporary_folder folder;
     authority issuer{folder, "issuer"};

@@ -13,8 +13,8 @@
 
 namespace zlink::testing {
 
-/// Drives both containers of topics and naive models of them with operations that bytes spell,
-/// and compares them after each. The unit test feeds it random bytes, the fuzzer chosen ones.
+/// Runs operations, encoded as bytes, on both containers of topics and on naive models of them, and
+/// compares these after each. The unit test feeds it random bytes, the fuzzer chosen ones.
 ///
 /// An operation is: kind, subscriber (low 2 bits; the rest: how often the topic is repeated, to
 /// make it longer than an edge), length (low 4 bits), topic.
@@ -101,7 +101,7 @@ private:
         return tree_.remove(content, subscriber) == expected;
     }
 
-    /// @param part  How much work is done at a time.
+    /// @param part  The amount of work per step.
     bool remove_all(void* subscriber, std::size_t part) {
         std::map<std::string, bool> expected;
         for (auto model = model_.begin(); model != model_.end();) {
@@ -117,7 +117,7 @@ private:
         std::size_t work = part;
         while (!tree_.remove_some(subscriber, work, note)) {
             if (work != 0) {
-                return false; // It is not done, and could go on.
+                return false; // It stopped although work was left.
             }
             work = part;
         }

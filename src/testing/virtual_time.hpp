@@ -8,7 +8,7 @@
 
 namespace zlink::testing {
 
-/// While any exists, timers run by a time that stands still until the test lets it pass.
+/// While an object exists, timers use a clock that stands still until the test advances it.
 ///
 /// @threads One at a time, which also drives the I/O threads.
 class virtual_time {
@@ -26,11 +26,12 @@ public:
     virtual_time(const virtual_time&) = delete;
     virtual_time& operator=(const virtual_time&) = delete;
 
-    /// One millisecond more has passed. Lets `thread` do what is due then, and what follows.
+    /// Advances the clock by one millisecond. Lets `thread` run the handlers that are due then, and
+    /// those that follow.
     static void tick(runtime::io_thread& thread) {
         elapsed_ += std::chrono::milliseconds{1};
-        // The reactor does not look at its clock again before the time that it computed by it. A
-        // timer that is due at once makes it look.
+        // The reactor does not read its clock before the time that it has computed. A timer that is
+        // due at once makes it read the clock.
         runtime::timer due(thread.context());
         due.expires_after(std::chrono::milliseconds{0});
         bool is_over = false;

@@ -8,8 +8,8 @@
 
 namespace zlink::testing {
 
-/// Compresses messages as a WebSocket peer does (RFC 7692), by zlib alone. Each may refer to those
-/// before it.
+/// Compresses messages as a WebSocket peer does (RFC 7692), with zlib only. Each message may refer
+/// to earlier ones.
 class web_compressor {
 public:
     explicit web_compressor(int window_bits = 15, int level = Z_DEFAULT_COMPRESSION) {
@@ -29,7 +29,7 @@ public:
         return payload;
     }
 
-    /// The same by a deflate stream that says that it ends (7.2.3.4).
+    /// The same, by a deflate stream that ends (7.2.3.4).
     std::string compress_to_end(std::string_view message) {
         std::string payload = run(message, Z_FINISH);
         ::deflateReset(&stream_);
@@ -51,12 +51,12 @@ private:
     z_stream stream_{};
 };
 
-/// The payload of a message that refers to no other.
+/// The payload of a message that refers to no other one.
 inline std::string web_compressed(std::string_view message, int window_bits = 15) {
     return web_compressor{window_bits}.compress(message);
 }
 
-/// Undoes web_compressor, of the same window.
+/// Inflates the messages of a web_compressor of the same window.
 class web_decompressor {
 public:
     explicit web_decompressor(int window_bits = 15) {

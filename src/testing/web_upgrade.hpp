@@ -8,7 +8,7 @@
 
 namespace zlink::testing {
 
-/// What a WebSocket client begins with, with the key of the example in RFC 6455, 1.3.
+/// A WebSocket client's request, with the key of the example in RFC 6455, 1.3.
 /// @param fields  Other fields of the header, each with its end of line.
 inline std::string upgrade_request(std::string_view target = "/", std::string_view fields = "") {
     return "GET " + std::string(target) +
@@ -17,14 +17,14 @@ inline std::string upgrade_request(std::string_view target = "/", std::string_vi
            std::string(fields) + "\r\n";
 }
 
-/// What the server answers to it.
+/// The server's answer to it.
 inline std::string upgrade_response(std::string_view fields = "") {
     return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
            "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" +
            std::string(fields) + "\r\n";
 }
 
-/// What a server answers to the client that has sent `asked`.
+/// A server's answer to the request `asked`.
 /// @param fields  As upgrade_request().
 inline std::string upgrade_response_to(const std::string& asked, std::string_view fields = "") {
     constexpr std::string_view name = "Sec-WebSocket-Key: ";

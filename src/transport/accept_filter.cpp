@@ -19,7 +19,7 @@ namespace zlink::transport {
 
 namespace {
 
-/// Room for an entry of the lists of users and groups; entries that need more are not found.
+/// Room for an entry of the lists of users and groups; larger entries are not found.
 constexpr std::size_t entry_bytes_max = std::size_t{64} * 1024;
 
 template<class T>
@@ -27,7 +27,7 @@ bool holds(const std::vector<T>& all, T asked) noexcept {
     return std::find(all.begin(), all.end(), asked) != all.end();
 }
 
-/// Whether the group has the user among its members, other than by being the user's own group.
+/// Whether the user is a member of the group, other than by its primary group.
 bool is_member(uid_t user, gid_t group) noexcept {
     const std::unique_ptr<char[]> user_room{new (std::nothrow) char[entry_bytes_max]};
     const std::unique_ptr<char[]> group_room{new (std::nothrow) char[entry_bytes_max]};
@@ -82,7 +82,7 @@ bool may_stay_over_tcp(const sockaddr_storage& peer, const socket_options& optio
 bool may_stay(int descriptor, const socket_options& options) noexcept {
     const socket_address peer = peer_address(descriptor);
     if (peer.bytes == 0) {
-        return false; // From nowhere: there is nothing to compare with.
+        return false; // No address: there is nothing to compare.
     }
     if (peer.family() == AF_UNIX) {
         return may_stay_over_ipc(descriptor, options);

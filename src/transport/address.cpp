@@ -99,7 +99,7 @@ bool is_internet(const socket_address& address) noexcept {
     return address.family() == AF_INET || address.family() == AF_INET6;
 }
 
-/// @param address  Of the internet: the port lies at the same place in both families.
+/// @param address  An internet address: the port is at the same offset in both families.
 std::uint16_t port_of(const socket_address& address) noexcept {
     return ntohs(reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
 }
@@ -131,7 +131,7 @@ std::string endpoint_text(const socket_address& from, const endpoint& as) {
     return found.text();
 }
 
-/// What `ask`, getsockname or getpeername, says of `descriptor`; nothing in it if that fails.
+/// The result of `ask`, getsockname or getpeername, for `descriptor`; empty if that fails.
 socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept {
     socket_address found;
     found.bytes = sizeof found.storage;
@@ -141,9 +141,8 @@ socket_address address_of(int descriptor, decltype(::getsockname)* ask) noexcept
     return found;
 }
 
-/// Where the peer was of a connection that it has reset: getpeername(2) does not say so any more,
-/// but accept(2) still would, which asks the system in the same way as this option does. It wants
-/// to know how long the address is.
+/// The peer's address of a connection that the peer has reset: getpeername(2) no longer returns it,
+/// but this option does, with the same query as accept(2). It needs the exact size of the address.
 socket_address former_peer_address(int descriptor) noexcept {
     for (const std::size_t bytes : {sizeof(sockaddr_in6), sizeof(sockaddr_in)}) {
         socket_address found;

@@ -24,14 +24,14 @@ using counted_connection_ptr = boost::intrusive_ptr<counted_connection>;
 class connection_limiter;
 using connection_limiter_ptr = boost::intrusive_ptr<connection_limiter>;
 
-/// What connections of one address have in common: all of an IPv4 address, also where it comes as
-/// an IPv6 one; of an IPv6 address the first 64 bits, which are one customer's.
+/// The part of an address that counts as one address: all of an IPv4 address, also in IPv6 form; of
+/// an IPv6 address the first 64 bits, which belong to one customer.
 using address_key = std::array<std::byte, 9>;
 
-/// Nothing for what is no address of the internet.
+/// Nothing if it is not an internet address.
 std::optional<address_key> address_key_of(const socket_address& peer) noexcept;
 
-/// Counts the connections that came in at a listener and stand, in all and by address.
+/// Counts the open connections that a listener has accepted, in total and by address.
 ///
 /// @threads any
 class connection_limiter final : public ref_counted<connection_limiter> {
@@ -43,11 +43,11 @@ public:
           per_address_max_(static_cast<std::uint32_t>(per_address_max)) {}
 
     /// Counts one more connection, for as long as the connection lives.
-    /// @error too_many_connections  There are as many as there may be.
+    /// @error too_many_connections  The limit is reached.
     /// @throws std::bad_alloc  Nothing changed.
     static result<counted_connection_ptr> admit(const connection_limiter_ptr& into);
 
-    // For counted connections.
+    // For counted_connection.
 
     bool limits_addresses() const noexcept { return per_address_max_ != 0; }
     /// Only where addresses are limited.
@@ -58,12 +58,12 @@ public:
 private:
     const std::uint32_t max_;
     const std::uint32_t per_address_max_;
-    std::mutex mutex_; ///< Guards what follows.
+    std::mutex mutex_; ///< Guards the members below.
     std::uint32_t count_ = 0;
-    std::map<address_key, std::uint32_t> counts_; ///< Where addresses are limited. None is 0.
+    std::map<address_key, std::uint32_t> counts_; ///< Where addresses are limited. No value is 0.
 };
 
-/// One connection, as a connection_limiter counts it.
+/// One connection in the count of a connection_limiter.
 ///
 /// @threads One at a time.
 class counted_connection final : public ref_counted<counted_connection> {
@@ -71,8 +71,8 @@ public:
     explicit counted_connection(connection_limiter_ptr book) noexcept : book_(std::move(book)) {}
     ~counted_connection() { book_->leave(origin_); }
 
-    /// Says where it comes from, once.
-    /// @error too_many_of_address  There are as many from there as there may be.
+    /// Counts it for the address of `peer`, once.
+    /// @error too_many_of_address  The limit of the address is reached.
     /// @throws std::bad_alloc  Nothing changed.
     result<void> count_address(const socket_address& peer);
 
@@ -81,7 +81,7 @@ private:
     std::optional<address_key> origin_;
 };
 
-/// @return Null if the options neither limit connections nor have proxies announce them.
+/// @return Null if the options neither limit connections nor expect the PROXY protocol.
 connection_limiter_ptr make_connection_limiter(const socket_options& options);
 
 } // namespace zlink::transport

@@ -17,10 +17,10 @@ namespace {
 
 using status = io_outcome::status;
 
-/// What is read of a header at a time, at most.
+/// The maximum of bytes of a header that are read at a time.
 constexpr std::size_t header_read_bytes_max = 256;
 
-/// Where the peer is that a proxy speaks for.
+/// The address of the peer that a proxy announced.
 /// @param said  Not unknown.
 socket_address address_of(const wire::proxied_peer& said) {
     switch (said.what) {
@@ -120,8 +120,8 @@ private:
 
     stream_ptr below_;
     counted_connection_ptr who_;
-    std::unique_ptr<wire::proxy_header> header_; ///< Until it is read.
-    std::unique_ptr<socket_address> announced_;  ///< By the proxy; null: nobody.
+    std::unique_ptr<wire::proxy_header> header_; ///< Until it is complete.
+    std::unique_ptr<socket_address> announced_;  ///< By the proxy; null: none.
 };
 
 } // namespace

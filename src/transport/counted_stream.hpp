@@ -6,15 +6,16 @@
 
 namespace zlink::transport {
 
-/// `below`, as the stream of a connection that is counted for as long as it is open.
+/// Wraps `below` as the stream of a connection that is counted as long as it is open.
 ///
-/// With `is_proxied`, try_open() reads first what a proxy says of the peer (PROXY protocol), who is
-/// counted then. It fails with EPROTO where that is not said, EMSGSIZE where it is too long, and
-/// EDQUOT where there are too many of the peer's address.
+/// With `is_proxied`, try_open() first reads the PROXY protocol header, and the peer in it is
+/// counted. It fails with EPROTO if there is no such header, EMSGSIZE if it is too long, and EDQUOT
+/// if the peer's address has too many connections.
 ///
 /// @param below  May be null.
-/// @param who    Null: nobody counts.
-/// @return `below` if nobody counts. Null if there is none, or no memory; it is closed then.
+/// @param who    Null: the connection is not counted.
+/// @return `below` if the connection is not counted. Null if `below` is null, or there is no
+/// memory; `below` is closed then.
 stream_ptr make_counted_stream(stream_ptr below, counted_connection_ptr who,
                                bool is_proxied) noexcept;
 

@@ -37,14 +37,15 @@ bool is_unexhausted(ssize_t moved, std::span<const iovec> parts) noexcept {
     return moved >= 0;
 }
 
-/// What the system puts into a packet at most, without its headers.
+/// The maximum size of a packet in the system, without its headers.
 constexpr std::uint32_t packet_bytes_max = 65215;
 
-/// The bytes of a packet of TCP grow with the window that the peer opens.
+/// Calls after which the unit is queried again: TCP packets grow with the window that the peer
+/// opens.
 constexpr std::uint16_t unit_asked_after = 64;
 
-/// What a packet of TCP takes on its way through the system: many segments of the network, or one
-/// as large as they are on loopback. 0 for other sockets.
+/// The bytes of a TCP packet inside the system: many segments of the network, or one as large as
+/// they are on loopback. 0 for other sockets.
 std::uint32_t ask_unit(int descriptor) noexcept {
     int segment_bytes = 0;
     socklen_t size = sizeof segment_bytes;
@@ -56,8 +57,8 @@ std::uint32_t ask_unit(int descriptor) noexcept {
     return std::max(segment, packet_bytes_max / segment * segment);
 }
 
-/// Readiness is told when it changes. What was told while nobody waited, or not used up, is asked
-/// for again by the next wait.
+/// Readiness is reported when it changes. Readiness that was reported while there was no wait, or
+/// that was not used up, is requested again by the next wait.
 class descriptor_stream final : public stream, private runtime::watched {
 public:
     descriptor_stream(runtime::readiness& watch, int descriptor) noexcept
@@ -71,7 +72,7 @@ public:
     }
 
     io_outcome try_read(std::span<const iovec> room) noexcept override {
-        // The system takes one part with fewer instructions than several.
+        // One part costs the system fewer instructions than several.
         const ssize_t got =
             room.size() == 1 ? ::recv(descriptor_, room.front().iov_base, room.front().iov_len, 0)
                              : ::readv(descriptor_, room.data(), static_cast<int>(room.size()));
@@ -121,7 +122,7 @@ public:
             return;
         }
         writer_.reset(&user);
-        // Watched for writing only once somebody wants that: a unix socket is ready again and
+        // Watched for writing only after the first wait: a unix socket becomes ready again and
         // again.
         if (may_write_ || (events_ & EPOLLOUT) == 0) {
             events_ |= EPOLLOUT;
@@ -167,10 +168,10 @@ private:
         may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
         may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
         if (!is_over) {
-            tell_writer(); // With answers that wait, reading may have to.
+            tell_writer(); // First: reading may have to wait for queued replies.
         }
         tell_reader();
-        tell_writer(); // Behind the last words of a peer that is gone.
+        tell_writer(); // After the last bytes of a peer that has gone.
     }
 
     void tell_reader() noexcept {
@@ -188,16 +189,16 @@ private:
     }
 
     runtime::readiness& watch_;
-    boost::intrusive_ptr<stream_user> reader_;    ///< Who waits to read.
-    boost::intrusive_ptr<stream_user> writer_;    ///< Who waits to write.
-    std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< What is watched for.
+    boost::intrusive_ptr<stream_user> reader_;    ///< Waits to read.
+    boost::intrusive_ptr<stream_user> writer_;    ///< Waits to write.
+    std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< The watched events.
     int descriptor_;
     std::uint32_t unit_bytes_ = 0;
-    std::uint16_t unit_is_good_for_ = 0; ///< Times that it is given before it is asked for again.
+    std::uint16_t unit_is_good_for_ = 0; ///< Calls until it is queried again.
     bool is_watched_ = false;
-    bool may_read_ = false;  ///< Was ready, and has not been found to be no longer.
+    bool may_read_ = false;  ///< Was ready, and has not been exhausted since.
     bool may_write_ = false; ///< Likewise.
-    bool has_end_ = false;   ///< The end comes right behind the last bytes, and is not told again.
+    bool has_end_ = false;   ///< The end follows the last bytes, and is not reported again.
 };
 
 } // namespace

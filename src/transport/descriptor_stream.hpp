@@ -9,7 +9,7 @@ namespace zlink::transport {
 
 /// A stream over a connected, non-blocking tcp or unix socket.
 /// @param descriptor  Taken over.
-/// @return Null if the reactor could not take it (out of descriptors or memory); it is closed then.
+/// @return Null if the reactor refused it (out of descriptors or memory); it is closed then.
 stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descriptor) noexcept;
 
 } // namespace zlink::transport

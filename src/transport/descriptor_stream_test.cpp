@@ -203,7 +203,7 @@ TEST_SUITE("transport") {
             void on_readable() noexcept override {
                 if (++readable_count < 3) {
                     CHECK(stream->stay_readable(*this));
-                    CHECK(!stream->stay_readable(*this)); // It waits already.
+                    CHECK(!stream->stay_readable(*this)); // A wait is pending already.
                 }
             }
             void on_writable() noexcept override {}
@@ -243,7 +243,7 @@ TEST_SUITE("transport") {
         joined.close_peer();
         joined.run();
         CHECK(user->readable_count == 1);
-        CHECK(joined.read().bytes == 10); // Less than there is room for.
+        CHECK(joined.read().bytes == 10); // Less than the room.
 
         joined.stream->wait_readable(*user);
         joined.run();

@@ -25,8 +25,8 @@ using boost::asio::posix::stream_descriptor;
 
 namespace {
 
-/// Tries the addresses of a name in turn, not waiting long for one before it tries the next; the
-/// first connection that stands is taken.
+/// Tries the addresses of a name in turn, and does not wait long for one before it tries the next;
+/// the first established connection is used.
 class descriptor_dialer final : public dialer {
 public:
     descriptor_dialer(boost::asio::io_context& reactor, endpoint target, std::string target_text,
@@ -40,7 +40,7 @@ public:
     void stop() noexcept override;
 
 private:
-    /// A connection that does not stand yet.
+    /// A connection that is not established yet.
     struct connecting {
         stream_descriptor socket;
         std::uint64_t number;
@@ -74,7 +74,7 @@ private:
     std::size_t next_address_ = 0;
     std::list<connecting> connecting_;
     errc last_error_ = errc::host_unreachable; ///< Of the address that failed last.
-    runtime::one_shot next_timer_;             ///< While there is an address that was not tried.
+    runtime::one_shot next_timer_;             ///< While an address is left to try.
     std::uint64_t attempt_count_ = 0;
     std::uint64_t connecting_count_ = 0;
 };
@@ -101,7 +101,7 @@ void descriptor_dialer::attempt() {
     resolve();
 }
 
-/// Runs `action`; memory that the system refuses ends the attempt.
+/// Runs `action`; if there is no memory for it, the attempt ends.
 template<class Action>
 void descriptor_dialer::guarded(Action&& action) {
     try {
@@ -119,7 +119,7 @@ void descriptor_dialer::stop() noexcept {
     give_up_connecting();
 }
 
-/// Lets go of what does not stand yet.
+/// Cancels the connections that are not established yet.
 void descriptor_dialer::give_up_connecting() noexcept {
     next_timer_.stop();
     for (connecting& each : connecting_) {
@@ -154,7 +154,7 @@ void descriptor_dialer::try_each(std::vector<socket_address> addresses) {
     try_next();
 }
 
-/// Tries those that follow until one is under way, or the last one failed.
+/// Tries the next addresses until one is under way, or the last one failed.
 void descriptor_dialer::try_next() {
     next_timer_.stop();
     while (next_address_ < addresses_.size()) {
@@ -198,7 +198,7 @@ result<void> descriptor_dialer::bind_source(int descriptor, int family) {
 }
 
 /// @return A connected descriptor.
-/// @error EINPROGRESS  It is one of those that do not stand yet.
+/// @error EINPROGRESS  It was added to the connections that are not established yet.
 result<int> descriptor_dialer::connect(const socket_address& address) {
     const result<int> opened = open_socket(address.family(), *options_);
     if (!opened) {
@@ -221,7 +221,7 @@ result<int> descriptor_dialer::connect(const socket_address& address) {
     return static_cast<errc>(EINPROGRESS);
 }
 
-/// @param descriptor  Ours, closed if this fails.
+/// @param descriptor  Taken over; closed if this fails.
 result<void> descriptor_dialer::await(int descriptor) {
     const std::uint64_t number = ++connecting_count_;
     try {
@@ -282,7 +282,7 @@ void descriptor_dialer::finish_connected(int descriptor) {
     finish(descriptor);
 }
 
-/// Closes a descriptor that came to nothing.
+/// Closes a descriptor of a failed connection.
 /// @return The error.
 errc descriptor_dialer::give_up(int descriptor, int error) const noexcept {
     tell(connection_event::closed, descriptor);
@@ -296,7 +296,7 @@ void descriptor_dialer::tell(connection_event what, std::int32_t value) const no
     }
 }
 
-/// @param outcome  A connected descriptor, or why there is none.
+/// @param outcome  A connected descriptor, or the error.
 void descriptor_dialer::finish(result<int> outcome) {
     const outcome_handler handler = std::exchange(handler_, nullptr);
     give_up_connecting();

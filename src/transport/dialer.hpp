@@ -14,12 +14,12 @@
 
 namespace zlink::transport {
 
-/// Goes to one peer. One attempt at a time; when to try again is its user's decision.
+/// Connects to one peer. One attempt at a time; its user decides when to retry.
 ///
 /// @threads The I/O thread that it lives on.
 class dialer : public ref_counted<dialer> {
 public:
-    /// Gets a stream to the peer, or the system's error.
+    /// Receives a stream to the peer, or the system's error.
     using outcome_handler = std::function<void(result<stream_ptr>)>;
 
     virtual ~dialer() = default;
@@ -28,20 +28,20 @@ public:
     /// stop().
     virtual void start(outcome_handler handler) = 0;
 
-    /// Gives up the attempt that is under way.
+    /// Cancels the attempt that is under way.
     virtual void stop() noexcept = 0;
 };
 
 using dialer_ptr = boost::intrusive_ptr<dialer>;
 
-/// Where ZMQ_SOCKS_PROXY says that the proxy is.
+/// The endpoint of the proxy that ZMQ_SOCKS_PROXY names.
 /// @error invalid_argument  It is not "host:port".
 result<endpoint> socks_proxy_of(const socket_options& options);
 
 /// A dialer that resolves the name of `target`, opens a tcp or unix socket and connects it; over
 /// tcp, through the SOCKS5 proxy that the options name, if any, for which socks_proxy_of()
 /// succeeds.
-/// @param observer  Is told of attempts that take time, and of those that fail. May be null.
+/// @param observer  Receives attempts that take time, and those that fail. May be null.
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
                        std::shared_ptr<connection_observer> observer);

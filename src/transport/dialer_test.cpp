@@ -36,7 +36,7 @@ using zlink::errc;
 using zlink::transport::name_lookup;
 using zlink::transport::socket_address;
 
-/// A port of the loopback interface that is ours; nobody listens there until listen().
+/// A reserved port of the loopback interface; nothing listens there until listen().
 class own_port {
 public:
     own_port() : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -65,8 +65,8 @@ private:
     std::string place_;
 };
 
-/// The same port at 127.0.0.2, where the system answers no more: who listens there takes nobody,
-/// and as many as may wait do.
+/// The same port at 127.0.0.2, where the system no longer answers: its listener accepts no
+/// connection, and its backlog is full.
 class silent_port {
 public:
     explicit silent_port(const own_port& like) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -95,7 +95,7 @@ private:
     int second_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 };
 
-/// Stands for the system's resolver: knows names by what they begin with. Those that begin with
+/// Replaces the system's resolver: names are resolved by their beginning. Those that begin with
 /// "silent" are not answered before the end of the test.
 class scripted_names {
 public:
@@ -116,7 +116,7 @@ public:
     scripted_names(const scripted_names&) = delete;
     scripted_names& operator=(const scripted_names&) = delete;
 
-    /// How many questions wait for an answer.
+    /// The number of lookups that wait for an answer.
     static std::size_t silent_count() {
         const std::lock_guard lock{mutex_};
         return silent_count_;
@@ -161,7 +161,7 @@ private:
     static inline std::size_t silent_count_ = 0;
 };
 
-/// Dials `endpoint` once and hangs up. @returns  0, or the error.
+/// Dials `endpoint` once and closes the connection. @returns  0, or the error.
 int dial(const std::string& endpoint) {
     boost::asio::io_context reactor;
     const dialer_ptr dialer = make_dialer(reactor, *decode_endpoint(endpoint, endpoint_use::dial),
@@ -225,7 +225,7 @@ TEST_CASE("dialer: names that are not answered hold up neither others nor the en
                             options, nullptr));
             waiting.back()->start([](const result<stream_ptr>&) { FAIL("it was answered"); });
         };
-        // All threads but one wait, however often one name is asked for.
+        // All threads but one wait, however often one name is requested.
         for (std::size_t count = 0; count + 1 < limits::lookup_threads_max; ++count) {
             ask("silent" + std::to_string(count));
             ask("silent" + std::to_string(count));

@@ -27,7 +27,7 @@ errc last_error() noexcept {
     return static_cast<errc>(errno);
 }
 
-/// @param where  Whose address it is.
+/// @param where  The endpoint that has the address.
 result<listening> listen_at(const socket_address& address, const endpoint& where,
                             const socket_options& options, connection_observer& observer) {
     const result<int> created = open_socket(address.family(), options);
@@ -63,7 +63,7 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
     }
 }
 
-/// As libzmq, takes over the path of a listener that is gone, and of one that still runs, too.
+/// As libzmq, takes over the path of a listener that is gone, and also of one that still runs.
 result<listening> listen_at_path(const endpoint& where, const socket_options& options,
                                  connection_observer& observer) {
     const std::string& path = where.path;
@@ -77,7 +77,7 @@ result<listening> listen_at_path(const endpoint& where, const socket_options& op
             ::unlink(path.c_str());
         }
     }
-    std::string unlink_path = path; // Before anything is open that would have to be closed.
+    std::string unlink_path = path; // Before a descriptor is open that would have to be closed.
     result<listening> opened = listen_at(*address, where, options, observer);
     if (opened && path[0] != '@') {
         opened->unlink_path = std::move(unlink_path);
@@ -90,7 +90,7 @@ result<listening> listen_at_path(const endpoint& where, const socket_options& op
     return opened;
 }
 
-/// Takes over a descriptor of the application's that listens, whatever address `where` has.
+/// Takes over a listening descriptor of the application, whatever address `where` has.
 result<listening> listen_with(int descriptor, const endpoint& where) {
     int listens = 0;
     socklen_t listens_bytes = sizeof listens;
@@ -101,7 +101,7 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     }
     if (listens == 0) {
         set_error_text("ZLINK_USE_FD does not listen");
-        return errc::invalid_argument; // It would never be quiet, and nobody could connect.
+        return errc::invalid_argument; // It would always be ready, and no peer could connect.
     }
     const int flags = ::fcntl(descriptor, F_GETFL);
     if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) {
@@ -116,7 +116,7 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     return opened;
 }
 
-/// Listens at the first address of a name that is one of ours.
+/// Listens at the first address of a name that is local.
 result<listening> listen_at_name(const endpoint& where, const socket_options& options,
                                  connection_observer& observer) {
     const auto found = addresses_of(where.address.host, options.ipv6);
@@ -232,11 +232,12 @@ void listener::stop() noexcept {
 
 void listener::free_address() noexcept {
     remove_file();
-    // Before the descriptor is another one: whoever still takes connections sees why that fails.
+    // Before the descriptor is replaced: an accept that fails afterwards finds the flag set.
     address_is_free_.store(true, std::memory_order_seq_cst);
     const int quiet = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (quiet < 0) {
-        ::shutdown(opened_.descriptor, SHUT_RDWR); // Another one that shares the port can listen.
+        ::shutdown(opened_.descriptor, SHUT_RDWR); // Another socket that shares the port can
+                                                   // listen.
         return;
     }
     ::dup3(quiet, opened_.descriptor, O_CLOEXEC);
@@ -311,7 +312,7 @@ void listener::accept_some() noexcept {
         if (is_shortage(static_cast<errc>(error))) {
             return pause();
         }
-        // Anything else is the end of that one connection (accept(2), "Error handling").
+        // Any other error is that of a single connection (accept(2), "Error handling").
     }
     if (handler_) {
         wait();

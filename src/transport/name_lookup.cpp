@@ -23,8 +23,8 @@ namespace zlink::transport {
 
 namespace {
 
-// What follows is neither constructed nor destroyed: threads that wait for the resolver outlast
-// every static object of the library.
+// The objects below are neither constructed nor destroyed: threads that wait for the resolver
+// outlast every static object of the library.
 constinit std::atomic<name_lookup::source*> replaced_source{nullptr};
 constinit std::mutex mutex; ///< Guards all of this file.
 
@@ -39,16 +39,16 @@ result<std::vector<socket_address>> ask(const std::string& host, bool ipv6) noex
 
 } // namespace
 
-/// Somebody who waits for an answer.
+/// A request that waits for an answer.
 struct name_lookup::waiter {
     boost::asio::io_context* reactor;
-    /// Waiting is the reactor's work.
+    /// A waiting request counts as the reactor's work.
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
     handler told; ///< The reactor's.
     std::shared_ptr<question> asked;
 };
 
-/// A name that is asked for.
+/// A name to be resolved.
 struct name_lookup::question {
     std::string host;
     bool ipv6;
@@ -78,18 +78,19 @@ public:
         return questions_.emplace_back(std::make_shared<question>(question{host, ipv6, false, {}}));
     }
 
-    /// Has a question asked whose turn has not come.
-    /// @error  As start(). The question is forgotten.
+    /// Makes sure that a thread takes a pending question.
+    /// @error  As start(). The question is removed.
     result<void> see_to(const std::shared_ptr<question>& asked) {
         if (asked->is_being_asked) {
             return {};
         }
-        if (unasked_count() <= idle_count_) { // Idle are also those that are woken already.
+        if (unasked_count() <= idle_count_) { // The idle count includes threads that were woken
+                                              // already.
             arrived_.notify_one();
             return {};
         }
         if (thread_count_ >= limits::lookup_threads_max) {
-            return {}; // The next thread that is free has it.
+            return {}; // The next free thread takes it.
         }
         result<void> outcome = start_thread();
         if (!outcome && thread_count_ > 0) {
@@ -117,7 +118,7 @@ private:
         return {};
     }
 
-    /// What a thread does.
+    /// The loop of a thread.
     void run() noexcept {
         pthread_setname_np(pthread_self(), "zlink/names");
         std::unique_lock lock{mutex};
@@ -166,7 +167,7 @@ private:
         }
     }
 
-    /// In a child process none of the threads is there: it makes a pool of its own.
+    /// A child process has none of the threads: it makes a new pool.
     static void begin_in_child() noexcept {
         shared_ = nullptr;
         mutex.unlock();
@@ -214,7 +215,8 @@ void name_lookup::cancel() noexcept {
     if (!ended) {
         return;
     }
-    const handler forgotten = std::exchange(ended->told, nullptr); // Let go behind the lock.
+    const handler forgotten = std::exchange(ended->told, nullptr); // Destroyed after the lock is
+                                                                   // released.
     const std::lock_guard lock{mutex};
     if (const std::shared_ptr<question> asked = std::move(ended->asked)) {
         std::erase(asked->waiters, ended);

@@ -28,7 +28,7 @@ public:
     void stop() noexcept override;
 
 private:
-    /// Hands the stream's readiness on.
+    /// Forwards the stream's readiness.
     class waiter final : public stream_user {
     public:
         explicit waiter(socks_dialer& owner) noexcept : owner_(&owner) {}
@@ -56,7 +56,7 @@ private:
     outcome_handler handler_;
     stream_ptr stream_; ///< To the proxy, during the exchange.
     std::optional<wire::socks_exchange> exchange_;
-    std::array<std::byte, 257> received_; ///< The longest answer: a name and a port.
+    std::array<std::byte, 257> received_; ///< The longest reply: a name and a port.
     std::size_t received_bytes_ = 0;
     std::size_t sent_bytes_ = 0;
     runtime::one_shot timer_; ///< During the exchange.
@@ -120,7 +120,7 @@ void socks_dialer::on_too_late() noexcept {
     finish(static_cast<errc>(ETIMEDOUT));
 }
 
-/// Writes and reads as far as that is possible now.
+/// Writes and reads as far as possible now.
 void socks_dialer::go_on() noexcept {
     const boost::intrusive_ptr<socks_dialer> keep{this};
     try {
@@ -131,7 +131,7 @@ void socks_dialer::go_on() noexcept {
     }
 }
 
-/// @return Whether the proxy's answer is next.
+/// @return Whether the proxy's reply is next.
 bool socks_dialer::write() {
     const auto data = exchange_->outgoing().subspan(sent_bytes_);
     if (data.empty()) {
@@ -151,7 +151,7 @@ bool socks_dialer::write() {
     return true;
 }
 
-/// @return Whether to go on.
+/// @return Whether to continue.
 bool socks_dialer::read() {
     const iovec room{received_.data() + received_bytes_,
                      exchange_->wanted_bytes() - received_bytes_};

@@ -7,8 +7,8 @@
 
 namespace zlink::transport {
 
-/// A dialer that reaches `target` through a SOCKS5 proxy, as the user that the options name. For
-/// its answers the proxy has as long as a peer for its handshake (ZMQ_HANDSHAKE_IVL).
+/// A dialer that reaches `target` through a SOCKS5 proxy, as the user that the options name. The
+/// proxy has as much time for its replies as a peer for its handshake (ZMQ_HANDSHAKE_IVL).
 /// @param to_proxy  Reaches the proxy.
 /// @param observer  As make_dialer().
 dialer_ptr make_socks_dialer(boost::asio::io_context& reactor, dialer_ptr to_proxy,

@@ -11,13 +11,13 @@
 
 namespace zlink::transport {
 
-/// What an attempt to move bytes came to.
+/// The result of an attempt to move bytes.
 struct io_outcome {
     enum class status : unsigned char {
-        moved,       ///< `bytes` bytes, more than none.
+        moved,       ///< `bytes` bytes, at least one.
         would_block, ///< None now; wait for readiness.
-        ended,       ///< Reading: the peer sends no more.
-        failed,      ///< The connection is gone; `error` says why.
+        ended,       ///< Reading: the peer has ended its direction.
+        failed,      ///< The connection is gone; `error` is the reason.
     };
 
     status what;
@@ -25,7 +25,7 @@ struct io_outcome {
     int error = 0; ///< errno.
 };
 
-/// Is told when a stream may be read or written. Kept alive by the stream while it waits.
+/// Is notified when a stream may be read or written. Kept alive by the stream while it waits.
 class stream_user : public ref_counted<stream_user> {
 public:
     virtual ~stream_user() = default;
@@ -33,59 +33,58 @@ public:
     virtual void on_readable() noexcept = 0;
     virtual void on_writable() noexcept = 0;
 
-    /// Fetches into the caches what on_readable() will touch beyond the first `fetched_bytes`
-    /// bytes of this: runtime::watched::fetch_ahead().
+    /// Prefetches the data that on_readable() will touch beyond the first `fetched_bytes` bytes of
+    /// this: runtime::watched::fetch_ahead().
     virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
     static constexpr std::size_t fetched_bytes = 512;
 };
 
-/// Ordered bytes to and from one peer; the contract of every transport but inproc.
+/// Ordered bytes to and from one peer; the contract of every transport except inproc.
 ///
-/// Reading and writing never wait. Readiness is told once for each wait that was asked for, on the
-/// I/O thread, and not after close().
+/// Reading and writing never block. Each wait is answered by one notification, on the I/O thread,
+/// and not after close().
 ///
 /// @threads The I/O thread that it lives on.
 class stream : public ref_counted<stream> {
 public:
     virtual ~stream() = default;
 
-    /// Agrees with the peer on what bytes need to pass: nothing, but with TLS, or behind a proxy
-    /// that has to say first whom it speaks for.
+    /// Completes the opening exchange, if there is one: the handshake of TLS, or a proxy's header
+    /// with the peer's address.
     /// @return `moved` once that is done; `would_block` while it waits for the peer: try again when
-    ///         reading would not block.
+    /// reading would not block.
     virtual io_outcome try_open() noexcept { return {io_outcome::status::moved}; }
 
-    /// Reads what is there into `room`, in order.
+    /// Reads the available bytes into `room`, in order.
     virtual io_outcome try_read(std::span<const iovec> room) noexcept = 0;
 
-    /// Writes what fits, in order.
+    /// Writes as many bytes as fit, in order.
     virtual io_outcome try_write(std::span<const iovec> data) noexcept = 0;
 
-    /// Bytes that the system sends at once, and so takes with the least effort in multiples of
-    /// them: what is left over costs nearly as much as a whole unit. 0: it does not matter.
+    /// The size of the units in which the system sends; writes of multiples of it cost least: a
+    /// remainder costs nearly as much as a whole unit. 0: no preferred size.
     virtual std::size_t unit_bytes() noexcept { return 0; }
 
-    /// Whether bytes that try_write() took would be lost by close(). Then user.on_writable() is
-    /// called when they would not be any more.
+    /// Whether close() would lose bytes that try_write() took. Then user.on_writable() is called
+    /// when it no longer would.
     virtual bool holds_unsent() const noexcept { return false; }
 
-    /// Tells what the two ends have agreed on. After try_open(), until close().
+    /// Adds the properties that the two ends have negotiated. After try_open(), until close().
     /// @throws std::bad_alloc
     virtual void describe(pipe::property_list&) const {}
 
-    /// Calls user.on_readable() when reading would not block. Does nothing while it waits already.
+    /// Calls user.on_readable() when reading would not block. Does nothing while a wait is pending.
     virtual void wait_readable(stream_user& user) = 0;
 
-    /// The same from within user.on_readable(), soon and before others that are ready, whether or
-    /// not there is more to read.
-    /// @return Whether that can be arranged. If not, nothing changed.
+    /// The same from within user.on_readable(), soon and before other ready streams, whether or not
+    /// there is more to read.
+    /// @return Whether that is possible. If not, nothing changed.
     virtual bool stay_readable(stream_user&) noexcept { return false; }
 
-    /// Calls user.on_writable() when writing would not block. Does nothing while it waits already.
+    /// Calls user.on_writable() when writing would not block. Does nothing while a wait is pending.
     virtual void wait_writable(stream_user& user) = 0;
 
-    /// Tells the peer that no more bytes will come, where the transport can tell that; what it
-    /// sends can still be read.
+    /// Ends this direction, where the transport supports that; bytes of the peer can still be read.
     virtual void end_writing() noexcept {}
 
     /// Ends the connection. Bytes that the kernel has taken are still sent.
@@ -97,7 +96,7 @@ public:
     /// The descriptor, or -1.
     virtual int descriptor() const noexcept = 0;
 
-    /// Where the peer is, as the system says, or a proxy in between. After try_open().
+    /// The address of the peer, from the system, or from a proxy in between. After try_open().
     virtual socket_address peer() const noexcept { return peer_address(descriptor()); }
 };
 

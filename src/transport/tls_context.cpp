@@ -23,7 +23,8 @@ namespace zlink::transport {
 
 namespace {
 
-// Forward secrecy and authenticated encryption, the fastest first on processors that have AES.
+// Forward secrecy and authenticated encryption, the fastest first on processors with AES
+// instructions.
 constexpr const char* default_ciphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
@@ -33,7 +34,7 @@ constexpr const char* groups = "X25519:P-256:P-384";
 constexpr const char* signature_algorithms =
     "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512:"
     "RSA+SHA256:RSA+SHA384:RSA+SHA512";
-constexpr int security_level = 2; ///< 112 bits: RSA from 2048 bits up, nothing with SHA-1.
+constexpr int security_level = 2; ///< 112 bits: RSA from 2048 bits up, no SHA-1.
 constexpr std::size_t alpn_name_bytes_max = 255;
 
 errc refuse(std::string_view text) {
@@ -47,7 +48,7 @@ errc refuse_for_memory() {
     return errc::no_memory;
 }
 
-/// Names, separated by commas, as the wire has them: each behind a byte with its length.
+/// Encodes comma-separated names in wire format: each behind a byte with its length.
 /// @error invalid_argument  A name is empty or too long.
 result<std::string> encode_alpn(std::string_view names) {
     std::string encoded;
@@ -70,7 +71,7 @@ bool is_number(const std::string& host) noexcept {
            inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
 }
 
-/// An IPv4 address as the resolver takes it, "127.1" or "0x7f000001", in its usual form.
+/// Converts an IPv4 address that the resolver accepts, "127.1" or "0x7f000001", to its usual form.
 std::optional<std::string> usual_number(const std::string& host) {
     in_addr number;
     char text[INET_ADDRSTRLEN];
@@ -81,8 +82,8 @@ std::optional<std::string> usual_number(const std::string& host) {
     return text;
 }
 
-/// Whether it is a name as certificates have it, and SNI (RFC 6066, 3): labels of ASCII letters,
-/// digits and hyphens; underscores are in use, too.
+/// Whether it is a name that certificates and SNI (RFC 6066, 3) may contain: labels of ASCII
+/// letters, digits and hyphens; underscores are in use, too.
 bool is_host_name(std::string_view name) noexcept {
     constexpr std::size_t name_bytes_max = 253;
     constexpr std::size_t label_bytes_max = 63;
@@ -106,8 +107,8 @@ bool is_host_name(std::string_view name) noexcept {
     return true;
 }
 
-/// Whom we dial, as it is asked for and looked for in certificates.
-/// @param given  As the option or the endpoint has it.
+/// The peer's name for SNI and for the comparison with certificates.
+/// @param given  From the option or the endpoint.
 /// @error invalid_argument  It is neither an address nor a name.
 result<std::string> wanted_host(std::string_view given) {
     std::string_view text = given;
@@ -119,7 +120,7 @@ result<std::string> wanted_host(std::string_view given) {
     if (is_number(host)) {
         return host;
     }
-    if (host.ends_with('.')) { // It ends at the root, which neither SNI nor certificates say.
+    if (host.ends_with('.')) { // The root's dot, which neither SNI nor certificates have.
         host.pop_back();
     }
     if (auto number = usual_number(host)) {
@@ -138,7 +139,7 @@ std::time_t expiry_of(const X509* certificate) noexcept {
     return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &until) == 1 ? ::timegm(&until) : 0;
 }
 
-/// When the first of the certificates that we show expires; 0 if we show none.
+/// Expiry of the first of our certificates; 0 if there is none.
 std::time_t expiry_of(SSL_CTX* rules) noexcept {
     const X509* const own = SSL_CTX_get0_certificate(rules);
     std::time_t first = own != nullptr ? expiry_of(own) : 0;
@@ -152,14 +153,14 @@ std::time_t expiry_of(SSL_CTX* rules) noexcept {
     return first;
 }
 
-// What OpenSSL calls back.
+// Callbacks from OpenSSL.
 
 tls_context& owner_of(const SSL_CTX* rules) noexcept {
     return *static_cast<tls_context*>(SSL_CTX_get_app_data(rules));
 }
 
-/// Where an SSL_CTX has its keys of tickets. A ticket counts for nothing but the files and rules
-/// that its connection began with, also where that ends its handshake after they were read again.
+/// The ex_data index of an SSL_CTX's ticket keys. A ticket is valid only with the files and rules
+/// that its connection began with, even if the handshake ends after they were read again.
 /// @return Negative: there is no memory for it now.
 int place_of_tickets() noexcept {
     static constinit std::mutex making;
@@ -184,17 +185,17 @@ result<void> make_tickets(SSL_CTX* rules) {
     if (place_of_tickets() < 0 || SSL_CTX_set_ex_data(rules, place_of_tickets(), keys.get()) != 1) {
         return refuse_for_memory();
     }
-    static_cast<void>(keys.release()); // It is the SSL_CTX's now.
+    static_cast<void>(keys.release()); // The SSL_CTX owns it now.
     return {};
 }
 
 int on_new_session(SSL* connection, SSL_SESSION* session) noexcept {
     owner_of(SSL_get_SSL_CTX(connection)).keep(crypto::openssl_ptr<SSL_SESSION>(session));
-    return 1; // It is ours now.
+    return 1; // Taken over.
 }
 
-/// The server's choice: the first of ours that the client offers, which is nothing it may go
-/// without (RFC 7301, 3.2).
+/// The server's choice: the first of our protocols that the client offers; without a common one the
+/// handshake fails (RFC 7301, 3.2).
 int choose_alpn(SSL* connection, const unsigned char** chosen, unsigned char* chosen_bytes,
                 const unsigned char* offered, unsigned offered_bytes, void*) noexcept {
     const auto found = owner_of(SSL_get_SSL_CTX(connection))
@@ -241,7 +242,7 @@ int cipher_ticket(SSL* connection, unsigned char* name, unsigned char* vector,
     return how == ticket_keys::found::fresh ? 1 : 2;
 }
 
-// What options decide.
+// Settings from options.
 
 result<void> set_algorithms(SSL_CTX* rules, const socket_options& options) {
     const std::string& ciphers = options.tls_ciphers;
@@ -267,8 +268,8 @@ result<void> set_algorithms(SSL_CTX* rules, const socket_options& options) {
 }
 
 void set_behaviour(SSL_CTX* rules) noexcept {
-    // A peer's end without a goodbye is told by who reads below; OpenSSL would also have the
-    // session not resumed.
+    // The reader of the stream below reports a peer's end without a close_notify; OpenSSL would
+    // also prevent the resumption of the session.
     SSL_CTX_set_options(rules, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -278,7 +279,7 @@ void set_behaviour(SSL_CTX* rules) noexcept {
     SSL_CTX_set_timeout(rules, static_cast<long>(limits::tls_session_life.count()));
 }
 
-/// Sessions are kept by whom they are for: tickets, so a server keeps none.
+/// Clients keep the sessions: with tickets a server keeps none.
 void set_resumption(SSL_CTX* rules, bool is_wanted, endpoint_use use) noexcept {
     SSL_CTX_set_session_cache_mode(rules, SSL_SESS_CACHE_OFF);
     if (!is_wanted) {
@@ -297,7 +298,7 @@ result<void> set_server_side(SSL_CTX* rules, const socket_options& options) {
     if (options.tls_certificate.empty()) {
         return refuse("ZLINK_TLS_CERTIFICATE is not set: who listens needs a certificate");
     }
-    // A session is resumed only where the rules are the same: those of one listener.
+    // A session is resumed only under the same rules: those of one listener.
     constexpr unsigned char anything[] = "zlink";
     SSL_CTX_set_session_id_context(rules, anything, sizeof anything);
     if (options.tls_client_certificates == tls_client_certificates::none) {
@@ -352,8 +353,8 @@ result<tls_rules> tls_context::read(const socket_options& options) {
     }
     result<tls_rules> rules = read_once(options);
     if (!rules && rules.error() != errc::no_memory) {
-        // OpenSSL goes on without an algorithm that it was refused memory for, and finds then that
-        // it does not know it. Where that was not the reason, this fails, too.
+        // After a failed allocation for an algorithm, OpenSSL continues without it, and then
+        // reports it as unknown. If that was not the reason, this attempt fails, too.
         rules = read_once(options);
     }
     return rules;
@@ -450,14 +451,15 @@ void tls_context::say_whom_we_mean(SSL* connection) const noexcept {
         SSL_set_tlsext_host_name(connection, rules_.hostname.c_str());
     }
     X509_VERIFY_PARAM* const wanted = SSL_get0_param(connection);
-    // The name is where names belong, not in a subject's common name (RFC 9525, 6.3).
+    // The name must be in the subject alternative names, not in a subject's common name (RFC 9525,
+    // 6.3).
     X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                 X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     const int is_set = is_address ? X509_VERIFY_PARAM_set1_ip_asc(wanted, rules_.hostname.c_str())
                                   : X509_VERIFY_PARAM_set1_host(wanted, rules_.hostname.c_str(),
                                                                 rules_.hostname.size());
     if (is_set != 1) {
-        // A name that no certificate can have: then none is the right one.
+        // A name that no certificate can have, so that none matches.
         X509_VERIFY_PARAM_set1_host(wanted, "invalid.", 0);
     }
 }

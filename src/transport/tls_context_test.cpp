@@ -33,12 +33,12 @@ struct joined_ends {
     joined_ends(const joined_ends&) = delete;
     joined_ends& operator=(const joined_ends&) = delete;
     ~joined_ends() {
-        // Else OpenSSL would not resume what has not been parted from.
+        // Otherwise OpenSSL would not resume a session that was not closed.
         SSL_set_shutdown(client.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
         SSL_set_shutdown(server.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
 
-    /// Completes the handshake, and has the client take its ticket.
+    /// Completes the handshake, and makes the client store its ticket.
     void open() const {
         for (bool is_open = false; !is_open;) {
             const int at_client = SSL_do_handshake(client.get());
@@ -105,7 +105,7 @@ TEST_SUITE("transport") {
         const sides both;
         struct {
             const char* host;
-            const char* asked_for; ///< Null: nothing.
+            const char* asked_for; ///< Null: no name.
         } const examples[] = {
             {"example.org", "example.org"},
             {"example.org.", "example.org"},

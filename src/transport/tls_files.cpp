@@ -28,10 +28,10 @@ errc refuse(errc error, std::string_view option, const std::string& path,
     return error;
 }
 
-/// What files can hold.
+/// The contents of a file.
 enum class content : std::uint8_t { certificate, key };
 
-/// Why OpenSSL did not take what it read of a file, by the code of what it noted first.
+/// Why OpenSSL rejected the contents of a file, from the code of its first error.
 std::string_view fault_of(unsigned long code, content wanted) noexcept {
     const bool is_key = wanted == content::key;
     const int library = ERR_GET_LIB(code);
@@ -54,7 +54,7 @@ std::string_view fault_of(unsigned long code, content wanted) noexcept {
                   : "what is in it is no certificate that can be used";
 }
 
-/// What is wrong with a file that can be read, and that OpenSSL did not take.
+/// Reports why OpenSSL rejected a file that can be read.
 errc refuse_content(std::string_view option, const std::string& path, content wanted) {
     const bool is_short = crypto::is_openssl_short_of_memory();
     const std::string_view fault =
@@ -79,7 +79,7 @@ bool is_folder(const std::string& path) noexcept {
     return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/// What OpenSSL asks for the password of a key.
+/// OpenSSL's request for the password of a key.
 struct password_request {
     std::string_view password;
     bool was_made = false;
@@ -124,15 +124,15 @@ result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view 
     return refuse_content("ZLINK_TLS_KEY", path, content::key);
 }
 
-/// Whether the keys and extensions of all authorities were decoded. Refused memory for one, OpenSSL
-/// has the certificate without it, says nothing of it, and does not try again; as where it does not
-/// know the algorithm.
+/// Whether the keys and extensions of all authorities were decoded. If there was no memory for one,
+/// OpenSSL keeps the certificate without it, reports nothing, and does not try again; the same
+/// where the algorithm is unknown.
 bool is_all_decoded(SSL_CTX* rules) noexcept {
     const STACK_OF(X509_OBJECT)* const all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(rules));
     for (int index = 0; index < sk_X509_OBJECT_num(all); ++index) {
         X509* const each = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, index));
         if (each == nullptr) {
-            continue; // A list of those that were revoked.
+            continue; // A revocation list.
         }
         if (X509_get0_pubkey(each) == nullptr ||
             (X509_get_extension_flags(each) & EXFLAG_INVALID) != 0) {
@@ -169,7 +169,7 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
     const std::string& path = options.tls_ca;
     if (path.empty()) {
         SSL_CTX_set_default_verify_paths(rules);
-        ERR_clear_error(); // Without authorities no peer is the right one.
+        ERR_clear_error(); // Without authorities every peer is rejected.
         return {};
     }
     if (const result<void> readable = check_readable("ZLINK_TLS_CA", path); !readable) {

@@ -7,16 +7,16 @@
 
 namespace zlink::transport {
 
-// What a TLS context takes from files. Errors are those of tls_context::make(), and said in words.
+// Loads the files of a TLS context. Errors are those of tls_context::make(), with an error text.
 
-/// Reads our certificate and its key, if the options name one.
+/// Loads our certificate and its key, if the options name one.
 result<void> load_identity(SSL_CTX* rules, const socket_options& options);
 
-/// Reads whom peers' certificates have to come from; the system's authorities if the options name
-/// none.
+/// Loads the authorities that must have issued peers' certificates; the system's if the options
+/// name none.
 result<void> load_authorities(SSL_CTX* rules, const socket_options& options);
 
-/// Tells clients from whom their certificates have to come.
+/// Tells clients which authorities must have issued their certificates.
 /// @param options  They name authorities, which load_authorities() has read.
 result<void> announce_authorities(SSL_CTX* rules, const socket_options& options);
 

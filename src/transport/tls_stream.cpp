@@ -26,16 +26,16 @@ using status = io_outcome::status;
 using limits::tls_record_bytes_max;
 constexpr std::size_t write_bytes_max = limits::tls_write_bytes_max;
 
-/// What a record of AES-GCM or ChaCha20-Poly1305 has around its content.
+/// The overhead of a record of AES-GCM or ChaCha20-Poly1305.
 constexpr std::size_t record_overhead_bytes = 32;
 
-/// What is left of the parts of a gathered write.
+/// The rest of the parts of a gathered write.
 class unwritten {
 public:
     explicit unwritten(std::span<const iovec> parts) noexcept : parts_(parts) {}
 
-    /// The bytes of the next record. What lies in pieces is put together in `together`: a record
-    /// for each small message would cost more than its content.
+    /// The bytes of the next record. Small parts are gathered in `together`: a record for each
+    /// small message would cost more than its content.
     std::span<const std::byte> next(std::span<std::byte, tls_record_bytes_max> together) noexcept {
         skip_empty();
         if (parts_.empty() || rest_of_first() >= together.size() || parts_.size() == 1) {
@@ -84,10 +84,10 @@ private:
     }
 
     std::span<const iovec> parts_;
-    std::size_t taken_ = 0; ///< Of the first one.
+    std::size_t taken_ = 0; ///< Of the first part.
 };
 
-/// Where the records of one writing end, in what they contain and in what they are on the wire.
+/// The ends of the records of one write, in their content and on the wire.
 class written_records {
 public:
     void add(std::size_t content_bytes, std::size_t wire_end) noexcept {
@@ -99,7 +99,7 @@ public:
         return count_ == 0 ? 0 : ends_[count_ - 1].content;
     }
 
-    /// What the records contain that lie whole within the first `wire_bytes` bytes.
+    /// The content of the records that are complete within the first `wire_bytes` bytes.
     std::size_t content_within(std::size_t wire_bytes) const noexcept {
         std::size_t found = 0;
         for (std::size_t index = 0; index < count_ && ends_[index].wire <= wire_bytes; ++index) {
@@ -117,12 +117,12 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Counts what a peer sends besides what it has to say: alerts, and messages of TLS itself. Each
-/// new key that it announces costs us as much as thousands of bytes. So others have their turn
-/// after some of them, and a peer that sends nothing else is ended.
+/// Counts records of a peer without application data: alerts, and messages of TLS itself. Each new
+/// key that it announces costs as much as thousands of bytes. So other sessions have their turn
+/// after some of them, and a peer that sends nothing else is disconnected.
 class control_records {
 public:
-    /// One came. @param is_established  Otherwise the handshake goes on.
+    /// Counts one. @param is_established  Otherwise the handshake goes on.
     void count(bool is_established) noexcept {
         ++in_turn_;
         if (const auto now = runtime::timer_clock::now();
@@ -152,7 +152,7 @@ private:
     runtime::timer_clock::time_point period_begin_;
 };
 
-/// Bytes that were received and that OpenSSL gets later.
+/// Received bytes that OpenSSL gets later.
 class held_back {
 public:
     /// @throws std::bad_alloc
@@ -199,7 +199,7 @@ public:
     }
 
 private:
-    /// Hands the readiness of the stream below on.
+    /// Forwards the readiness of the stream below.
     class relay final : public stream_user {
     public:
         explicit relay(tls_stream& its_owner) noexcept : owner(&its_owner) {}
@@ -217,7 +217,8 @@ private:
         tls_stream* owner; ///< Null once it is closed.
     };
 
-    // What OpenSSL calls to move bytes. Under a openssl_use.
+    // Functions that OpenSSL calls to move bytes. Under an openssl_use.
+    // @return Null: there is no memory for it now.
     /// @return Null: there is no memory for it now.
     static const BIO_METHOD* bio_method() noexcept;
     static tls_stream& of(BIO* bio) noexcept {
@@ -254,21 +255,21 @@ private:
     tls_context_ptr rules_;
     boost::intrusive_ptr<relay> relay_;
     crypto::openssl_ptr<SSL> ssl_;
-    boost::intrusive_ptr<stream_user> reader_; ///< Who waits to read.
-    boost::intrusive_ptr<stream_user> writer_; ///< Who waits to write.
+    boost::intrusive_ptr<stream_user> reader_; ///< Waits to read.
+    boost::intrusive_ptr<stream_user> writer_; ///< Waits to write.
     std::vector<std::byte> unsent_;            ///< Encrypted.
     std::size_t sent_bytes_ = 0;               ///< Of `unsent_`.
-    int error_ = 0;                            ///< Of the stream below, or ours.
-    wire::tls_records records_;                ///< Of what OpenSSL got.
+    int error_ = 0;                            ///< Of the stream below, or of this one.
+    wire::tls_records records_;                ///< Of the bytes that OpenSSL got.
     held_back held_;
     control_records controls_;
-    std::optional<io_outcome> end_; ///< What every further reading comes to.
+    std::optional<io_outcome> end_; ///< The result of every further read.
 
-    /// What the last call found out of reading.
+    /// The result of the last call for reading.
     enum class supply : std::uint8_t {
-        more,      ///< There may be something decrypted, or received.
-        exhausted, ///< Nothing is left to decrypt, and nothing left to receive.
-        blocked,   ///< OpenSSL has to write before it goes on.
+        more,      ///< There may be decrypted or received bytes.
+        exhausted, ///< Nothing is left to decrypt or to receive.
+        blocked,   ///< OpenSSL has to write before it continues.
     } supply_ = supply::exhausted;
     bool is_established_ = false;
     bool has_end_below_ = false; ///< The stream below has ended.
@@ -329,13 +330,13 @@ long tls_stream::bio_control(BIO* bio, int what, long, void*) noexcept {
     }
 }
 
-/// OpenSSL tells what it reads and writes.
+/// OpenSSL reports the records that it reads and writes.
 void tls_stream::on_bytes(int is_written, int, int kind, const void* data, std::size_t bytes, SSL*,
                           void* stream) noexcept {
     if (is_written != 0 || bytes == 0) {
         return;
     }
-    // Of a record that is encrypted the type of its content is told apart.
+    // For an encrypted record, the type of its content is reported separately.
     const bool is_type = kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE;
     const unsigned type = *static_cast<const unsigned char*>(data);
     if (kind == SSL3_RT_HANDSHAKE || (is_type && type != SSL3_RT_APPLICATION_DATA)) {
@@ -344,8 +345,8 @@ void tls_stream::on_bytes(int is_written, int, int kind, const void* data, std::
     }
 }
 
-/// Gives OpenSSL a few records at a time, since it goes on for as long as there are some without
-/// content for us: how many there are shows before it asks for more.
+/// Gives OpenSSL a few records at a time, since it continues as long as there are records without
+/// application data: their number is known before it asks for more.
 int tls_stream::fetch(BIO* bio, char* to, std::size_t bytes) noexcept {
     BIO_clear_retry_flags(bio);
     if (controls_.are_too_many(is_established_)) {
@@ -369,7 +370,7 @@ int tls_stream::fetch_held(std::span<std::byte> to) noexcept {
     return static_cast<int>(taken);
 }
 
-/// @return How much of it OpenSSL gets now.
+/// @return The number of bytes that OpenSSL gets now.
 int tls_stream::feed(std::span<const std::byte> received) noexcept {
     const std::size_t taken = records_.step_over(received, limits::tls_records_at_once);
     if (taken != received.size()) {
@@ -388,7 +389,7 @@ int tls_stream::fetch_below(BIO* bio, std::span<std::byte> to) noexcept {
     const io_outcome got = below_->try_read({&room, 1});
     switch (got.what) {
     case status::moved:
-        // What fills less than the room was all; who waits is told of more.
+        // Less than the room means that nothing is left; a wait reports further bytes.
         supply_ = got.bytes < to.size() ? supply::exhausted : supply::more;
         return feed(to.first(got.bytes));
     case status::would_block:
@@ -411,7 +412,7 @@ int tls_stream::put(BIO* bio, const char* from, std::size_t bytes) noexcept {
         return -1;
     }
     if (unsent_.size() - sent_bytes_ + bytes > limits::tls_unsent_bytes_max) {
-        BIO_set_retry_write(bio); // Only a peer that makes us answer and does not read comes here.
+        BIO_set_retry_write(bio); // Only for a peer that causes replies and does not read.
         return -1;
     }
     try {
@@ -424,8 +425,8 @@ int tls_stream::put(BIO* bio, const char* from, std::size_t bytes) noexcept {
     return static_cast<int>(bytes);
 }
 
-/// Sends what was encrypted, as far as that is possible now.
-/// @return How much of it went.
+/// Sends encrypted bytes, as far as possible now.
+/// @return The number of bytes that were sent.
 std::size_t tls_stream::flush() noexcept {
     const std::size_t before = sent_bytes_;
     while (holds_unsent() && error_ == 0) {
@@ -453,18 +454,18 @@ void tls_stream::flush_later() noexcept {
     }
 }
 
-// Moving.
+// Moving bytes.
 
-/// Before each call of OpenSSL that is looked at afterwards.
+/// Call before each call of OpenSSL whose result is examined.
 void tls_stream::begin_call() noexcept {
     ERR_clear_error();
     supply_ = supply::more;
 }
 
-/// @param returned  By the call, which has not succeeded.
+/// @param returned  The result of the failed call.
 io_outcome tls_stream::outcome_of(int returned) noexcept {
     if (has_end_below_) {
-        return is_established_ ? fail(ECONNRESET) : io_outcome{status::ended}; // No goodbye.
+        return is_established_ ? fail(ECONNRESET) : io_outcome{status::ended}; // No close_notify.
     }
     switch (SSL_get_error(ssl_.get(), returned)) {
     case SSL_ERROR_WANT_READ:
@@ -488,7 +489,7 @@ io_outcome tls_stream::fail(int error) noexcept {
     return {status::failed, 0, error};
 }
 
-/// Nothing can be written any more. Who waits to read is told: the stream below may be as before.
+/// Writing is no longer possible. The reader is notified, since the stream below may be unchanged.
 io_outcome tls_stream::fail_writing(int error) noexcept {
     error_ = error;
     retry_allocation([this] {
@@ -510,13 +511,13 @@ io_outcome tls_stream::try_open() noexcept {
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned != 1) {
         const io_outcome outcome = outcome_of(returned);
-        flush(); // If only to tell the peer why not.
+        flush(); // At least to tell the peer the reason.
         return outcome.what == status::would_block && error_ != 0 ? fail(error_) : outcome;
     }
     flush();
     is_established_ = true;
     controls_.establish();
-    // From now on, because a peer whose handshake stalls is to cost little.
+    // From now on, so that a peer whose handshake stalls costs little.
     SSL_set_default_read_buffer_len(ssl_.get(), limits::tls_read_bytes);
     supply_ = supply::more;
     return {status::moved, 1};
@@ -592,7 +593,7 @@ io_outcome tls_stream::try_write(std::span<const iovec> data) noexcept {
         if (returned != 1) {
             failure = outcome_of(returned);
             if (failure.what == status::would_block && records.content_bytes() == 0) {
-                failure = fail(EPROTO); // Nothing stands in its way but a handshake in between.
+                failure = fail(EPROTO); // Only an unfinished handshake can block it.
             }
             break;
         }
@@ -601,7 +602,7 @@ io_outcome tls_stream::try_write(std::span<const iovec> data) noexcept {
     }
     supply_ = before;
     const std::size_t sent = flush();
-    // A record that was cut off is nothing to the peer; what went before it is.
+    // A truncated record is useless to the peer; the records before it are not.
     const std::size_t bytes = error_ == 0 ? records.content_bytes() : records.content_within(sent);
     if (bytes > 0) {
         return {status::moved, bytes};
@@ -620,14 +621,14 @@ void tls_stream::wait_readable(stream_user& user) {
     }
     reader_.reset(&user);
     if (supply_ == supply::blocked && holds_unsent()) {
-        return; // Told when that is sent.
+        return; // The reader is notified after that is sent.
     }
     const bool waits_for_peer =
         supply_ == supply::exhausted && held_.is_empty() && !controls_.is_turn_over();
     if (waits_for_peer && !end_ && error_ == 0) {
         return below_->wait_readable(*relay_);
     }
-    // The stream below does not know of what is here already.
+    // The stream below does not know of the bytes that are here already.
     boost::asio::post(reactor_,
                       [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
 }
@@ -734,7 +735,7 @@ void tls_stream::say_goodbye() noexcept {
         if (!is_lost && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) == 0) {
             end_writing();
         }
-        // Its session may be resumed, though the peer has not said goodbye.
+        // Its session may be resumed, although the peer has sent no close_notify.
         SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     }
     ERR_clear_error();

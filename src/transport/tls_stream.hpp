@@ -8,8 +8,8 @@
 
 namespace zlink::transport {
 
-/// TLS over another stream: bytes pass once try_open() has succeeded. What was encrypted but not
-/// taken by the stream below is sent as soon as that is possible, without being asked for again.
+/// TLS over another stream: bytes pass once try_open() has succeeded. Encrypted bytes that the
+/// stream below has not taken are sent as soon as possible, without another call.
 /// @return Null if there is no memory for it.
 stream_ptr make_tls_stream(boost::asio::io_context& reactor, stream_ptr below,
                            tls_context_ptr rules) noexcept;

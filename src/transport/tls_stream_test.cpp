@@ -25,7 +25,7 @@ public:
     int readable_count = 0;
 };
 
-/// The accepting end of a connection, agreed on. The test is the peer.
+/// The accepting end of a connection, after the handshake. The test is the peer.
 struct accepted {
     accepted() {
         while (stream->try_open().what == status::would_block) {
@@ -81,7 +81,7 @@ TEST_SUITE("transport") {
             REQUIRE(end.user->readable_count == turns + 1);
             outcome = end.stream->try_read({&part, 1});
         }
-        // A record and a message each; of up to 16 records OpenSSL gets at once.
+        // A record and a message each; OpenSSL gets up to 16 records at once.
         CHECK(turns >= 60 * 2 / (32 + 2 * 15));
         CHECK(turns <= 60 * 2 / 32);
         REQUIRE(outcome.what == status::moved);
@@ -118,7 +118,7 @@ TEST_SUITE("transport") {
     TEST_CASE("tls stream: a reader stays for another turn if it can below") {
         accepted end;
         CHECK(end.stream->stay_readable(*end.user));
-        CHECK(!end.stream->stay_readable(*end.user)); // It waits already.
+        CHECK(!end.stream->stay_readable(*end.user)); // A wait is pending already.
         CHECK(end.below->read_waits() == "s");
         end.below->peer_sends("x");
         end.thread.drive_ready(100);

@@ -12,7 +12,7 @@
 
 namespace zlink::transport {
 
-/// What the ticket of a TLS session is encrypted with (RFC 5077, 4).
+/// The key that encrypts the ticket of a TLS session (RFC 5077, 4).
 struct ticket_key {
     static constexpr std::size_t name_bytes = 16;
 
@@ -21,8 +21,8 @@ struct ticket_key {
     secret<32> authenticator;
 };
 
-/// The keys of a listener's tickets. Each makes tickets for limits::tls_ticket_key_life, and opens
-/// them for as long again; then it is gone, and what was recorded before stays unreadable.
+/// The keys of a listener's tickets. Each encrypts tickets for limits::tls_ticket_key_life, and
+/// decrypts them for as long again; then it is erased, and recorded traffic stays unreadable.
 ///
 /// @threads any
 class ticket_keys {
@@ -36,9 +36,9 @@ public:
     enum class found : std::uint8_t {
         none,
         fresh,
-        old, ///< The client should have a new ticket.
+        old, ///< The client should get a new ticket.
     };
-    /// The key of a ticket that a client shows.
+    /// The key of a ticket that a client presents.
     found find(std::span<const std::uint8_t, ticket_key::name_bytes> name, clock::time_point now,
                ticket_key& key);
 

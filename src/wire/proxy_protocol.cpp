@@ -37,7 +37,7 @@ constexpr unsigned datagrams = 2;
 
 constexpr std::size_t unix_path_bytes = 108;
 
-/// What two addresses of a family take.
+/// The size of the two addresses of a family.
 constexpr std::size_t address_bytes(unsigned family) noexcept {
     switch (family) {
     case internet_4:
@@ -55,7 +55,7 @@ unsigned byte_at(const std::string& text, std::size_t index) noexcept {
     return static_cast<unsigned char>(text[index]);
 }
 
-/// Takes what precedes the next space off the front of `rest`, and the space.
+/// Removes the word before the next space from the front of `rest`, and the space.
 std::optional<std::string> take_word(std::string_view& rest) {
     const std::size_t end = rest.find(' ');
     if (end == std::string_view::npos) {
@@ -81,7 +81,7 @@ bool may_send(std::uint32_t v4) noexcept {
     return v4 != 0 && v4 != 0xffff'ffff && !is_multicast;
 }
 
-/// Whether somebody can be at an address: it is none that stands for many, or for nobody.
+/// Whether a peer can have the address: it is neither multicast nor broadcast nor unspecified.
 bool may_send(const proxied_peer& peer) noexcept {
     constexpr std::array<std::byte, 12> mapped_v4{
         {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
@@ -96,8 +96,8 @@ bool may_send(const proxied_peer& peer) noexcept {
     return peer.host != std::array<std::byte, 16>{} && !is_multicast;
 }
 
-/// Whether a name of a socket is told as it is: as text in one line, and not as a name of the other
-/// kind, which is told with an @ for its zero octet.
+/// Whether a socket's name can be passed on unchanged: it is text in one line, and does not look
+/// like an abstract name, whose zero octet is passed on as an @.
 bool is_tellable(std::string_view path) noexcept {
     const bool is_abstract = path.starts_with('\0');
     const std::string_view name = path.substr(is_abstract ? 1 : 0);
@@ -154,14 +154,14 @@ result<void> proxy_header::decide() {
 
 // Version 1.
 
-/// What the line lacks at least.
+/// The minimum of octets that the line lacks.
 std::size_t proxy_header::line_rest_min() const noexcept {
     const std::size_t end_rest = received_.ends_with('\r') ? 1 : 2;
     const auto spaces =
         static_cast<std::size_t>(std::count(received_.begin(), received_.end(), ' '));
     constexpr std::size_t spaces_of_addresses = 5;
     const bool has_addresses = received_.starts_with("PROXY TCP");
-    // Each space that is missing has at least one octet behind it.
+    // Each missing space is followed by at least one octet.
     return end_rest +
            (has_addresses && spaces < spaces_of_addresses ? 2 * (spaces_of_addresses - spaces) : 0);
 }
@@ -226,8 +226,8 @@ result<void> proxy_header::take_head() {
         return errc::message_too_large;
     }
     skipped_bytes_ = length;
-    // Addresses of what is no connection are as good as none, and a proxy that speaks for itself
-    // may name any.
+    // Addresses without a connection count as none, and with the command LOCAL any addresses may
+    // follow.
     std::size_t wanted = 0;
     if (command == proxy_command) {
         if (family > unix_path || protocol > datagrams) {
@@ -254,7 +254,8 @@ result<void> proxy_header::take_addresses() {
     if (family == unix_path) {
         peer_.what = proxied_peer::kind::unix_socket;
         peer_.path.assign(source, unix_path_bytes);
-        const std::size_t first = peer_.path[0] == '\0' ? 1 : 0; // Abstract names begin with one.
+        const std::size_t first = peer_.path[0] == '\0' ? 1 : 0; // Abstract names begin with a
+                                                                 // zero.
         peer_.path.resize(std::min(peer_.path.find('\0', first), unix_path_bytes));
         if (!is_tellable(peer_.path)) {
             return errc::protocol_violation;

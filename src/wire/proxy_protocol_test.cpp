@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::size_t bytes_max = 600;
 
-/// What reading came to.
+/// The outcome of reading.
 struct outcome {
     bool is_whole = false;
     errc error{};
-    std::size_t bytes = 0; ///< That were taken.
+    std::size_t bytes = 0; ///< Octets that were taken.
     proxied_peer peer;
 };
 
-/// Reads as much as the header wants, at most `piece_bytes` at a time.
+/// Reads as many octets as the header wants, at most `piece_bytes` at a time.
 outcome read(std::span<const std::byte> input, std::size_t piece_bytes = SIZE_MAX) {
     proxy_header header{bytes_max};
     outcome found;
@@ -176,8 +176,8 @@ TEST_SUITE("proxy protocol") {
     TEST_CASE("proxy protocol: a proxy of version 2 may speak for itself, or name nobody") {
         for (const char* const rest : {
                  "20 00 0000",                             // LOCAL.
-                 "20 11 000c c0000201 c6336407 dc04 01bb", // What it names does not count,
-                 "20 ff 0002 ffff",                        // whatever it is.
+                 "20 11 000c c0000201 c6336407 dc04 01bb", // Its addresses are ignored,
+                 "20 ff 0002 ffff",                        // whatever they are.
                  "21 00 0000",                             // UNSPEC.
                  "21 00 0005 0102030405",                  //
                  "21 10 000c 00*12",                       // No protocol.
@@ -238,7 +238,7 @@ TEST_SUITE("proxy protocol") {
         CHECK(error_of("/run/\xff") == errc::protocol_violation);
         CHECK(error_of("/run/\xc3") == errc::protocol_violation);
         CHECK(error_of("/run/\xc3\xa9") == errc{});
-        CHECK(error_of("@name") == errc::protocol_violation); // As an abstract name is told.
+        CHECK(error_of("@name") == errc::protocol_violation); // The form of an abstract name.
         CHECK(error_of(std::string("\0@name", 6)) == errc{});
     }
 

@@ -128,7 +128,7 @@ void socks_exchange::send_request() {
         append_text(outgoing_, wanted_.host);
     }
     append(outgoing_, {static_cast<unsigned>(wanted_.port >> 8), wanted_.port & 0xffU});
-    // The reply up to the first octet of its address, which says how long a name is.
+    // The reply up to the first octet of its address, which is the length of a name.
     expect(step::reply, 5);
 }
 

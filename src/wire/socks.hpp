@@ -13,7 +13,7 @@
 
 namespace zlink::wire {
 
-/// Where a client of a SOCKS5 proxy wants to be connected to, and as whom.
+/// The destination and the user of a connection through a SOCKS5 proxy.
 struct socks_request {
     std::string host; ///< A name or an address; the proxy resolves names.
     std::uint16_t port = 0;
@@ -29,18 +29,19 @@ public:
     /// @error invalid_argument  The host is empty, or a text is longer than 255 octets.
     static result<socks_exchange> make(socks_request wanted);
 
-    /// Octets to send now; empty while the proxy has to answer. Dropped by on_received().
+    /// Octets to send now; empty while the proxy has to reply. Invalid after on_received().
     std::span<const std::byte> outgoing() const noexcept { return outgoing_; }
 
-    /// How many octets the proxy has to send next at least; 0 once it has connected us. What comes
-    /// behind them is the peer's, so no more may be read.
+    /// The minimum of octets that the proxy has to send next; 0 once it has established the
+    /// connection. Later octets are the peer's, so no more may be read.
     std::size_t wanted_bytes() const noexcept { return wanted_bytes_; }
 
-    /// Takes as many octets as wanted_bytes() said.
-    /// @error connection_refused  The proxy says that the host refused.
-    /// @error host_unreachable    The proxy did not connect us for another reason.
-    /// @error not_supported       It wants an authentication that we do not offer, or refused ours.
-    /// @error protocol_violation  It speaks no SOCKS5.
+    /// Takes wanted_bytes() octets.
+    /// @error connection_refused  The proxy reports that the host refused.
+    /// @error host_unreachable    The proxy could not connect for another reason.
+    /// @error not_supported       It requires an authentication that we do not offer, or refused
+    ///                            ours.
+    /// @error protocol_violation  It does not speak SOCKS5.
     result<void> on_received(std::span<const std::byte> data);
 
 private:

@@ -8,8 +8,8 @@
 
 namespace zlink::wire {
 
-/// Tells where the records of TLS end among octets that are received in pieces (RFC 8446, 5.1). It
-/// takes any content for good: whoever decrypts looks at that.
+/// Finds the ends of TLS records in octets that are received in pieces (RFC 8446, 5.1). It accepts
+/// any content; decryption checks it.
 ///
 ///   +----------+-------------+------------+-------------------+
 ///   | type (1) | version (2) | length (2) | content (length)  |
@@ -19,9 +19,9 @@ public:
     static constexpr std::size_t header_bytes = 5;
 
     /// Steps over records.
-    /// @param data     What follows those that were stepped over.
+    /// @param data       Continues the octets of the previous call.
     /// @param count_max  At least 1.
-    /// @return The octets up to the end of as many records, or all if fewer end there.
+    /// @return The octets up to the end of that many records, or all if fewer end there.
     std::size_t step_over(std::span<const std::byte> data, unsigned count_max) noexcept {
         std::size_t done = 0;
         while (done < data.size()) {
@@ -49,8 +49,8 @@ private:
         ++header_seen_;
     }
 
-    std::size_t content_rest_ = 0; ///< Octets that are to come; while the header comes, a part.
-    std::uint8_t header_seen_ = 0; ///< Octets of it.
+    std::size_t content_rest_ = 0; ///< Octets still to come; incomplete within the header.
+    std::uint8_t header_seen_ = 0; ///< Octets of it so far.
 };
 
 } // namespace zlink::wire

@@ -14,8 +14,8 @@
 
 namespace zlink::wire {
 
-// How a server asks the application whether a peer may enter (27/ZAP): a request and a reply over
-// inproc, each one message, its frames as follows.
+// How a server asks the application whether to accept a peer (27/ZAP): a request and a reply over
+// inproc, each one message, with these frames:
 //
 //   request  "" | "1.0" | request id | domain | address | routing id | mechanism | credentials ...
 //   reply    "" | "1.0" | request id | status | status text | user id | metadata
@@ -23,10 +23,10 @@ namespace zlink::wire {
 /// The name that the application's handler, a REP or ROUTER, is bound to.
 inline constexpr std::string_view zap_endpoint_name = "zeromq.zap.01";
 
-/// Every connection asks once, over a pipe of its own, so that one id does for all.
+/// Every connection asks once, over a pipe of its own, so that one id suffices.
 inline constexpr std::string_view zap_request_id = "1";
 
-/// Who wants to enter.
+/// A request to accept a peer.
 struct zap_request {
     std::string_view domain;
     std::string_view address;    ///< The peer's, as Peer-Address has it.
@@ -46,19 +46,19 @@ enum class zap_status : std::uint16_t {
     internal_error = 500,
 };
 
-/// What the handler decided.
+/// The handler's decision.
 struct zap_reply {
     zap_status status = zap_status::internal_error;
     std::string user_id;
     std::vector<std::pair<std::string, std::string>> metadata; ///< In the reply's order.
 };
 
-/// What is wrong with a reply, as the socket monitor's numbers are told apart.
+/// An error in a reply; each has its own number in the socket monitor.
 enum class zap_fault : std::uint8_t {
     unspecified,         ///< The first frame is not empty.
     malformed_reply,     ///< There are not seven frames.
-    bad_request_id,      ///< It answers something else.
-    bad_version,         ///< It is not of version 1.0.
+    bad_request_id,      ///< The id is not that of the request.
+    bad_version,         ///< The version is not 1.0.
     invalid_status_code, ///< The status is none of the four.
     invalid_metadata,    ///< The metadata cannot be read.
 };

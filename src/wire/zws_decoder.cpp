@@ -48,7 +48,7 @@ decoder::piece decoder::next(std::span<std::byte>& input) noexcept {
     }
     held_bytes_ = 0;
     if (found != piece::refused) {
-        input = input.subspan(taken - before); // What was held was not whole.
+        input = input.subspan(taken - before); // The held octets were incomplete.
     }
     return found;
 }
@@ -73,8 +73,8 @@ decoder::piece decoder::take_body(std::span<std::byte>& input) noexcept {
     return piece::fragment;
 }
 
-/// Looks at what begins with a header.
-/// @param taken  Set to the octets of what was found, unless that is nothing or refused.
+/// Reads the item that begins with a header.
+/// @param taken  Set to the size of the item, unless the result is nothing or refused.
 decoder::piece decoder::look(std::span<const std::byte> data, std::size_t& taken) noexcept {
     websocket::frame_head head;
     switch (websocket::read_head(data.data(), data.size(), rules_, head)) {
@@ -149,7 +149,7 @@ decoder::piece decoder::end_fragments() noexcept {
     return awaits_flags_ ? refuse(close_code::protocol_error) : piece::end;
 }
 
-/// @return Whether there are such flags: a command with more is none, as in ZMTP.
+/// @return Whether the flags are valid: a command with more is not, as in ZMTP.
 bool decoder::take_flags(std::byte byte) noexcept {
     const auto flags = std::to_integer<unsigned>(byte);
     flags_ = flags == flag_command ? zmtp::flag_command : flags;

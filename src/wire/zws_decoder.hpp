@@ -12,10 +12,10 @@
 
 namespace zlink::wire::zws {
 
-/// Takes what a peer sends apart, piece by piece, however it is cut. Holds no octet of a body.
+/// Splits the octets of a peer into parts of frames, however they arrive. Holds no octet of a body.
 ///
 /// Most messages of WebSocket come in one frame. Browsers send large ones in several, so that their
-/// size is known at the end only: who calls puts those together.
+/// size is known only at the end: the caller joins those.
 ///
 /// @threads One at a time.
 class decoder {
@@ -23,22 +23,22 @@ public:
     /// @param body_bytes_max  Largest body accepted, in octets.
     decoder(websocket::sender from, std::uint64_t body_bytes_max) noexcept;
 
-    /// What next() found.
+    /// The results of next().
     enum class piece : std::uint8_t {
-        nothing,  ///< All octets were taken; what they begin is not whole.
+        nothing,  ///< All octets were taken; the last item is incomplete.
         header,   ///< flags(), body_bytes(): a frame has begun, and has ended if its body is empty.
         body,     ///< body(): octets of the frame's body; the last ones if is_inside() is not.
         fragment, ///< body(): octets, perhaps none, of a body that comes in several frames.
         end,      ///< flags(): all fragments have come.
         control,  ///< control_kind(), control_payload().
-        refused,  ///< refusal(). Nothing more is to be taken.
+        refused,  ///< refusal(). No more octets may be passed.
     };
 
     /// Takes a piece off the front of `input`.
-    /// @param input  Its octets are unmasked where they lie.
+    /// @param input  Its octets are unmasked in place.
     piece next(std::span<std::byte>& input) noexcept;
 
-    /// Whether octets of the body are still to come that a header has announced.
+    /// Whether octets of the body that a header has announced are still to come.
     bool is_inside() const noexcept { return body_rest_ != 0 && !is_fragmented_; }
 
     /// Of the frame: wire::zmtp flags.
@@ -53,9 +53,9 @@ public:
         return {control_.data(), static_cast<std::size_t>(head_.payload_bytes)};
     }
 
-    /// What to close the connection with: protocol_error for what breaks RFC 6455, an unmasked
-    /// frame of a client among it, and for a message without flags, or with flags that there are
-    /// not; unsupported_data for text; too_large.
+    /// The code to close the connection with: protocol_error for a violation of RFC 6455, such as
+    /// an unmasked frame of a client, and for a message without flags, or with invalid flags;
+    /// unsupported_data for text; too_large.
     websocket::close_code refusal() const noexcept { return refusal_; }
 
 private:
@@ -68,19 +68,19 @@ private:
     piece refuse(websocket::close_code code) noexcept;
 
     websocket::frame_rules rules_;
-    websocket::frame_head head_; ///< The last that was whole.
+    websocket::frame_head head_; ///< The last complete one.
     std::uint64_t body_bytes_ = 0;
     std::uint64_t body_rest_ = 0;
     std::span<const std::byte> body_;
     unsigned flags_ = 0;
     unsigned phase_ = 0;                ///< Of the mask.
-    std::uint64_t fragments_bytes_ = 0; ///< Announced by those that have begun.
+    std::uint64_t fragments_bytes_ = 0; ///< Announced by the fragments so far.
     bool is_fragmented_ = false;        ///< A message is under way in several frames,
     bool is_last_fragment_ = false;     ///< of which this is the last.
-    bool awaits_flags_ = false;         ///< Nothing but empty ones has come of it.
+    bool awaits_flags_ = false;         ///< So far its fragments were empty.
     websocket::close_code refusal_ = websocket::close_code::none;
     std::size_t held_bytes_ = 0;
-    /// A header with its flags, or a control frame, that is not whole.
+    /// An incomplete header with its flags, or control frame.
     std::array<std::byte, websocket::header_bytes_max + websocket::control_payload_bytes_max> held_;
     std::array<std::byte, websocket::control_payload_bytes_max> control_;
 };

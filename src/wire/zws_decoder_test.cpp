@@ -26,8 +26,8 @@ std::span<std::byte> bytes_of(std::string& data) {
     return std::as_writable_bytes(std::span{data});
 }
 
-/// What octets are, cut into pieces of so many: frames as "flags:body", control frames as
-/// "kind!payload", what is refused as its code.
+/// The pieces of `data`, decoded in steps of `step_bytes`: frames as "flags:body", control frames
+/// as "kind!payload", a refusal as its code.
 std::vector<std::string> decoded(std::string_view data, sender from, std::size_t step_bytes,
                                  std::uint64_t body_bytes_max = 1000) {
     zws::decoder by{from, body_bytes_max};
@@ -110,7 +110,7 @@ TEST_SUITE("zws") {
             {"\2\1\3"s, sender::server, 1002},
             {"\x82\0"s, sender::server, 1002},             // No flags.
             {"\x82\1\3"s, sender::server, 1002},           // A command with more.
-            {"\x82\1\4"s, sender::server, 1002},           // Flags that there are not.
+            {"\x82\1\4"s, sender::server, 1002},           // Invalid flags.
             {"\xc2\1\0"s, sender::server, 1002},           // Compressed.
             {"\x82\x81\0\0\0\0\0"s, sender::server, 1002}, // A server that masks.
             {"\x82\1\0"s, sender::client, 1002},           // A client that does not.

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <span>
 
-/// ZMTP over WebSocket, 45/ZWS: how the patterns travel on ws and wss.
+/// ZMTP over WebSocket, 45/ZWS: the protocol of the patterns on ws and wss.
 namespace zlink::wire::zws {
 
 // One frame is one binary message of WebSocket in one frame of it:
@@ -25,7 +25,7 @@ inline constexpr std::size_t flags_bytes = 1;
 inline constexpr std::uint64_t body_bytes_limit = websocket::payload_bytes_limit - flags_bytes;
 inline constexpr std::size_t header_bytes_max = websocket::header_bytes_max + flags_bytes;
 
-/// The flags of a frame by those that ZMTP gives it.
+/// The flags of a frame, from those of ZMTP.
 constexpr unsigned flags_of(unsigned zmtp_flags) noexcept {
     return ((zmtp_flags & zmtp::flag_more) != 0 ? flag_more : 0) |
            ((zmtp_flags & zmtp::flag_command) != 0 ? flag_command : 0);

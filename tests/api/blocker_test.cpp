@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What keeps zlink_ctx_term waiting.
+// The objects that keep zlink_ctx_term waiting.
 #include "fixture.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST_CASE("blockers: what a closed socket has not sent yet, to whom, and how lon
             REQUIRE(push.send(message{std::string(10, 'x'), std::string(20, 'y')}) == ok);
         }
         {
-            socket push{owner, ZLINK_PUB}; // Nobody subscribed.
+            socket push{owner, ZLINK_PUB}; // There is no subscriber.
             push.set(ZLINK_LINGER, -1).connect(endpoint);
             REQUIRE(push.send("x") == ok);
         }

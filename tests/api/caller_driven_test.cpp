@@ -9,13 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Threads that share a context whose I/O its callers drive.
+// Threads that share a context without I/O threads: the callers run the I/O.
 
 using namespace api_test;
 
 namespace {
 
-/// Two pull sockets that one thread waits for, and a push socket that is connected to the first.
+/// Two pull sockets that one thread waits for, and a push socket connected to the first.
 struct receivers {
     explicit receivers(const context& owner)
         : first(owner, ZLINK_PULL), second(owner, ZLINK_PULL), sender(owner, ZLINK_PUSH) {
@@ -25,7 +25,7 @@ struct receivers {
     }
 
     /// Waits for both sockets and `descriptor`.
-    /// @return Which is ready, or -1 if none is.
+    /// @return The index of the ready one, or -1 if none is.
     int poll(milliseconds longest, int descriptor = -1) {
         zlink_pollitem_t items[] = {{first, -1, ZLINK_POLLIN, 0},
                                     {second, -1, ZLINK_POLLIN, 0},
@@ -57,7 +57,7 @@ struct receivers {
     socket sender;
 };
 
-/// A pipe of the system.
+/// A pipe(2).
 struct system_pipe {
     system_pipe() { REQUIRE(::pipe(ends) == 0); }
     ~system_pipe() {
@@ -68,7 +68,7 @@ struct system_pipe {
     int ends[2];
 };
 
-/// A process that can open no more descriptors, for as long as it lives.
+/// During its lifetime the process can open no more descriptors.
 class no_descriptors_left {
 public:
     no_descriptors_left() {
@@ -129,7 +129,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("stream: what more peers have sent than are looked at at once is received and answered") {
+TEST_CASE("stream: messages of more peers than are handled at once are received and answered") {
     constexpr int peer_count = 24;
     constexpr int message_count = 25;
     const std::string body = long_text(5000);
@@ -141,7 +141,7 @@ TEST_CASE("stream: what more peers have sent than are looked at at once is recei
         socket server(owner, ZLINK_STREAM);
         server.set(ZLINK_STREAM_EVENTS, 0);
         const std::string endpoint = server.bind(transport::tcp);
-        // Answers each message, once there are more than the caller is given at a time.
+        // Answers each message, once there are more than one call handles.
         std::promise<void> all_sent;
         std::atomic<bool> all_read = false;
         auto served = in_thread([&server, &all_read, flags = flags,
@@ -165,7 +165,8 @@ TEST_CASE("stream: what more peers have sent than are looked at at once is recei
                 }
             }
             server.set(ZLINK_RCVTIMEO, 10);
-            while (!all_read && std::chrono::steady_clock::now() < end) { // Sends the rest.
+            while (!all_read && std::chrono::steady_clock::now() < end) { // Sends the remaining
+                                                                          // answers.
                 zlink_stream_recv(server, id, data, sizeof data, 0);
             }
             return count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What connections that come and go leave behind.
+// The memory that connections leave behind when they come and go.
 #include "edge_fixture.hpp"
 #include "fixture.hpp"
 #include "raw_peer.hpp"
@@ -12,7 +12,7 @@ using namespace api_test;
 
 namespace {
 
-/// Bytes that the process has from the allocator. Always 0 under the address sanitizer.
+/// Bytes that the process has from the allocator; always 0 under the address sanitizer.
 std::size_t allocated() {
     const struct mallinfo2 now = ::mallinfo2();
     return now.uordblks + now.hblkhd;
@@ -53,10 +53,11 @@ TEST_CASE("churn: the memory of a thousand connections with traffic is given bac
     for (int count = 0; count < 1000; count += at_once) {
         exchange(router, endpoint, at_once);
     }
-    // Handles and the reactor keep a little for what there was at once, and the allocator itself.
+    // Handles, the reactor and the allocator itself keep a little for the connections that existed
+    // at once.
     constexpr std::size_t slack_bytes = 512 * 1024;
     wait_until(owner, [&] {
-        router.events(); // Lets go of the peers that are gone.
+        router.events(); // Releases the peers that are gone.
         return allocated() < before + slack_bytes;
     });
 }

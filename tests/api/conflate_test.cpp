@@ -17,7 +17,7 @@ constexpr std::array conflatable{pattern_pair{ZLINK_PUSH, ZLINK_PULL},
                                  pattern_pair{ZLINK_PUB, ZLINK_SUB},
                                  pattern_pair{ZLINK_DEALER, ZLINK_DEALER}};
 
-/// Larger than what the kernel takes of one connection, all together.
+/// More than the kernel buffers for one connection, in all.
 constexpr int large_count = 300;
 constexpr std::size_t large_bytes = 100'000;
 
@@ -30,7 +30,7 @@ std::string numbered(int number, std::size_t bytes = 0) {
     return made;
 }
 
-/// Lets `receiver`, which may be a SUB, get everything from now on.
+/// Subscribes `receiver` to everything, if it is a SUB.
 void subscribe(socket& sender, socket& receiver) {
     if (receiver.get(ZLINK_TYPE) == ZLINK_SUB) {
         receiver.set(ZLINK_SUBSCRIBE, "");
@@ -38,8 +38,8 @@ void subscribe(socket& sender, socket& receiver) {
     }
 }
 
-/// Receives until message `last` comes, and checks that none comes before an older one.
-/// @return How many came.
+/// Receives until message `last` comes, and checks that no message comes after a newer one.
+/// @return The number received.
 int receive_up_to(socket& receiver, int last) {
     int count = 0;
     for (int newest = -1; newest != last; ++count) {
@@ -93,7 +93,7 @@ TEST_CASE("conflate: of what waits in an inproc pipe only the newest message is 
     }
 }
 
-TEST_CASE("conflate: whoever binds has its way also with those that came before") {
+TEST_CASE("conflate: the binding side decides, also for peers that connected before") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
         const context owner{io_threads};
@@ -136,7 +136,7 @@ TEST_CASE("conflate: a receiver drops what it had no time for, and never holds b
     for (const setting& over : network_settings()) {
         for (const auto& [sends, receives] : conflatable) {
             if (over.io_threads == 0) {
-                continue; // Nobody would receive while the sender waits.
+                continue; // There would be no receiver while the sender waits.
             }
             CAPTURE(over);
             CAPTURE(sends);
@@ -440,7 +440,7 @@ TEST_CASE("conflate: between threads nothing is reordered, and the last message 
                 socket sender{owner, sends};
                 socket receiver{owner, receives};
                 set_conflate(sender_conflates ? sender : receiver);
-                // What does not conflate must not drop.
+                // The side that does not conflate must not drop.
                 sender.set(ZLINK_SNDHWM, 0);
                 receiver.set(ZLINK_RCVHWM, 0);
                 sender.connect(receiver.bind(over.via));

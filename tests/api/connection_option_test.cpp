@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Options that act on connections, seen in what the kernel and the monitor say of them.
+// Options that act on connections, as seen by the kernel and the monitor.
 #include "watcher.hpp"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// In it, because the system's socket() is needed, too.
+// Code is in the namespace, because the system's socket() is used, too.
 namespace api_test {
 
 namespace {
@@ -31,7 +31,7 @@ bool is_reached(const context& owner, socket& pull, const std::string& endpoint)
     return pull.poll(ZLINK_POLLIN) != 0 && pull.recv_frame() == "x";
 }
 
-/// Checks that a new peer is turned away.
+/// Checks that a new peer is refused.
 void check_is_refused(const context& owner, socket& pull, const std::string& endpoint) {
     watcher watched{owner, pull, ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_ACCEPTED};
     socket push{owner, ZLINK_PUSH};
@@ -40,7 +40,7 @@ void check_is_refused(const context& owner, socket& pull, const std::string& end
     CHECK(watched.has_told_all(owner, pull));
 }
 
-/// A tcp port where the kernel answers nobody any more, because as many wait already as may.
+/// A tcp port where the kernel accepts no more connections, because its queue is full.
 class full_listener {
 public:
     full_listener() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -190,7 +190,7 @@ TEST_CASE("connection options: an ipc filter turns other processes, users and gr
         check_is_refused(owner, pull, pull.bind(transport::ipc));
         CHECK(is_reached(owner, pull, pull.bind(transport::tcp)));
 
-        // Whoever passes one of several filters may stay.
+        // A peer that passes one of several filters is accepted.
         pull.set(option, own);
         CHECK(is_reached(owner, pull, pull.bind(transport::ipc)));
         clear(pull, option);
@@ -208,7 +208,7 @@ TEST_CASE("connection options: a descriptor that listens already is taken over")
         tcp.sin_family = AF_INET;
         tcp.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         sockaddr_un ipc{};
-        ipc.sun_family = AF_UNIX; // Of which the system chooses an abstract name.
+        ipc.sun_family = AF_UNIX; // The system chooses an abstract name.
         REQUIRE(::bind(descriptor,
                        family == AF_INET ? reinterpret_cast<sockaddr*>(&tcp)
                                          : reinterpret_cast<sockaddr*>(&ipc),
@@ -302,7 +302,7 @@ TEST_CASE("connection options: those of transports that there are not are kept, 
     CHECK(pub.get(multicast_loop) == 0);
 }
 
-TEST_CASE("connection options: BACKLOG is how many the kernel lets wait") {
+TEST_CASE("connection options: BACKLOG is the length of the kernel's queue of connections") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_BACKLOG, 7);
@@ -313,10 +313,10 @@ TEST_CASE("connection options: BACKLOG is how many the kernel lets wait") {
     socklen_t bytes = sizeof of_listener;
     REQUIRE(::getsockopt(watched.await(ZLINK_EVENT_LISTENING), IPPROTO_TCP, TCP_INFO, &of_listener,
                          &bytes) == 0);
-    CHECK(of_listener.tcpi_sacked == 7); // Of a listener, this is what the field says.
+    CHECK(of_listener.tcpi_sacked == 7); // For a listener this field is its backlog.
 }
 
-TEST_CASE("connection options: an endpoint may say where its connections come from") {
+TEST_CASE("connection options: an endpoint may name the source address of its connections") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
     watcher watched{owner, pull};
@@ -339,7 +339,7 @@ TEST_CASE("connection options: an endpoint may name an interface") {
     CHECK(pull.try_bind("tcp://no-such-one:*") == ENODEV);
 }
 
-TEST_CASE("connection options: CONNECT_TIMEOUT ends an attempt that nobody answers") {
+TEST_CASE("connection options: CONNECT_TIMEOUT ends an attempt that is not answered") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
         const context owner{io_threads};

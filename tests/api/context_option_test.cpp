@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Options of a context, seen in what the kernel says of its threads.
+// Options of a context, as seen in the kernel's view of its threads.
 #include "fixture.hpp"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ using namespace api_test;
 
 namespace {
 
-/// What /proc says of the threads of this process, by name.
+/// The ids of the threads of this process, by name, from /proc.
 std::map<std::string, int> threads_by_name() {
     std::map<std::string, int> found;
     const std::unique_ptr<DIR, int (*)(DIR*)> tasks{::opendir("/proc/self/task"), ::closedir};
@@ -32,7 +32,7 @@ std::map<std::string, int> threads_by_name() {
     return found;
 }
 
-/// The thread of that name, once it has taken it.
+/// The id of the thread with that name, once it has set its name.
 int thread_named(const context& owner, const std::string& name) {
     wait_until(owner, [&] { return threads_by_name().contains(name); });
     return threads_by_name()[name];
@@ -51,7 +51,7 @@ int first_allowed_processor() {
 } // namespace
 
 TEST_CASE(
-    "context options: questions are answered, however long who waits looks before it sleeps") {
+    "context options: requests are answered, however long a waiting thread spins before it parks") {
     for (const setting& over : every_setting()) {
         for (const int longest : {0, 50, 1000}) {
             CAPTURE(over);
@@ -133,8 +133,8 @@ TEST_CASE("context options: a socket's AFFINITY chooses among the I/O threads") 
         const std::uint64_t affinity = std::uint64_t{1} << chosen;
         REQUIRE(zlink_setsockopt(push, ZLINK_AFFINITY, &affinity, sizeof affinity) == 0);
         push.connect(endpoint);
-        // The I/O thread lets go of what it has written, unless it sleeps so long that the socket
-        // gives its memory back.
+        // The I/O thread frees what it has written, unless it is parked for so long that the socket
+        // reclaims its memory.
         std::atomic<int> freed_by{0};
         frame sent{const_cast<char*>(data.data()), data.size(),
                    [](void*, void* hint) { *static_cast<std::atomic<int>*>(hint) = ::gettid(); },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// ZMQ_FD: a loop that waits for the descriptor, and looks at ZMQ_EVENTS only when it is readable,
-// sees all that happens (zmq_getsockopt(3)). The context has I/O threads.
+// ZMQ_FD: a loop that waits for the descriptor, and reads ZMQ_EVENTS only when it is readable,
+// misses nothing (zmq_getsockopt(3)). The context has I/O threads.
 #include "fixture.hpp"
 
 #include <poll.h>
@@ -29,7 +29,7 @@ bool is_readable(int descriptor, milliseconds longest) {
     return ::poll(&asked, 1, static_cast<int>(longest.count())) == 1;
 }
 
-/// Looks at ZMQ_EVENTS whenever the descriptor is readable, until one of `events` is there.
+/// Reads ZMQ_EVENTS whenever the descriptor is readable, until one of `events` is there.
 bool loop_until(const socket& about, int descriptor, int events) {
     const auto end = clock::now() + patience;
     while (clock::now() < end) {
@@ -132,7 +132,7 @@ TEST_SUITE("api") {
             const int descriptor = sender.get(ZLINK_FD);
             sender.connect(receiver.bind(via));
             int count = 0;
-            do { // The system may take more a moment later.
+            do { // The system may take more bytes a moment later.
                 count += fill(sender, {std::string(100'000, 'x')}).count;
             } while ((sender.events() & ZLINK_POLLOUT) != 0 && count < 10'000);
             for (int index = 0; index < count; ++index) {
@@ -179,7 +179,7 @@ TEST_SUITE("api") {
         CHECK(one.recv() == message{"x"});
         CHECK(one.events() == ZLINK_POLLOUT);
         CHECK(!is_readable(descriptor, 0ms));
-        // Receiving in vain counts as a look.
+        // A receive that fails counts as a read of ZMQ_EVENTS.
         other.send("y");
         CHECK(is_readable(descriptor, patience));
         CHECK(one.recv() == message{"y"});

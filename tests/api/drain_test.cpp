@@ -64,7 +64,7 @@ TEST_SUITE("drain") {
             peers.join();
             CHECK(stream.send(tcp_id, ZLINK_SNDMORE) == EHOSTUNREACH);
 
-            // In whichever order they went.
+            // In the order in which they went, which may vary.
             bool has_message = false;
             int departure_count = 0;
             while (stream.poll(ZLINK_POLLIN, 0ms) != 0) {
@@ -79,13 +79,13 @@ TEST_SUITE("drain") {
             }
             CHECK(has_message);
             CHECK(departure_count == 2);
-            // It may be bound again, and has nothing else to tell.
+            // The socket may be bound again, and has no other events left.
             raw_peer next{owner, stream.bind(over_tcp)};
             recv_arrival(stream);
         }
     }
 
-    TEST_CASE("drain: nobody is let in, and who shakes hands still is ended") {
+    TEST_CASE("drain: no peer is accepted, and handshakes under way are ended") {
         for (const std::string endpoint : edge_endpoints) {
             for (const int io_threads : every_io_threads) {
                 CAPTURE(endpoint);
@@ -114,7 +114,7 @@ TEST_SUITE("drain") {
         }
     }
 
-    TEST_CASE("drain: who does not go is ended in time") {
+    TEST_CASE("drain: a peer that does not go is ended in time") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
             const context owner{io_threads};
@@ -129,7 +129,7 @@ TEST_SUITE("drain") {
         }
     }
 
-    TEST_CASE("drain: called again behind a signal it waits for the same") {
+    TEST_CASE("drain: called again after a signal it waits for the same") {
         struct sigaction action {};
         action.sa_handler = [](int) {};
         struct sigaction before {};
@@ -140,8 +140,8 @@ TEST_SUITE("drain") {
         const std::string bound = stream.bind("ws://127.0.0.1:*/");
         raw_peer other_peer{owner, other.bind("tcp://127.0.0.1:*")};
         const std::string other_id = recv_arrival(other);
-        // The I/O thread stands still in the function that frees this, so that what it is told to
-        // do is under way.
+        // The I/O thread blocks in the function that frees this, so that its next commands stay
+        // pending.
         struct gate {
             std::binary_semaphore entered{0};
             std::binary_semaphore open{0};
@@ -165,7 +165,7 @@ TEST_SUITE("drain") {
                 CHECK(drain(stream, patience) == EINTR);
                 is_over = true;
             }};
-            // A signal that comes before the call begins to wait is lost, so there are many.
+            // A signal that comes before the call blocks is lost, so several are sent.
             while (!is_over) {
                 pthread_kill(draining.native_handle(), SIGUSR1);
                 std::this_thread::yield();

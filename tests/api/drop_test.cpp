@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Messages that patterns drop, and what waits for a peer: both can be seen.
+// Messages that patterns drop, and messages that wait for a peer: both are reported.
 #include "fixture.hpp"
 #include "zmtp_peer.hpp"
 
@@ -43,7 +43,7 @@ TEST_CASE("drops: a subscriber that does not read costs what its high-water mark
           "misses is counted") {
     constexpr int mark = 10;
     constexpr std::size_t message_bytes = 100000;
-    constexpr int batch_max = 3; // Of these, what one write takes (256 KiB).
+    constexpr int batch_max = 3; // The number of these that one write takes (256 KiB).
     constexpr int sent_count = 2000;
     const context owner;
     api_test::socket publisher{owner, ZLINK_XPUB};
@@ -93,7 +93,7 @@ TEST_CASE("drops: what waited for a subscriber that went is counted, and what it
     CHECK(dropped(publisher) == 25);
 }
 
-TEST_CASE("drops: a ROUTER counts what nobody or nobody with room is there for") {
+TEST_CASE("drops: a ROUTER counts messages for absent peers and for peers without room") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
         const context owner{io_threads};
@@ -125,7 +125,7 @@ TEST_CASE("drops: a ROUTER counts what nobody or nobody with room is there for")
     }
 }
 
-TEST_CASE("drops: what ZLINK_CONFLATE replaces is counted by who replaces it") {
+TEST_CASE("drops: what ZLINK_CONFLATE replaces is counted by the side that replaces it") {
     const context owner;
     api_test::socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_CONFLATE, 1);
@@ -173,7 +173,7 @@ TEST_CASE("peers: where they are, over each transport") {
         REQUIRE(connected.send("x") == ok);
         REQUIRE(bound.recv_frame() == "x");
 
-        // It may arrive before the writer has noted that it left.
+        // A message may arrive before the writer has recorded that it was sent.
         wait_until(owner, [&] { return peers(connected).at(0).messages == 0; });
         const auto ours = peers(connected);
         REQUIRE(ours.size() == 1);

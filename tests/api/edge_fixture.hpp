@@ -9,14 +9,14 @@
 #include <array>
 #include <string>
 
-/// What the tests of listeners share.
+/// Helpers of the tests of listeners.
 namespace api_test {
 
-/// An endpoint to bind for each transport over tcp that a STREAM has.
+/// An endpoint to bind for each transport of a STREAM over tcp.
 inline constexpr std::array edge_endpoints{"tcp://127.0.0.1:*", "tls://127.0.0.1:*",
                                            "ws://127.0.0.1:*/", "wss://127.0.0.1:*/"};
 
-/// A certificate, and what trusts it.
+/// A certificate, and an authority that is trusted for it.
 class edge_trust {
 public:
     void let_listen(socket& by) const {
@@ -30,7 +30,7 @@ private:
     zlink::testing::identity shown_ = issuer_.issue();
 };
 
-/// What a WebSocket client begins with.
+/// The request that a WebSocket client begins with.
 inline const std::string edge_upgrade = zlink::testing::upgrade_request();
 
 } // namespace api_test

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-// In it, because the system's socket() is near, too.
+// Code is in the namespace, because the system's socket() is near, too.
 namespace api_test {
 
 using namespace std::string_literals;
@@ -24,7 +24,7 @@ constexpr int accept_events = ZLINK_EVENT_ACCEPTED | ZLINK_EVENT_ACCEPT_FAILED;
 constexpr int end_events =
     ZLINK_EVENT_DISCONNECTED | ZLINK_EVENT_ACCEPT_FAILED | ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 
-/// A STREAM that is bound, with all that listening takes.
+/// A STREAM that can listen over each transport.
 struct listening {
     explicit listening(const context& owner) : stream(owner, ZLINK_STREAM) {
         trust.let_listen(stream);
@@ -34,7 +34,7 @@ struct listening {
     socket stream;
 };
 
-/// Two proxies' ways to say that 192.0.2.1:56324 comes.
+/// The headers of both versions with which a proxy announces 192.0.2.1:56324.
 const std::string version_one = "PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n";
 const std::string signature_two = "\r\n\r\n\0\r\nQUIT\n"s;
 const std::string version_two =
@@ -49,7 +49,7 @@ int port_of(const std::string& endpoint) {
     return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
 }
 
-/// A proxy for one connection to a listener, for which it says something first.
+/// A proxy for one connection to a listener, to which it first sends a header.
 class announcing_proxy {
 public:
     announcing_proxy(const std::string& target, std::string said)
@@ -58,7 +58,7 @@ public:
     announcing_proxy& operator=(const announcing_proxy&) = delete;
     ~announcing_proxy() { thread_.join(); }
 
-    /// As which `like` is reached through it.
+    /// The endpoint that reaches `like` through it.
     std::string endpoint(const std::string& like) const {
         return like.substr(0, like.find(':')) + listener_.endpoint().substr(3) +
                (like.ends_with("/") ? "/" : "");
@@ -98,7 +98,7 @@ private:
 
 TEST_SUITE("edge") {
 
-    TEST_CASE("edge: no more connections stand than may, whatever the transport") {
+    TEST_CASE("edge: no more connections are open than the limit, whatever the transport") {
         for (const std::string endpoint : edge_endpoints) {
             for (const int io_threads : every_io_threads) {
                 CAPTURE(endpoint);
@@ -119,12 +119,12 @@ TEST_SUITE("edge") {
                     CHECK(above.is_parted_from());
                 }
                 CHECK(first.is_connected());
-                // Whoever goes makes room for one, also in the middle of a handshake.
+                // Each disconnection makes room for one, also in the middle of a handshake.
                 for (int count = 0; count < 3; ++count) {
                     second.reset();
                     while (seen.next().what != ZLINK_EVENT_DISCONNECTED) {
                     }
-                    // Soon: that it went is told before its descriptor is closed.
+                    // Not at once: the event comes before the descriptor is closed.
                     do {
                         second.emplace(owner, below);
                     } while (seen.next().what == ZLINK_EVENT_ACCEPT_FAILED);
@@ -180,7 +180,7 @@ TEST_SUITE("edge") {
         is_refused();
         pushing[1].close();
         seen.await(ZLINK_EVENT_DISCONNECTED);
-        do { // As it is told a little before.
+        do { // The event comes a little before.
             dial("127.0.0.2", "127.0.0.1");
         } while (seen.next().what == ZLINK_EVENT_ACCEPT_FAILED);
     }
@@ -209,13 +209,13 @@ TEST_SUITE("edge") {
         is_refused("192.0.2.1");
         is_refused("::ffff:192.0.2.1");
         comes_in("192.0.2.2");
-        // Of an IPv6 address the first 64 bits count.
+        // The first 64 bits of an IPv6 address count.
         comes_in("2001:db8:0:1::1");
         is_refused("2001:db8:0:1:ffff::2");
         comes_in("2001:db8:0:2::1");
         peers.front()->close();
         recv_news(stream);
-        wait_until(owner, [&] { // That it went is told a little before.
+        wait_until(owner, [&] { // The event comes a little before.
             dial("::ffff:192.0.2.1");
             zlink_pollitem_t items[] = {{stream, 0, ZLINK_POLLIN, 0},
                                         {seen.end(), 0, ZLINK_POLLIN, 0}};
@@ -307,7 +307,7 @@ TEST_SUITE("edge") {
         }
     }
 
-    TEST_CASE("edge: who is announced by no proxy, or badly, is ended alone") {
+    TEST_CASE("edge: a peer announced by no proxy, or wrongly, is ended, and no other") {
         const struct {
             std::string said;
             int error;
@@ -380,11 +380,11 @@ TEST_SUITE("edge") {
         const std::string bound = first.bind("tcp://127.0.0.1:*");
         CHECK(second.try_bind(bound) == ok);
         CHECK(other.try_bind(bound) == EADDRINUSE);
-        // The system chooses by the addresses of both ends: some end here, some there.
+        // The system distributes by the addresses of both ends: both sockets get some.
         std::vector<std::unique_ptr<raw_peer>> peers;
         bool reached_first = false;
         bool reached_second = false;
-        constexpr int peers_max = 200; // None of one side by chance: 2 in 2^200.
+        constexpr int peers_max = 200; // One side gets none by chance: 2 in 2^200.
         while (!(reached_first && reached_second)) {
             REQUIRE(peers.size() < peers_max);
             peers.push_back(std::make_unique<raw_peer>(owner, bound));

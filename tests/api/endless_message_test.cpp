@@ -18,7 +18,7 @@ std::string large_frame(bool more) {
 
 } // namespace
 
-TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are served") {
+TEST_CASE("maxmsgsize: a peer that never ends a message is disconnected, and others are served") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_RCVHWM, 0);
@@ -34,7 +34,7 @@ TEST_CASE("maxmsgsize: who never ends a message is disconnected, and others are 
     const std::string frame = large_frame(true);
     int count = 0;
     while (hostile.send(frame)) {
-        // What the kernel holds comes on top.
+        // Plus the bytes that the kernel holds.
         REQUIRE(++count < 64 + 64);
     }
 
@@ -58,7 +58,7 @@ TEST_CASE("maxmsgsize: without it a message of any size arrives") {
     CHECK(pull.recv().frames.size() == 66);
 }
 
-TEST_CASE("maxmsgsize: who sends a larger frame is disconnected") {
+TEST_CASE("maxmsgsize: a peer that sends a larger frame is disconnected") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
         const context owner{io_threads};

@@ -7,7 +7,7 @@
 using namespace api_test;
 
 TEST_CASE("errors: what is no context is refused") {
-    // A handle may be looked at from a little before to a little behind where it points.
+    // The library may read the memory a little before and behind a handle.
     std::array<std::max_align_t, 64> something{};
     const context owner;
     const socket pair{owner, ZLINK_PAIR};
@@ -107,11 +107,11 @@ TEST_CASE("errors: an endpoint that is bound cannot be bound again") {
     }
 }
 
-TEST_CASE("errors: addresses of somebody else cannot be bound") {
+TEST_CASE("errors: addresses of other hosts cannot be bound") {
     const context owner;
     socket pair{owner, ZLINK_PAIR};
     CHECK(pair.try_bind("tcp://192.0.2.1:5555") == EADDRNOTAVAIL);
-    // Too long for a name that could be asked for elsewhere.
+    // Too long for a name that a resolver could be asked for.
     CHECK(pair.try_bind("tcp://" + std::string(64, 'x') + ":5555") == ENODEV);
     CHECK(pair.try_bind("ipc:///no/such/folder/socket") == ENOENT);
 }
@@ -227,7 +227,7 @@ TEST_CASE("errors: a context that is shut down refuses everything but closing") 
     }
 }
 
-TEST_CASE("errors: who waits in another thread is told when the context is shut down") {
+TEST_CASE("errors: a call that waits in another thread fails when the context is shut down") {
     enum class call { recv, send, poll_one, poll_two, proxy };
     for (const setting& over : every_setting()) {
         for (const call waits_in :
@@ -283,7 +283,7 @@ TEST_CASE("errors: ending a context waits for its sockets to be closed") {
         }};
 
         for (socket& each : open) {
-            // ETERM tells that the ending has begun; the socket holds it up still.
+            // ETERM shows that the ending has begun; the open socket delays it.
             while (each.recv_error(0) != ETERM) {
             }
             CHECK_FALSE(has_ended);
@@ -318,7 +318,7 @@ TEST_CASE("errors: a call that waits is interrupted by a signal") {
                 }
                 is_over = true;
             }};
-            // A signal that comes before the call begins to wait is lost, so there are many.
+            // A signal that comes before the call blocks is lost, so several are sent.
             while (!is_over) {
                 pthread_kill(waiting.native_handle(), SIGUSR1);
                 owner.let_io_happen();

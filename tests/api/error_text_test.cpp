@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What zlink_error_text() says: always the option or endpoint that was given, and what is wrong.
+// zlink_error_text(): always names the option or endpoint that was given, and what is wrong.
 #include "fixture.hpp"
 #include "testing/certificates.hpp"
 
@@ -17,7 +17,7 @@ using zlink::testing::temporary_folder;
 
 namespace {
 
-/// What is said when setting fails, as it has to.
+/// The error text of a set that must fail.
 std::string refusal(const socket& of, int option, const void* value, std::size_t size) {
     CAPTURE(option);
     REQUIRE(error_of(zlink_setsockopt(of, option, value, size)) == EINVAL);
@@ -56,9 +56,10 @@ TEST_SUITE("error text") {
         const context owner;
         socket push{owner, ZLINK_PUSH};
         const socket xpub{owner, ZLINK_XPUB};
-        CHECK(refusal(push, ZLINK_SNDHWM, -1) == "ZLINK_SNDHWM: -1 is not one of 0 or more");
-        CHECK(refusal(push, ZLINK_IPV6, 2) == "ZLINK_IPV6: 2 is not one of 0 to 1");
-        CHECK(refusal(push, ZLINK_CURVE_SERVER, 2) == "ZLINK_CURVE_SERVER: 2 is not one of 0 to 1");
+        CHECK(refusal(push, ZLINK_SNDHWM, -1) == "ZLINK_SNDHWM: -1 is out of range (0 or more)");
+        CHECK(refusal(push, ZLINK_IPV6, 2) == "ZLINK_IPV6: 2 is out of range (0 to 1)");
+        CHECK(refusal(push, ZLINK_CURVE_SERVER, 2) ==
+              "ZLINK_CURVE_SERVER: 2 is out of range (0 to 1)");
         CHECK(refusal(push, ZLINK_SNDHWM, "x") == "ZLINK_SNDHWM: takes 4 bytes, not 1");
         CHECK(refusal(push, ZLINK_MAXMSGSIZE, 1) == "ZLINK_MAXMSGSIZE: takes 8 bytes, not 4");
         CHECK(refusal(push, ZLINK_ROUTING_ID, "") ==
@@ -66,17 +67,18 @@ TEST_SUITE("error text") {
         CHECK(refusal(push, ZLINK_PLAIN_USERNAME, std::string(256, 'x')) ==
               "ZLINK_PLAIN_USERNAME: takes 1 to 255 bytes, not 256");
         CHECK(refusal(push, ZLINK_LINGER, nullptr, sizeof(int)) ==
-              "ZLINK_LINGER: a null pointer stands for the value or its size");
+              "ZLINK_LINGER: the pointer to the value, or to its size, is null");
         CHECK(refusal(push, ZLINK_ROUTER_MANDATORY, 1) ==
-              "ZLINK_ROUTER_MANDATORY: not of this type of socket");
-        CHECK(refusal(push, ZLINK_SUBSCRIBE, "") == "ZLINK_SUBSCRIBE: not of this type of socket");
+              "ZLINK_ROUTER_MANDATORY: not an option of this type of socket");
+        CHECK(refusal(push, ZLINK_SUBSCRIBE, "") ==
+              "ZLINK_SUBSCRIBE: not an option of this type of socket");
         CHECK(refusal(xpub, ZLINK_SUBSCRIBE, "") ==
-              "ZLINK_SUBSCRIBE: ZLINK_XPUB_MANUAL is not set");
+              "ZLINK_SUBSCRIBE: on an XPUB this requires ZLINK_XPUB_MANUAL");
         CHECK(refusal(push, ZLINK_TYPE, 1) == "ZLINK_TYPE: cannot be set");
         CHECK(refusal(push, 12345, 1) == "option 12345: there is no such option");
         CHECK(refusal(push, ZLINK_TCP_ACCEPT_FILTER, "10.0.0.0/33") ==
-              "ZLINK_TCP_ACCEPT_FILTER: \"10.0.0.0/33\" is no address, nor one with /BITS (of IPv6 "
-              "only with ZLINK_IPV6)");
+              "ZLINK_TCP_ACCEPT_FILTER: \"10.0.0.0/33\" is neither ADDRESS nor ADDRESS/BITS (IPv6 "
+              "requires ZLINK_IPV6)");
         CHECK(refusal(push, ZLINK_CURVE_PUBLICKEY, "short") ==
               "ZLINK_CURVE_PUBLICKEY: a key is 32 bytes, or 40 characters of Z85 with or without a "
               "zero byte behind, not 5 bytes");
@@ -133,11 +135,9 @@ TEST_SUITE("error text") {
         int value = 0;
         std::size_t room = sizeof value;
         CHECK(error_of(zlink_setsockopt(nullptr, ZLINK_LINGER, &value, room)) == ENOTSOCK);
-        CHECK(std::string{zlink_error_text()} ==
-              "ZLINK_LINGER: this is no socket, or one that was closed");
+        CHECK(std::string{zlink_error_text()} == "ZLINK_LINGER: not a socket, or a closed one");
         CHECK(error_of(zlink_bind(nullptr, "inproc://x")) == ENOTSOCK);
-        CHECK(std::string{zlink_error_text()} ==
-              "inproc://x: this is no socket, or one that was closed");
+        CHECK(std::string{zlink_error_text()} == "inproc://x: not a socket, or a closed one");
         REQUIRE(zlink_ctx_shutdown(owner) == 0);
         CHECK(bind_refusal(push, "inproc://x", ETERM) == "inproc://x: the context was shut down");
         CHECK(error_of(zlink_getsockopt(push, ZLINK_LINGER, &value, &room)) == ETERM);
@@ -161,7 +161,7 @@ TEST_SUITE("error text") {
             {"tcp://127.0.0.1:x", EINVAL, "\"x\" is no port, 0 to 65535 or *"},
             {"tcp://no_such_interface:1", ENODEV,
              "there is no interface or host \"no_such_interface\""},
-            {"tcp://192.0.2.1:1", EADDRNOTAVAIL, "the address is none of this machine's"},
+            {"tcp://192.0.2.1:1", EADDRNOTAVAIL, "the address is not one of this machine's"},
             {"ipc://@", EINVAL, "no name follows the @"},
             {"ws://127.0.0.1:1/a b", EINVAL,
              "the path is too long, or has what a request cannot have"},
@@ -188,10 +188,10 @@ TEST_SUITE("error text") {
         socket second{owner, ZLINK_PULL};
         const std::string taken = pull.bind("tcp://127.0.0.1:*");
         CHECK(bind_refusal(second, taken.c_str(), EADDRINUSE) ==
-              taken + ": somebody is bound there already");
+              taken + ": the address is already in use");
         pull.bind("inproc://taken");
         CHECK(bind_refusal(second, "inproc://taken", EADDRINUSE) ==
-              "inproc://taken: somebody is bound there already");
+              "inproc://taken: the address is already in use");
         const socket raw{owner, ZLINK_RAW_STREAM};
         CHECK(bind_refusal(raw, "inproc://x", EPROTONOSUPPORT) ==
               "inproc://x: peers over inproc speak ZMTP, and those of this socket do not");

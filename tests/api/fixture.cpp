@@ -38,9 +38,8 @@ std::string bind_to_free_port(int descriptor) {
     return "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-/// A port where nobody listens. A socket of ours holds it until the process ends, so that the
-/// system gives it to nobody else; sockets under test can bind to it, because both sides allow
-/// addresses to be reused.
+/// A port without a listener. A socket of ours holds it until the process ends, so that the system
+/// assigns it to no other; sockets under test can bind to it, because both sides set SO_REUSEADDR.
 std::string vacant_port() {
     const int holder = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int on = 1;
@@ -133,7 +132,7 @@ void context::let_io_happen() const {
 }
 
 void wait_until(const context& owner, const std::function<bool()>& is_true) {
-    // While a whole machine or process stands still the test has waited for nothing.
+    // Time during which the whole machine or process stands still is not counted.
     constexpr clock::duration step_max = milliseconds{500};
     clock::duration waited{0};
     for (auto last = clock::now(); !is_true();) {
@@ -154,7 +153,7 @@ void await_asleep(const std::atomic<int>& thread) {
         REQUIRE(clock::now() < give_up);
         std::this_thread::yield();
         std::getline(std::ifstream{path}, told);
-        // Its state comes behind its name, which is in brackets.
+        // The state follows the name, which is in parentheses.
     } while (told.compare(told.rfind(')') + 1, 2, " S") != 0);
 }
 

@@ -19,20 +19,20 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of the public API share: contexts, sockets and messages that end with their
+/// Helpers of the tests of the public API: contexts, sockets and messages that end with their
 /// scope, and the settings that a test is repeated under.
 ///
-/// No test sleeps. What takes time is waited for by calls that block, each for at most `patience`;
-/// only a failing test waits that long.
+/// No test sleeps. Calls that block wait for events, each for at most `patience`; only a failing
+/// test waits that long.
 namespace api_test {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-/// Longest that a call waits for what must happen.
+/// The longest wait of a call for an event that must happen.
 constexpr milliseconds patience{10000};
-/// How long a call waits for what must not happen.
+/// The wait of a call for an event that must not happen.
 constexpr milliseconds moment{20};
 
 /// No error.
@@ -40,10 +40,10 @@ constexpr int ok = 0;
 
 enum class transport : unsigned char { inproc, tcp, ipc, ws };
 
-/// Between what and by whom bytes are moved.
+/// The transport, and the threads that run the I/O.
 struct setting {
     transport via;
-    int io_threads; ///< 0: the caller drives.
+    int io_threads; ///< 0: the caller runs the I/O.
 };
 std::ostream& operator<<(std::ostream& out, const setting& shown);
 
@@ -51,15 +51,15 @@ std::ostream& operator<<(std::ostream& out, const setting& shown);
 std::vector<setting> every_setting();
 /// As every_setting(), without inproc.
 std::vector<setting> network_settings();
-/// Where peers that speak no ZMTP go.
+/// Endpoints for peers that do not speak ZMTP.
 std::vector<setting> raw_settings();
-/// As every_setting(), without the ones where the caller drives.
+/// As every_setting(), without those in which the caller runs the I/O.
 std::vector<setting> threaded_settings();
 inline constexpr std::array every_io_threads{0, 1, 3};
 
-/// An endpoint to bind, of which LAST_ENDPOINT tells the rest.
+/// An endpoint to bind; LAST_ENDPOINT has the address chosen.
 std::string wildcard(transport via);
-/// An endpoint that nobody is bound to yet.
+/// An endpoint that is not bound yet.
 std::string vacant(transport via);
 
 /// A message, frame by frame.
@@ -73,7 +73,7 @@ struct message {
 };
 std::ostream& operator<<(std::ostream& out, const message& shown);
 
-/// A context whose sockets do not linger unless they are told to.
+/// A context whose sockets do not linger by default.
 class context {
 public:
     explicit context(int io_threads = 1);
@@ -88,17 +88,17 @@ public:
     void end();
     void shut_down();
 
-    /// Gives the I/O, which may be ours to drive, a moment to happen.
+    /// Waits a moment, and runs the I/O if the caller has to.
     void let_io_happen() const;
 
 private:
     void* handle_;
 };
 
-/// Calls `is_true` until it is, letting I/O happen in between; the test ends if it never is.
+/// Calls `is_true` until it returns true, running I/O in between; the test ends if it never does.
 void wait_until(const context& owner, const std::function<bool()>& is_true);
 
-/// Waits until `thread` (gettid) sleeps in the kernel: what it called waits.
+/// Waits until `thread` (gettid) is parked in the kernel, so its call is waiting.
 void await_asleep(const std::atomic<int>& thread);
 
 /// A socket that waits no longer than `patience`.
@@ -120,7 +120,7 @@ public:
     std::string text(int option) const;
     std::string last_endpoint() const { return text(ZLINK_LAST_ENDPOINT); }
 
-    /// @return Where it is bound.
+    /// @return The endpoint where it is bound.
     std::string bind(const std::string& endpoint);
     std::string bind(transport via) { return bind(wildcard(via)); }
     void connect(const std::string& endpoint);
@@ -139,13 +139,13 @@ public:
     message recv(int flags = 0);
     /// One frame, likewise.
     std::string recv_frame(int flags = 0);
-    /// What receiving fails with; the test ends if it does not.
+    /// The error of a receive; the test ends if it succeeds.
     int recv_error(int flags = ZLINK_DONTWAIT);
     bool more() const { return get(ZLINK_RCVMORE) != 0; }
     int events() const { return get(ZLINK_EVENTS); }
 
     /// Waits until one of `events` is possible.
-    /// @return Which are.
+    /// @return The possible ones.
     int poll(int events, milliseconds longest = patience) const;
 
 private:
@@ -175,7 +175,7 @@ private:
 /// A zlink_free_fn that counts its calls in the std::atomic<int> that `hint` points to.
 void count_release(void* data, void* hint);
 
-/// A tcp port where the kernel accepts connections and nobody ever says a word.
+/// A tcp port where the kernel accepts connections and no data is ever sent.
 class silent_listener {
 public:
     silent_listener();
@@ -190,7 +190,7 @@ private:
     std::string endpoint_;
 };
 
-/// Sends `message` so often that `from` waits for room: what one pipe holds, and how it failed.
+/// Sends `message` until `from` would block: the number sent, and the error.
 struct filled {
     int count;
     int error;
@@ -198,13 +198,14 @@ struct filled {
 filled fill(socket& from, const message& sent = {"x"}, int flags = ZLINK_DONTWAIT,
             int count_max = 100000);
 
-/// What waits to be sent by a socket to its only peer.
+/// The messages that wait to be sent by a socket to its only peer.
 std::uint64_t unsent_to_peer(const socket& by);
 
-/// Waits until `subscriber` gets what `publisher` sends, with messages that begin with `topic`.
+/// Waits until `subscriber` gets the messages of `publisher`, with messages that begin with
+/// `topic`.
 void await_subscription(socket& publisher, socket& subscriber, const std::string& topic);
 
-/// The error of a call that gives -1 when it fails.
+/// The error of a call that returns -1 when it fails.
 inline int error_of(int outcome) {
     return outcome < 0 ? zlink_errno() : ok;
 }

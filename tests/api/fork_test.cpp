@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a child process that fork(2) made can do with what its parent made, and without it.
+// The use of a parent's objects in a child process made by fork(2), and the child's own.
 //
-// A child tells by its exit status which check failed first; it leaves by _exit, so that nothing of
-// the parent's is torn down twice.
+// A child returns the number of its first failed check as exit status; it ends by _exit, so that it
+// does not tear down the parent's objects.
 #include "fixture.hpp"
 #include "testing/certificates.hpp"
 #include "watcher.hpp"
@@ -40,8 +40,8 @@ private:
     int failed_ = 0;
 };
 
-/// @return What a child says in which `body` runs: 0, or the number of the check that failed; -1 if
-///         it was killed.
+/// @return The result of `body` in a child: 0, or the number of the check that failed; -1 if the
+///         child was killed.
 int in_child(const std::function<void(checks&)>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -59,7 +59,7 @@ int errno_of(int outcome) {
     return outcome == -1 ? zlink_errno() : ok;
 }
 
-/// What both ends have to be told before they talk.
+/// Sets options of both ends before they connect.
 using preparation = std::function<bool(void* pull, void* push)>;
 
 /// Sends `data` bytes from one new socket to another.
@@ -228,7 +228,7 @@ TEST_CASE("fork: what the parent closes ends for its peers while a child lives o
         ::alarm(60);
         ::close(ends[1]);
         char end;
-        ::_exit(::read(ends[0], &end, 1) == 0 ? 0 : 1); // Until the parent is done.
+        ::_exit(::read(ends[0], &end, 1) == 0 ? 0 : 1); // Waits until the parent is done.
     }
     receiver.close();
     parent.end();
@@ -303,7 +303,7 @@ TEST_CASE("fork: a child can use TLS and CURVE while its parent's threads are wi
             exchanges("tcp://127.0.0.1:*", 100000, with_curve);
         }
     });
-    // The application's own, which nothing of ours keeps from being there.
+    // The application's own use of OpenSSL, which the library cannot keep away.
     busy.emplace_back([&] {
         while (goes_on) {
             EVP_CIPHER_free(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Heartbeats, as a peer that is no library sees them.
+// Heartbeats, as seen by a peer that is written without a library.
 #include "watcher.hpp"
 #include "zmtp_peer.hpp"
 
@@ -45,7 +45,7 @@ TEST_CASE("heartbeat: without an interval none comes") {
     zmtp_peer peer{push.bind(transport::tcp)};
     peer.shake_hands("PULL");
 
-    // By the same thread, another socket sends some.
+    // Another socket of the same thread sends some.
     socket other{owner, ZLINK_PUSH};
     other.set(ZLINK_HEARTBEAT_IVL, 5).set(ZLINK_HEARTBEAT_TIMEOUT, patience);
     zmtp_peer of_other{other.bind(transport::tcp)};
@@ -58,7 +58,7 @@ TEST_CASE("heartbeat: without an interval none comes") {
     CHECK(peer.recv_frame().body == "first");
 }
 
-TEST_CASE("heartbeat: who does not answer for longer than the timeout is disconnected") {
+TEST_CASE("heartbeat: a peer that does not answer for longer than the timeout is disconnected") {
     for (const int timeout : {20, -1}) {
         CAPTURE(timeout);
         const context owner;

@@ -86,12 +86,12 @@ TEST_CASE(
         push.connect(pull.bind(over.via));
         const std::string body(10000, 'x');
 
-        // Ours counts messages until they are known to be written, so it may overlap with theirs.
+        // Our side counts messages until they are known to be written, so both counts may overlap.
         int count = 0;
         for (; count < 20; ++count) {
             REQUIRE(push.send(std::to_string(count) + body) == ok);
         }
-        // Until nothing moves any more.
+        // Until no more messages move.
         push.set(ZLINK_SNDTIMEO, 2 * moment);
         while (push.send(std::to_string(count) + body) == ok) {
             REQUIRE(++count < 1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a program asks to learn on which library, and which release of it, it runs.
+// Functions that tell a program which library, and which release of it, it runs on.
 #include "zlink.h"
 
 #include <doctest/doctest.h>

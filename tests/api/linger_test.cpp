@@ -77,7 +77,7 @@ TEST_CASE("linger: 0 drops what was not sent, and ending the context does not wa
                 REQUIRE(push.send(std::string(10000, 'x')) == ok);
             }
             if (!endpoint.starts_with("inproc")) {
-                watched.next(); // Connecting has begun.
+                watched.next(); // The connection attempt has begun.
             }
             watched.end().close();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// High-water marks that are set while pipes stand.
+// High-water marks that are set while pipes exist.
 #include "fixture.hpp"
 
 #include <utility>
@@ -62,7 +62,7 @@ TEST_CASE("high-water mark: 0, set later, lifts the limit") {
     }
 }
 
-TEST_CASE("high-water mark: as in libzmq, who was found full stays so until something was taken") {
+TEST_CASE("high-water mark: as in libzmq, a peer found full stays full until something was taken") {
     joined_pair pair(over_inproc, 1, 1);
     CHECK(fill(pair.push).count == 2);
 
@@ -101,7 +101,7 @@ TEST_CASE("high-water mark: over inproc what either side allows later counts in 
     }
 }
 
-TEST_CASE("high-water mark: over inproc a lower mark counts for who has sent before") {
+TEST_CASE("high-water mark: over inproc a lower mark counts for a peer that has sent before") {
     joined_pair pair(over_inproc, 100, 100);
     CHECK(fill(pair.push, {"x"}, ZLINK_DONTWAIT, 50).count == 50);
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
-// Requests and replies take a way of their own to the network: the thread that sends them writes
-// them, if the I/O thread has nothing to do.
+// Requests and replies are written by the thread that sends them, if the I/O thread has nothing to
+// do.
 
 using namespace api_test;
 

@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Ends a run in which a call never returned, with a core or a stack to look at.
+/// Aborts a run in which a call never returned, to leave a core or a stack trace.
 constexpr unsigned longest_run_seconds = 580;
 
 } // namespace

@@ -17,7 +17,7 @@ std::string topic(int number) {
     return "topic " + std::to_string(number) + ".";
 }
 
-/// An XPUB, one subscriber that has all topics, which the publisher knows, and another one.
+/// An XPUB, a subscriber to all topics, which the publisher knows, and another subscriber.
 struct many_topics {
     explicit many_topics(const setting& over)
         : owner(over), publisher(owner, ZLINK_XPUB), leaving(owner, ZLINK_SUB),
@@ -63,7 +63,7 @@ TEST_CASE("xpub: tells of each topic of a subscriber that leaves, and sends to o
             cancelled.insert(told.substr(1));
         }
         CHECK(cancelled.size() == topic_count - 1);
-        CHECK(!cancelled.contains(topic(0))); // The other one has it.
+        CHECK(!cancelled.contains(topic(0))); // The other subscriber has it.
         CHECK(it.publisher.recv_error() == EAGAIN);
     }
 }
@@ -98,7 +98,7 @@ TEST_CASE("pub: a connection with many topics ends when it is unbound, before th
         for (int number = 0; number < topic_count; ++number) {
             REQUIRE(peer.send_frame(0, "\x01" + topic(number)));
         }
-        // Once the last one counts, all do.
+        // When the last one is in effect, all are.
         wait_until(owner, [&] {
             publisher.send(topic(topic_count - 1));
             return peer.has_bytes();

@@ -20,7 +20,7 @@ std::string bytes_of(int size) {
     return made;
 }
 
-/// Bytes of the application that a message refers to, and how often they were given back.
+/// The application's bytes that a message refers to, and how often they were released.
 struct lent_bytes {
     explicit lent_bytes(int size) : data(bytes_of(size)) {}
     lent_bytes(const lent_bytes&) = delete;
@@ -136,7 +136,7 @@ TEST_CASE("message: properties that do not exist are refused") {
 }
 
 TEST_CASE("message: bytes of every size pass every transport unchanged") {
-    // zlink_send_const wants them to live for ever.
+    // zlink_send_const requires that they live for ever.
     std::array<std::string, sizes.size()> constants;
     std::transform(sizes.begin(), sizes.end(), constants.begin(), bytes_of);
     for (const setting& over : every_setting()) {
@@ -321,7 +321,7 @@ TEST_CASE("message: lent bytes are given back once when sockets close with them 
             pull.close();
 
             if (way == ending::nobody_there && over.via == transport::inproc) {
-                owner.end(); // Until then they wait for somebody to bind there.
+                owner.end(); // Until then they wait for a peer that binds there.
                 CHECK(std::ranges::all_of(all, [](auto& each) { return each->freed_count == 1; }));
                 continue;
             }
@@ -376,12 +376,12 @@ TEST_CASE("message: lent bytes are given back once though many subscribers share
                 CHECK((subs[index].recv_frame() == each->data));
             }
         }
-        // The last one closes with all of it unread.
+        // The last subscriber closes with all of them unread.
         subs.back().poll(ZLINK_POLLIN);
         subs.back().close();
         for (const auto& each : all) {
             wait_until(owner, [&] {
-                pub.events(); // The publisher must look to learn that somebody has gone.
+                pub.events(); // The publisher notices a departure only when it is called.
                 return each->freed_count != 0;
             });
         }
@@ -429,7 +429,7 @@ TEST_CASE("message: what was received may be sent on without a copy, and outlive
             REQUIRE(zlink_msg_recv(kept.get(), relay_in, 0) == 1 << 20);
         }
         CHECK((kept.text() == data));
-        // Its peer is known by what it told when it connected.
+        // It has the properties that its peer sent when it connected.
         if (over.via != transport::inproc) {
             const char* const type = zlink_msg_gets(kept.get(), "Socket-Type");
             REQUIRE(type != nullptr);

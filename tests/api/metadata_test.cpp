@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a message tells of the peer that sent it.
+// The properties of a message that describe the peer that sent it.
 #include "zap_handler.hpp"
 #include "zmtp_peer.hpp"
 
@@ -11,7 +11,7 @@ using namespace std::string_literals;
 
 namespace {
 
-/// What a message may tell that its peer has no say in.
+/// Properties of a message that its peer cannot set.
 constexpr std::array own_names{"User-Id",     "Peer-Address", "Tls-Version", "Tls-Cipher",
                                "Tls-Resumed", "Tls-Alpn",     "Tls-Subject", "tls-subject",
                                "Tls-Later",   "Path",         "Origin",      "Subprotocol",
@@ -35,7 +35,7 @@ TEST_CASE("metadata: a message tells what its peer said of itself, and where it 
         const context owner{io_threads};
         socket pull{owner, ZLINK_PULL};
         zmtp_peer peer{pull.bind(transport::tcp)};
-        // Driven by its caller, the socket shakes hands when it is asked to receive.
+        // Without I/O threads, the socket does the handshake in its receive call.
         std::jthread shaking{[&] {
             peer.shake_hands("PUSH", on_wire("Identity", "name") + on_wire("X-Colour", "blue"));
             peer.send_frame(0, "x");
@@ -51,7 +51,7 @@ TEST_CASE("metadata: a message tells what its peer said of itself, and where it 
     }
 }
 
-TEST_CASE("metadata: a peer can say nothing under the names of what the library knows of it") {
+TEST_CASE("metadata: a peer cannot set the properties that the library sets") {
     const context owner;
     socket pull{owner, ZLINK_PULL};
     zmtp_peer peer{pull.bind(transport::tcp)};
@@ -71,7 +71,7 @@ TEST_CASE("metadata: a peer can say nothing under the names of what the library 
     CHECK(property(got, "X-Origin") == "allowed");
 }
 
-TEST_CASE("metadata: a ZAP handler says who somebody is, and nothing that the library knows") {
+TEST_CASE("metadata: a ZAP handler sets the user, and no property that the library sets") {
     const context owner;
     std::string claims;
     for (const char* const name : own_names) {
@@ -99,7 +99,7 @@ TEST_CASE("metadata: a ZAP handler says who somebody is, and nothing that the li
 }
 
 TEST_CASE("metadata: a message tells where its peer was, also if that reset the connection") {
-    // Driven by its caller, the socket takes the connection when all of that has happened.
+    // Without I/O threads, the socket accepts the connection after all of this has happened.
     const context owner{0};
     socket pull{owner, ZLINK_PULL};
     pull.set(ZLINK_TCP_ACCEPT_FILTER, "127.0.0.1");

@@ -50,7 +50,7 @@ TEST_CASE("monitor: tells a server that its client went") {
         socket server{owner, ZLINK_PULL};
         socket client{owner, ZLINK_PUSH};
         const std::string endpoint = server.bind(over.via);
-        // The listener was there before.
+        // The listener existed before.
         watcher watched{owner, server};
         client.connect(endpoint);
         const int accepted = watched.expect(ZLINK_EVENT_ACCEPTED, endpoint);
@@ -167,7 +167,7 @@ TEST_CASE("monitor: may be followed by another reader") {
     CHECK(reader.recv().frames.size() == 2);
 }
 
-TEST_CASE("monitor: holds up nobody and keeps no more than its limit when it is not read") {
+TEST_CASE("monitor: blocks no socket and keeps no more than its limit when it is not read") {
     for (const int io_threads : every_io_threads) {
         for (const bool is_connected : {false, true}) {
             CAPTURE(io_threads);
@@ -191,7 +191,7 @@ TEST_CASE("monitor: holds up nobody and keeps no more than its limit when it is 
             const std::string behind = "192.0.2.1:5556";
             int count = 0;
             while (true) {
-                if (reader.poll(ZLINK_POLLIN, 0ms) == 0) { // So there is room for one more.
+                if (reader.poll(ZLINK_POLLIN, 0ms) == 0) { // There is room for one more then.
                     CHECK(server.try_bind("tcp://" + behind) == EADDRNOTAVAIL);
                 }
                 if (reader.recv().frames[1] == behind) {
@@ -199,7 +199,7 @@ TEST_CASE("monitor: holds up nobody and keeps no more than its limit when it is 
                 }
                 REQUIRE(++count < 3000);
             }
-            // Those that wait to get into the pipe come when there is room in it.
+            // Events that wait for room in the pipe come when there is room.
             CHECK(count >= 1000);
             CHECK(count <= (is_connected ? 1010 + 1000 : 1000));
         }

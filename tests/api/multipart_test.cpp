@@ -10,7 +10,7 @@ using namespace api_test;
 
 namespace {
 
-/// A message of `frame_count` frames of different sizes, which says in each frame which it is.
+/// A message of `frame_count` frames of different sizes; each frame states its number.
 message numbered(int number, int frame_count) {
     message made;
     for (int index = 0; index < frame_count; ++index) {
@@ -23,7 +23,7 @@ message numbered(int number, int frame_count) {
 
 } // namespace
 
-TEST_CASE("multipart: nobody sees a message of which the last frame was not sent") {
+TEST_CASE("multipart: a message of which the last frame was not sent arrives nowhere") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};
@@ -92,7 +92,7 @@ TEST_CASE("multipart: of a message to a peer that goes away the rest is dropped"
     }
 }
 
-TEST_CASE("multipart: who is cut off in the middle of receiving has received a whole message") {
+TEST_CASE("multipart: a message being received stays whole when its sender is lost") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};
@@ -113,7 +113,7 @@ TEST_CASE("multipart: who is cut off in the middle of receiving has received a w
         other.connect(endpoint);
         REQUIRE(other.send("other") == ok);
         wait_until(owner, [&] {
-            CHECK(pull.events() == ZLINK_POLLIN); // Which lets it hear of both.
+            CHECK(pull.events() == ZLINK_POLLIN); // Makes the socket notice both.
             return over.via == transport::inproc || unsent_to_peer(other) == 0;
         });
 
@@ -137,7 +137,7 @@ TEST_CASE("multipart: large ones arrive as they were sent") {
         REQUIRE(push.send(many) == ok);
         REQUIRE(push.send(big) == ok);
 
-        CHECK((pull.recv() == many)); // In parentheses: nobody wants to read it.
+        CHECK((pull.recv() == many)); // In parentheses, so that doctest does not print it.
         CHECK((pull.recv() == big));
     }
 }
@@ -188,7 +188,7 @@ TEST_CASE("multipart: more is told of each frame by the message and by the socke
             CHECK(zlink_msg_get(got.get(), ZLINK_MORE) == expected);
             CHECK(pull.get(ZLINK_RCVMORE) == expected);
         }
-        // A failed attempt says nothing new.
+        // A failed receive changes nothing.
         CHECK(pull.recv_error() == EAGAIN);
         CHECK(pull.get(ZLINK_RCVMORE) == 0);
     }

@@ -78,7 +78,7 @@ TEST_CASE("older names: init makes a context with so many I/O threads") {
         void* const made = zlink_init(io_threads);
         REQUIRE(made != nullptr);
         CHECK(zlink_ctx_get(made, ZLINK_IO_THREADS) == io_threads);
-        // What else it has is as of any other.
+        // Its other options are those of any context.
         void* const other = zlink_ctx_new();
         for (const int option : {ZLINK_MAX_SOCKETS, ZLINK_MAX_MSGSZ, ZLINK_BLOCKY, ZLINK_IPV6}) {
             CHECK(zlink_ctx_get(made, option) == zlink_ctx_get(other, option));
@@ -113,7 +113,7 @@ TEST_CASE("older names: term and ctx_destroy end a context once its sockets are 
             has_ended = true;
         }};
 
-        // ETERM tells that the ending has begun; the socket holds it up still.
+        // ETERM shows that the ending has begun; the open socket delays it.
         char byte;
         CHECK(error_of(zlink_recv(open, &byte, 1, 0)) == ETERM);
         CHECK_FALSE(has_ended);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Single options where they are what they are in libzmq 4.3.5; tests/interop/test_options.py
-// compares all.
+// Single options that behave as in libzmq 4.3.5; tests/interop/test_options.py compares all.
 #include "fixture.hpp"
 
 #include <array>
@@ -169,7 +168,7 @@ TEST_SUITE("options") {
         CHECK(pub.recv() == subscription("end"));
     }
 
-    TEST_CASE("options: XPUB_MANUAL_LAST_VALUE sends once to whom was heard last alone") {
+    TEST_CASE("options: XPUB_MANUAL_LAST_VALUE sends one message to the last subscriber only") {
         const context owner;
         socket pub{owner, ZLINK_XPUB};
         pub.set(ZLINK_XPUB_MANUAL_LAST_VALUE, 1);

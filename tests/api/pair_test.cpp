@@ -72,7 +72,7 @@ TEST_CASE("pair: takes a new peer after the one before has gone") {
             REQUIRE(bound.send(name) == ok);
             CHECK(connected.recv() == message{name});
 
-            // Gone, once nothing can be sent to it any more.
+            // It is gone once sending to it fails.
             connected.close();
             wait_until(owner, [&] { return bound.send("x", ZLINK_DONTWAIT) == EAGAIN; });
         }

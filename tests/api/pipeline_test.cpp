@@ -63,7 +63,7 @@ TEST_CASE("push: skips a peer that is full") {
         socket push{owner, ZLINK_PUSH};
         push.set(ZLINK_SNDHWM, 2);
         socket reader{owner, ZLINK_PULL};
-        // Nobody is there: the pipe holds what it may and no more.
+        // There is no peer: the pipe holds its limit of messages.
         push.connect(vacant(over.via));
         if (over.via == transport::inproc) {
             reader.set(ZLINK_RCVHWM, 100);
@@ -112,7 +112,7 @@ TEST_CASE("pull: receives from its peers strictly in turn, a message each") {
             unfair_count += most - least > 1;
         }
         CHECK(counts == std::array{rounds, rounds, rounds});
-        // Elsewhere bytes may take their time, and whoever is there has its turn.
+        // Over other transports bytes may be delayed, and the peers with messages take turns.
         if (over.via == transport::inproc) {
             CHECK(unfair_count == 0);
         }

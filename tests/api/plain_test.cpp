@@ -33,7 +33,7 @@ std::string property(frame& of, const char* name) {
 
 TEST_SUITE("security") {
 
-    TEST_CASE("plain: who knows the password gets in, and messages tell who it is") {
+    TEST_CASE("plain: a client with the password gets in, and messages tell its user") {
         for (const setting& chosen : network_settings()) {
             CAPTURE(chosen);
             context owner{chosen};
@@ -67,7 +67,7 @@ TEST_SUITE("security") {
         }
     }
 
-    TEST_CASE("plain: who does not know the password, or says nothing, stays outside") {
+    TEST_CASE("plain: a client with a wrong password, or none, is refused") {
         context owner;
         zap_handler handler{owner, always("400")};
         socket server = plain_server(owner);
@@ -124,7 +124,7 @@ TEST_SUITE("security") {
         watched.expect(ZLINK_EVENT_DISCONNECTED, endpoint);
     }
 
-    TEST_CASE("plain: without a handler nobody gets in") {
+    TEST_CASE("plain: without a handler no client gets in") {
         context owner;
         socket server = plain_server(owner);
         socket client = plain_client(owner);
@@ -137,7 +137,7 @@ TEST_SUITE("security") {
         CHECK(client.send(message{"hello"}, ZLINK_DONTWAIT) == EAGAIN);
     }
 
-    TEST_CASE("zap: a handler that never answers keeps the end of a context waiting for nobody") {
+    TEST_CASE("zap: a handler that never answers does not delay the end of a context") {
         context owner;
         zap_handler handler{owner, [](const message&) { return std::vector<std::string>{}; }};
         socket server = plain_server(owner);
@@ -173,7 +173,7 @@ TEST_SUITE("security") {
         }
     }
 
-    TEST_CASE("zap: where a handler was, nobody gets in by its going") {
+    TEST_CASE("zap: after a handler has gone no client gets in") {
         for (const setting& chosen : network_settings()) {
             for (const bool was_asked : {false, true}) {
                 CAPTURE(chosen);
@@ -203,7 +203,7 @@ TEST_SUITE("security") {
                     client.connect(endpoint);
                     REQUIRE(client.send("secret") == ok);
                 }
-                for (int count = 0; count < 5; ++count) { // The client comes again and again.
+                for (int count = 0; count < 5; ++count) { // The client retries.
                     const event told = watched.next();
                     CHECK(told.what == ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
                     CHECK(told.value == EFAULT);
@@ -216,7 +216,7 @@ TEST_SUITE("security") {
         }
     }
 
-    TEST_CASE("zap: a socket that cannot answer lets nobody in") {
+    TEST_CASE("zap: a socket that cannot answer accepts no client") {
         const context owner;
         socket handler{owner, ZLINK_DEALER};
         handler.bind("inproc://zeromq.zap.01");

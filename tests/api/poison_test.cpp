@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// A message that the peer refuses by ending the connection, and those behind it.
+// A message that makes the peer end the connection, and the messages behind it.
 #include "watcher.hpp"
 #include "zap_handler.hpp"
 
@@ -12,7 +12,7 @@ using namespace api_test;
 
 namespace {
 
-/// Above what the kernel takes without the peer reading.
+/// More than the kernel buffers while the peer does not read.
 constexpr std::size_t large_bytes = 20'000'000;
 
 struct way {

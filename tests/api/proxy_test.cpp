@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Proxies, and the orders that they take. Orders are taken one after the other, and what is there
-// when one is taken is passed on before the next one: so the second answer to STATISTICS tells of
-// whatever came before the first was asked for.
+// Proxies, and the commands that control them. A proxy handles one command at a time, and before
+// the next one it forwards the messages that are there: so the second answer to STATISTICS counts
+// every message that came before the first request.
 #include "fixture.hpp"
 
 #include <csignal>
@@ -14,7 +14,7 @@ using namespace api_test;
 
 namespace {
 
-/// What STATISTICS is answered with: of each side the frames and bytes received, then sent.
+/// An answer to STATISTICS: of each side the frames and bytes received, then sent.
 using statistics = std::vector<std::uint64_t>;
 
 statistics numbers_in(const message& answer) {
@@ -26,7 +26,7 @@ statistics numbers_in(const message& answer) {
     return found;
 }
 
-/// A DEALER in front and one behind, a proxy between them, and who gives it orders.
+/// A DEALER on each side, a proxy between them, and a socket that controls it.
 class steered_proxy {
 public:
     explicit steered_proxy(const setting& over, int control_type = ZLINK_PAIR,
@@ -39,7 +39,7 @@ public:
         server.connect(back_at);
         control_at = control.bind(over.via);
         orders.connect(control_at);
-        // What a call waits for inside of the proxy must not be what ends it.
+        // A wait of a call inside the proxy must not end the proxy.
         for (socket* const each : {&front, &back, &control}) {
             each->set(ZLINK_SNDTIMEO, -1).set(ZLINK_RCVTIMEO, -1);
         }
@@ -57,7 +57,7 @@ public:
             control.close();
         }};
     }
-    /// @return What the proxy ended with.
+    /// @return The error with which the proxy ended.
     int await_end() {
         if (thread_.joinable()) {
             thread_.join();
@@ -69,7 +69,7 @@ public:
         REQUIRE(orders.send("STATISTICS") == ok);
         return numbers_in(orders.recv());
     }
-    /// That what was sent before has passed, if it does.
+    /// The statistics, with all messages sent before, if they are forwarded.
     statistics ask_twice() {
         ask();
         return ask();
@@ -202,7 +202,7 @@ TEST_CASE("proxy: a REP that takes the orders answers each of them") {
     }
 }
 
-TEST_CASE("proxy: what is no order has no effect, and is answered by nobody") {
+TEST_CASE("proxy: an unknown command has no effect, and no answer") {
     for (const setting& over : threaded_settings()) {
         CAPTURE(over);
         steered_proxy proxy{over};
@@ -214,14 +214,14 @@ TEST_CASE("proxy: what is no order has no effect, and is answered by nobody") {
               message{"more", "TERMINATE"}, message{"STATISTICS", "STATISTICS", "PAUSE"}}) {
             CAPTURE(nonsense);
             REQUIRE(proxy.orders.send(nonsense) == ok);
-            // The next thing that is heard is the answer to this.
+            // The next answer is the one to this.
             CHECK(proxy.ask().size() == 8);
             proxy.pass("goes on");
         }
     }
 }
 
-TEST_CASE("proxy: what a REP receives in several frames is no order, and answered as one") {
+TEST_CASE("proxy: a REP's multipart message is no command, but is answered") {
     steered_proxy proxy{over_inproc, ZLINK_REP, ZLINK_REQ};
     proxy.start();
     for (const message& nonsense : {message{"PAUSE", "more"}, message{"more", "TERMINATE"}}) {
@@ -239,7 +239,7 @@ TEST_CASE("proxy: a control that cannot send takes orders, but none that needs a
         steered_proxy proxy{over_inproc, control_type, orders_type};
         if (control_type == ZLINK_SUB) {
             proxy.control.set(ZLINK_SUBSCRIBE, "");
-            proxy.control.events(); // Takes notice of the peer, and tells it.
+            proxy.control.events(); // Makes the socket notice the peer, and subscribe.
             CHECK(proxy.orders.recv() == message{std::string{'\1'}});
         }
         proxy.start();
@@ -252,7 +252,7 @@ TEST_CASE("proxy: a control that cannot send takes orders, but none that needs a
     }
 }
 
-TEST_CASE("proxy: goes on when who gave it orders has gone, and takes those of the next one") {
+TEST_CASE("proxy: goes on when its controller has gone, and obeys the next one") {
     for (const setting& over : threaded_settings()) {
         CAPTURE(over);
         steered_proxy proxy{over};
@@ -270,7 +270,7 @@ TEST_CASE("proxy: goes on when who gave it orders has gone, and takes those of t
     }
 }
 
-TEST_CASE("proxy: goes on when who asked for statistics does not wait for them") {
+TEST_CASE("proxy: goes on when its controller does not wait for the statistics") {
     for (const setting& over : threaded_settings()) {
         CAPTURE(over);
         steered_proxy proxy{over};
@@ -286,7 +286,7 @@ TEST_CASE("proxy: goes on when who asked for statistics does not wait for them")
     }
 }
 
-TEST_CASE("proxy: goes on when who asks for statistics does not read them") {
+TEST_CASE("proxy: goes on when its controller does not read the statistics") {
     steered_proxy proxy{over_inproc};
     proxy.control.set(ZLINK_SNDHWM, 1);
     proxy.orders.close();
@@ -298,13 +298,13 @@ TEST_CASE("proxy: goes on when who asks for statistics does not read them") {
     }
     proxy.pass("goes on");
 
-    // Of those that it was told none lacks a part.
+    // No answer lacks a frame.
     for (const statistics& told : {numbers_in(proxy.orders.recv()), proxy.ask_twice()}) {
         CHECK(told.size() == 8);
     }
 }
 
-TEST_CASE("proxy: answers while messages wait because nobody takes them") {
+TEST_CASE("proxy: answers while messages wait because no peer takes them") {
     steered_proxy proxy{over_inproc};
     proxy.server.close();
     wait_until(proxy.owner, [&] { return (proxy.back.events() & ZLINK_POLLOUT) == 0; });
@@ -405,7 +405,7 @@ TEST_CASE("proxy: is interrupted by a signal, paused or not") {
             CHECK(error_of(zlink_proxy_steerable(front, back, nullptr, control)) == EINTR);
             is_over = true;
         }};
-        // A signal that comes before the call begins to wait is lost, so there are many.
+        // A signal that comes before the call blocks is lost, so several are sent.
         while (!is_over) {
             pthread_kill(running.native_handle(), SIGUSR1);
             std::this_thread::yield();

@@ -17,7 +17,7 @@ message cancellation(std::string topic) {
 
 } // namespace
 
-TEST_CASE("pub, sub: who subscribed to how a message begins gets it") {
+TEST_CASE("pub, sub: a subscriber gets the messages that begin with its topics") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};
@@ -93,7 +93,7 @@ TEST_CASE("sub: a topic counts until it was unsubscribed as often as subscribed"
         CHECK(pub.recv() == subscription("a"));
 
         sub.set(ZLINK_UNSUBSCRIBE, "a");
-        // The order of subscriptions is kept, so this one tells that the one before is done.
+        // The order of subscriptions is kept, so this one shows that the previous one is done.
         sub.set(ZLINK_SUBSCRIBE, "marker 1");
         CHECK(pub.recv() == subscription("marker 1"));
         REQUIRE(pub.send("a still") == ok);
@@ -179,11 +179,11 @@ TEST_CASE("pub: never waits for a peer that does not read, over the network eith
             REQUIRE(pub.send(message{std::to_string(number), body}) == ok);
         }
 
-        // What arrives is in order and whole.
+        // Messages arrive in order and whole.
         int received_count = 0;
         int last = -1;
         while (true) {
-            if (sub.poll(ZLINK_POLLIN, 0ms) == 0) { // So there is room for one more.
+            if (sub.poll(ZLINK_POLLIN, 0ms) == 0) { // There is room for one more then.
                 REQUIRE(pub.send("end") == ok);
             }
             const message got = sub.recv();
@@ -201,7 +201,8 @@ TEST_CASE("pub: never waits for a peer that does not read, over the network eith
     }
 }
 
-TEST_CASE("xpub: with NODROP it says that a subscriber is full, and nobody gets the message") {
+TEST_CASE(
+    "xpub: with NODROP it reports that a subscriber is full, and no subscriber gets the message") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
         const context owner{io_threads};
@@ -410,7 +411,7 @@ TEST_CASE("sub: keeps its subscriptions when the publisher restarts") {
             CAPTURE(round);
             socket pub{owner, ZLINK_XPUB};
             wait_until(owner, [&] { return pub.try_bind(endpoint) == ok; });
-            // Whoever subscribed must look after its socket to learn of the new connection.
+            // The subscriber notices the new connection only when it is called.
             wait_until(owner, [&] { return sub.events() == 0 && pub.events() == both_ways; });
             const message first = pub.recv();
             if (round == 0) {
@@ -434,7 +435,7 @@ TEST_CASE("sub: thousands of subscriptions, of which none is lost") {
         const context owner{over};
         socket pub{owner, ZLINK_XPUB};
         socket sub{owner, ZLINK_SUB};
-        // Neither mark counts for subscriptions.
+        // High-water marks do not count subscriptions.
         sub.set(ZLINK_SNDHWM, 1);
         pub.set(ZLINK_RCVHWM, 1);
         sub.connect(pub.bind(over.via));
@@ -467,7 +468,7 @@ TEST_CASE("xpub: manual, it subscribes for the peer that it received from last")
         pub.set(ZLINK_SUBSCRIBE, "XA");
         other.connect(endpoint);
         REQUIRE(other.send(subscription("A")) == ok);
-        // Repeated ones are received, too: the decision is about the peer.
+        // Repeated ones are received, too: the decision concerns the peer.
         CHECK(pub.recv() == subscription("A"));
         pub.set(ZLINK_SUBSCRIBE, "XB");
 
@@ -510,7 +511,7 @@ TEST_CASE("xpub: manual, a peer that goes is unsubscribed as it asked, and may n
     }
 }
 
-TEST_CASE("xpub: subscribes for nobody unless it is manual") {
+TEST_CASE("xpub: subscribes for no peer unless it is manual") {
     const context owner;
     socket pub{owner, ZLINK_XPUB};
     CHECK(error_of(zlink_setsockopt(pub, ZLINK_SUBSCRIBE, "A", 1)) == EINVAL);
@@ -551,7 +552,7 @@ TEST_CASE("pub, sub: with INVERT_MATCHING what was not subscribed to arrives") {
         pub.set(ZLINK_INVERT_MATCHING, 1);
         sub.set(ZLINK_INVERT_MATCHING, 1).set(ZLINK_SUBSCRIBE, "a");
         sub.connect(pub.bind(over.via));
-        // Until the subscription is known, "a" arrives at the publisher's side as everything does.
+        // Until the subscription is known, the publisher sends "a", too, as it sends everything.
         await_subscription(pub, sub, "other");
 
         CHECK(pub.send("apple") == ok);
@@ -569,7 +570,7 @@ TEST_CASE("pub: with INVERT_MATCHING it does not send what was subscribed to") {
         CAPTURE(over);
         const context owner{over};
         socket xpub{owner, ZLINK_XPUB};
-        socket xsub{owner, ZLINK_XSUB}; // Which gives everything that comes.
+        socket xsub{owner, ZLINK_XSUB}; // It delivers everything that comes.
         xpub.set(ZLINK_INVERT_MATCHING, 1);
         xsub.connect(xpub.bind(over.via));
         CHECK(xsub.send("\1a") == ok);

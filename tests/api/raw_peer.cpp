@@ -51,7 +51,7 @@ bool would_wait(std::ptrdiff_t outcome) {
 
 using address_of = int(int, sockaddr*, socklen_t*);
 
-/// @return The bytes of an address, as the system writes them; empty if there is none.
+/// @return The bytes of an address, in the system's form; empty if there is none.
 std::string address(address_of* whose, int descriptor) {
     std::string data(sizeof(sockaddr_storage), '\0');
     auto bytes = static_cast<socklen_t>(data.size());
@@ -60,7 +60,8 @@ std::string address(address_of* whose, int descriptor) {
     return data;
 }
 
-/// The socket of this process that a connection over tcp leads to; -1 if it is not accepted yet.
+/// The descriptor of this process at the other end of a tcp connection; -1 if it is not accepted
+/// yet.
 int far_end(int descriptor) {
     const std::string near = address(::getsockname, descriptor);
     const std::string far = address(::getpeername, descriptor);
@@ -116,7 +117,7 @@ void raw_peer::await_read() const {
     wait_until(owner_, [&] { return is_read(descriptor_); });
 }
 
-/// @return What the system's recv() gives once it need not wait.
+/// @return The result of recv(2) once it would not block.
 std::ptrdiff_t raw_peer::read(char* to, std::size_t bytes) {
     ssize_t got = -1;
     wait_until(owner_, [&] {

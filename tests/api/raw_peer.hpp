@@ -11,17 +11,17 @@
 
 namespace api_test {
 
-/// Whether the other end of a connection, a socket of this process, has read all that was sent
-/// through `descriptor`.
+/// Whether the other end of a connection, a socket of this process, has read all bytes sent through
+/// `descriptor`.
 bool is_read(int descriptor);
 
-/// A program at the other end of a connection that uses the system's sockets. What takes time lets
-/// the I/O of `owner` happen.
+/// A program at the other end of a connection that uses the system's sockets. Calls that wait run
+/// the I/O of `owner`.
 class raw_peer {
 public:
     /// Connects to a socket of `owner`, over tcp or ipc.
     raw_peer(const context& owner, const std::string& endpoint);
-    /// @param descriptor  Of a connection; taken over.
+    /// @param descriptor  A connection, which it takes over.
     raw_peer(const context& owner, int descriptor) noexcept
         : owner_(owner), descriptor_(descriptor) {}
     raw_peer(const raw_peer&) = delete;
@@ -29,20 +29,19 @@ public:
     ~raw_peer() { close(); }
 
     void send(std::string_view data);
-    /// Waits until the library has read all that was sent: what is sent next is another read.
+    /// Waits until the library has read all bytes sent: later bytes come with another read.
     void await_read() const;
     /// The next `bytes` bytes; the test ends if they do not come.
     std::string recv(std::size_t bytes);
-    /// Whether what comes next is the end of the connection; the test ends if nothing comes.
+    /// Whether the connection ends before more bytes come; the test ends if nothing happens.
     bool is_parted_from();
-    /// Takes what still comes until the other side ends the connection; the test ends if it does
-    /// not.
+    /// Discards bytes until the other side ends the connection; the test ends if it does not.
     void await_end();
-    /// Whether the other side has not ended the connection.
+    /// Whether the other side has kept the connection open.
     bool is_connected() const;
     int descriptor() const noexcept { return descriptor_; }
     void close() noexcept;
-    /// Ends the connection so that the other side's next write fails.
+    /// Ends the connection by a reset, so that the other side's next write fails.
     void reset() noexcept;
 
 private:
@@ -62,7 +61,7 @@ public:
 
     const std::string& endpoint() const noexcept { return endpoint_; }
 
-    /// The descriptor of the next connection; the test ends if none comes.
+    /// The descriptor of the next connection; the test ends if there is none.
     int accept(const context& owner);
 
 private:

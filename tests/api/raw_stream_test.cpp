@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t id_bytes = 5;
 
-/// The name of the peer that has just come or gone.
+/// The routing id of the peer that has just come or gone.
 std::string recv_news(socket& by) {
     const message news = by.recv();
     REQUIRE(news.frames.size() == 2);
@@ -18,7 +18,7 @@ std::string recv_news(socket& by) {
     return news.frames[0];
 }
 
-/// What `id` sent, in messages of any size, up to `bytes` bytes.
+/// The bytes that `id` sent, in messages of any size, up to `bytes` bytes.
 std::string recv_all(socket& by, const std::string& id, std::size_t bytes) {
     std::string all;
     while (all.size() < bytes) {
@@ -117,7 +117,7 @@ TEST_SUITE("raw stream") {
             CHECK(stream.send(id, ZLINK_SNDMORE) == EHOSTUNREACH);
             CHECK((peer.recv(body.size()) == body));
             CHECK(peer.is_parted_from());
-            CHECK(stream.recv_error() == EAGAIN); // Who ends it is not told.
+            CHECK(stream.recv_error() == EAGAIN); // The side that ends it gets no event.
         }
     }
 
@@ -136,7 +136,7 @@ TEST_SUITE("raw stream") {
         CHECK(time_of([&] { owner.end(); }) < patience);
     }
 
-    TEST_CASE("raw stream: what a peer sent that was sent away is not received") {
+    TEST_CASE("raw stream: messages of a peer that was disconnected are not received") {
         context owner;
         socket stream{owner, ZLINK_RAW_STREAM};
         const std::string endpoint = stream.bind(transport::tcp);
@@ -177,7 +177,7 @@ TEST_SUITE("raw stream") {
         REQUIRE(stream.send(message{id, ""}) == ok);
         peer.reset();
         stream.close();
-        owner.end(); // Nobody is waited for.
+        owner.end(); // The peer is not waited for.
     }
 
     TEST_CASE("raw stream: sends nothing to a peer that does not exist") {
@@ -348,7 +348,7 @@ TEST_SUITE("raw stream") {
         for (int count = 0; count < 2; ++count) {
             raw_peer accepted{owner, server.accept(owner)};
         }
-        // It has come, gone and come. That it went again is seen when there is room for it.
+        // It has come, gone and come. The second departure is reported when there is room for it.
         for (int count = 0; count < 3 + 1; ++count) {
             CHECK(recv_news(stream) == id);
         }

@@ -349,7 +349,7 @@ TEST_CASE("req: blocks while there is no peer, and as long as SNDTIMEO says") {
         CHECK(req.send("x", ZLINK_DONTWAIT) == EAGAIN);
         req.set(ZLINK_SNDTIMEO, moment);
         CHECK(req.send("x") == EAGAIN);
-        // Nothing was begun.
+        // No message was begun.
         CHECK(req.recv_error() == EFSM);
     }
 }

@@ -105,7 +105,7 @@ TEST_CASE("router: two of them talk by their names") {
     }
 }
 
-TEST_CASE("router: drops what is for nobody it knows, or says so if that is mandatory") {
+TEST_CASE("router: drops messages for unknown peers, or reports them if that is mandatory") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};
@@ -120,7 +120,7 @@ TEST_CASE("router: drops what is for nobody it knows, or says so if that is mand
         router.set(ZLINK_ROUTER_MANDATORY, 1);
         CHECK(router.send(message{"unknown", "refused"}) == EHOSTUNREACH);
 
-        // The refusal was of the whole message.
+        // The whole message was refused.
         CHECK(router.send(message{"known", "kept"}) == ok);
         CHECK(dealer.recv() == message{"kept"});
         router.set(ZLINK_ROUTER_MANDATORY, 0);
@@ -257,7 +257,7 @@ TEST_CASE("router: a peer may come back under its name before what it sent was r
             REQUIRE(before.send("before") == ok);
             REQUIRE(router.poll(ZLINK_POLLIN) == ZLINK_POLLIN);
         }
-        // Gone, as far as the router can know.
+        // Gone, as far as the router can see.
         router.set(ZLINK_ROUTER_MANDATORY, 1);
         wait_until(owner, [&] { return router.send(message{"name", "x"}) == EHOSTUNREACH; });
 
@@ -356,7 +356,7 @@ TEST_CASE("router: a peer asked to probe is known before it has sent anything") 
     }
 }
 
-TEST_CASE("router: lets go of what a peer sent that it ignores, when that peer goes") {
+TEST_CASE("router: drops the messages of a peer that it ignores, when that peer goes") {
     for (const setting& over : every_setting()) {
         CAPTURE(over);
         const context owner{over};
@@ -402,7 +402,7 @@ TEST_CASE("router: hands a name over in the middle of a message without tearing 
         second.set(ZLINK_ROUTING_ID, "name").connect(endpoint);
         REQUIRE(second.send("second") == ok);
         wait_until(owner, [&] {
-            router.events(); // Which lets it hear of the second one.
+            router.events(); // Makes it notice the second peer.
             return over.via == transport::inproc || unsent_to_peer(second) == 0;
         });
         router.events();

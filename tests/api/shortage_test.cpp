@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What happens while the process has no descriptor left, and after that.
+// The behaviour while the process has no descriptor left, and afterwards.
 #include "edge_fixture.hpp"
 #include "fixture.hpp"
 #include "watcher.hpp"
 
-// The undefined-behaviour sanitizer needs descriptors itself to look at objects.
+// The undefined-behaviour sanitizer itself needs descriptors to inspect objects.
 #ifndef __SANITIZE_ADDRESS__
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@ using namespace api_test;
 
 namespace {
 
-/// Takes every descriptor that the process may have, until it goes or is relieved.
+/// Takes every descriptor that the process may have, until relieve() or its destruction.
 class shortage {
 public:
     shortage() {
@@ -53,7 +53,7 @@ private:
     std::vector<int> taken_;
 };
 
-/// A tcp socket of the system's that exists before it connects.
+/// A tcp socket of the system, created before it connects.
 class system_socket {
 public:
     system_socket() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Which signals the library's threads leave to the application's, and which they take themselves.
+// The signals that the library's threads leave to the application, and those that they take.
 #include "fixture.hpp"
 
 #include <csignal>
@@ -42,7 +42,7 @@ TEST_CASE("signals: threads of the library leave all but those of their own faul
     const context owner{3};
     const socket opened{owner, ZLINK_PAIR};
     std::vector<std::uint64_t> masks;
-    wait_until(owner, [&] { // They name themselves.
+    wait_until(owner, [&] { // Threads set their names themselves.
         masks = blocked_by_io_threads();
         return masks.size() == 3;
     });

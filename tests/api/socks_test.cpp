@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The proxy at the other end is a thread of the test, which passes bytes on.
+// The proxy is a thread of the test, which forwards bytes.
 #include "edge_fixture.hpp"
 #include "stream_fixture.hpp"
 #include "watcher.hpp"
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// In it, because the system's socket() is needed, too.
+// Code is in the namespace, because the system's socket() is used, too.
 namespace api_test {
 
 namespace {
@@ -44,7 +44,7 @@ public:
     }
 
     std::string address;
-    /// What the client asked for. To be read once it was answered.
+    /// The client's request; valid once the proxy has answered.
     std::string credentials;
     std::string request;
 
@@ -64,7 +64,7 @@ private:
         return data;
     }
 
-    /// One byte at a time: the client may not rely on more.
+    /// Writes one byte at a time: the client must not rely on more.
     static void write(int to, std::string_view data) {
         for (const char& each : data) {
             ::send(to, &each, 1, MSG_NOSIGNAL);
@@ -180,7 +180,7 @@ TEST_CASE("socks: TLS and WebSocket pass through the proxy, and the peer is stil
             const std::string via = bound.substr(0, bound.find("://") + 3);
             watcher seen{owner, client, ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL};
             client.set(ZLINK_RECONNECT_IVL, -1).set(ZLINK_SOCKS_PROXY, between.address);
-            // A name that the proxy finds and the certificate has.
+            // The proxy resolves this name, and the certificate is for it.
             client.connect(via + "localhost" + bound.substr(bound.rfind(':')));
             if (!is_trusted) {
                 CHECK(seen.next().value == EKEYREJECTED);

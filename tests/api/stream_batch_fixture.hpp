@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the tests of a STREAM's batches share.
+/// Helpers of the tests of a STREAM's batches.
 namespace api_test {
 
 using batch = std::vector<zlink_stream_message_t>;
@@ -22,7 +22,7 @@ inline std::string payload_in(const zlink_stream_message_t& of) {
     return {static_cast<const char*>(of.data), of.size};
 }
 
-/// @param payload  Outlives the message.
+/// @param payload  Must outlive the message.
 inline zlink_stream_message_t message_to(std::string_view id, std::string_view payload,
                                          int flags = 0) {
     zlink_stream_message_t made{{}, flags, payload.data(), payload.size()};

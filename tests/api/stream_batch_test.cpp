@@ -47,7 +47,7 @@ std::string where_to_bind(transport via) {
     return via == transport::ws ? "ws://127.0.0.1:*/" : wildcard(via);
 }
 
-/// A program at the other end that frames messages as its transport wants.
+/// A program at the other end that frames messages for its transport.
 class client {
 public:
     client(const context& owner, const std::string& endpoint)
@@ -69,7 +69,7 @@ public:
     }
     void close() noexcept { raw_.close(); }
 
-    /// @param first  Of a WebSocket frame.
+    /// @param first  The first byte of a WebSocket frame.
     std::string wire(std::string_view payload, unsigned first = fin | binary) const {
         if (!is_web_) {
             return framed(payload);
@@ -102,7 +102,7 @@ public:
         }
         return bytes == 0 ? "" : raw_.recv(bytes);
     }
-    /// The first byte of the frame that recv() gave last.
+    /// The first byte of the last frame that recv() returned.
     unsigned first() const noexcept { return first_; }
 
 private:
@@ -139,16 +139,16 @@ std::vector<std::string> numbered(const std::string& name, int count) {
     return made;
 }
 
-/// Sends a batch on to those it came from, as zlink.h shows.
+/// Sends a batch back to its senders, as zlink.h shows.
 void echo(void* socket, const zlink_stream_message_t* received, int count) {
     for (int done = 0; done < count;) {
         const int sent = zlink_stream_send_batch(socket, received + done,
                                                  static_cast<std::size_t>(count - done), 0);
-        done += sent > 0 ? sent : 1; // Whoever has gone gets nothing.
+        done += sent > 0 ? sent : 1; // A peer that has gone gets nothing.
     }
 }
 
-/// Has the socket see that a peer has gone, by nothing but sending.
+/// Lets the socket notice that a peer has gone, by sending only.
 void await_departure_by_sending(const context& owner, socket& by, const std::string& id) {
     wait_until(owner, [&] {
         return error_of(zlink_stream_send(by, id.data(), "x", 1, ZLINK_DONTWAIT)) == EHOSTUNREACH;
@@ -356,7 +356,7 @@ TEST_SUITE("stream batch") {
             const std::string more = long_text(20'000);
             while (next < expected.size()) {
                 const batch received = recv_batch(stream, 1000);
-                // As much as one turn of sending, of each kind.
+                // As much as one turn of sending, with each call.
                 REQUIRE(zlink_stream_send(stream, other_id.data(), "1", 1, 0) == 1);
                 frame second{std::string_view{"22"}};
                 REQUIRE(zlink_stream_msg_send(second.get(), stream, other_id.data(), 0) == 2);
@@ -369,7 +369,7 @@ TEST_SUITE("stream batch") {
                 for (int count = 0; count < 3; ++count) {
                     CHECK((other.recv() == more));
                 }
-                if (++sent_count < 20) { // Both of those that lend and those that do not.
+                if (++sent_count < 20) { // Messages of both kinds: lent and not.
                     other.send_all({"x", more});
                     peer.send_all({"more", more});
                     expected.push_back("more");
@@ -416,7 +416,7 @@ TEST_SUITE("stream batch") {
                 CHECK((payloads == std::vector<std::string>{large, "a", large, "last"}));
                 leaving.close();
                 await_departure_by_sending(owner, stream, id);
-                // What is of the one who has gone is not used for another.
+                // The memory of the departed peer is not reused for another.
                 for (int count = 0; count < 20; ++count) {
                     REQUIRE(send_batch(stream, {message_to(staying_id, large)}) == 1);
                     CHECK((staying.recv() == large));
@@ -689,7 +689,7 @@ TEST_SUITE("stream batch") {
         CHECK(stream.send(id_of(1), ZLINK_SNDMORE) == ok);
         CHECK(send_batch_error(stream, {message_to(id_of(1), "x")}) == EFSM);
         CHECK(stream.send("1") == ok);
-        // The rest of a message that was refused is still one.
+        // The payload of a refused message still belongs to that message.
         CHECK(stream.send(id_of(77), ZLINK_SNDMORE) == EHOSTUNREACH);
         CHECK(send_batch_error(stream, {message_to(id_of(77), "x")}) == EHOSTUNREACH);
         CHECK(stream.send("dropped") == ok);
@@ -718,7 +718,7 @@ TEST_SUITE("stream batch") {
                 while (received < total) {
                     while (sent < total) {
                         const std::string payload = filler + std::to_string(sent);
-                        // With nothing under way there is room soon.
+                        // With nothing in flight there is room soon.
                         const int flags = sent == received ? 0 : ZLINK_DONTWAIT;
                         if (send_batch(dialer, {message_to(id, payload)}, flags) != 1) {
                             REQUIRE(zlink_errno() == EAGAIN);
@@ -799,7 +799,7 @@ TEST_SUITE("stream batch") {
             std::size_t count = 0;
             bool was_partial = false;
             milliseconds last{0};
-            // An I/O thread may find room in the system's buffers between two calls.
+            // With an I/O thread, room may appear in the system's buffers between two calls.
             for (const int flags : {ZLINK_DONTWAIT, 0}) {
                 int sent = 0;
                 do {
@@ -812,7 +812,7 @@ TEST_SUITE("stream batch") {
             }
             CHECK(last >= moment);
             CHECK(was_partial);
-            // Another peer is not held up, unless behind it.
+            // Another peer is not blocked, except for messages behind the blocked one.
             const int past = send_batch(stream, {message_to(other_id, "x"), many[0], many[0]});
             CHECK((io_threads == 0 ? past == 1 : past >= 1));
             count += static_cast<std::size_t>(past - 1);
@@ -840,7 +840,7 @@ TEST_SUITE("stream batch") {
                 count += sent > 0 ? static_cast<std::size_t>(sent) : 0;
             }
             CHECK(failed == ok);
-            while (!is_read) { // Who drives goes on until all is written.
+            while (!is_read) { // A caller that runs the I/O continues until all is written.
                 owner.let_io_happen();
             }
             reader.join();
@@ -1000,7 +1000,7 @@ TEST_SUITE("stream batch") {
         }
     }
 
-    TEST_CASE("stream batch: a whole one is echoed, and whoever has gone gets nothing") {
+    TEST_CASE("stream batch: a whole one is echoed, and a peer that has gone gets nothing") {
         for (const setting& chosen : settings()) {
             CAPTURE(chosen);
             context owner{chosen};
@@ -1072,7 +1072,7 @@ TEST_SUITE("stream batch") {
             CHECK(send_error(other, &one, 1, 0) == ENOTSUP);
             CHECK(recv_error(other, &one, 1, 0) == ENOTSUP);
         }
-        // None of that has taken anything.
+        // None of these calls has taken the message.
         CHECK(recv_one(stream) == message{id, "x"});
         CHECK(recv_batch_error(stream) == EAGAIN);
     }
@@ -1121,7 +1121,7 @@ TEST_SUITE("stream batch") {
     }
 
     TEST_CASE("stream batch: a server echoes whatever comes, to many at a time") {
-        // The payload of a message that a peer sends.
+        // The payload of a peer's message.
         const std::string pattern = long_text(300 * 1024);
         const auto payload_of = [&](std::size_t peer, std::size_t number) {
             std::minstd_rand draw(static_cast<unsigned>(peer * 7919 + number * 104'729 + 1));
@@ -1180,7 +1180,7 @@ TEST_SUITE("stream batch") {
                             ++at.sent;
                         }
                     }
-                    if (left % 10 == 0) { // Somebody who is gone before all is read, or echoed.
+                    if (left % 10 == 0) { // A peer that goes before all is read, or echoed.
                         client passing{far, endpoint};
                         passing.send_all({"hello", std::string(pattern, 0, 20'000), "bye"});
                         if (left % 20 == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// permessage-deflate. The far end is a program of ours that uses zlib itself, or another socket.
+// permessage-deflate. The far end is a test program that uses zlib itself, or another socket.
 #include "edge_fixture.hpp"
 #include "stream_fixture.hpp"
 #include "testing/web_compression.hpp"
@@ -34,7 +34,7 @@ std::string request(const std::string& offer) {
     return upgrade_request("/", offer.empty() ? "" : "Sec-WebSocket-Extensions: " + offer + "\r\n");
 }
 
-/// The value of a field of a header; empty if it is not there.
+/// The value of a header field; empty if it is absent.
 std::string field(const std::string& header, const std::string& name) {
     const std::size_t at = header.find("\r\n" + name + ": ");
     if (at == std::string::npos) {
@@ -68,7 +68,7 @@ struct ws_frame {
     bool operator==(const ws_frame&) const = default;
 };
 
-/// The next frame of a server.
+/// Receives the next frame of a server.
 ws_frame recv_frame(raw_peer& by) {
     const std::string head = by.recv(2);
     std::size_t bytes = static_cast<unsigned char>(head[1]);
@@ -105,7 +105,7 @@ struct server_side {
         tcp_endpoint = tcp_of(endpoint);
     }
 
-    /// A client with that offer. @param answer  What comes of it, to be.
+    /// A client with that offer. @param answer  The expected answer.
     std::unique_ptr<raw_peer> connect(const std::string& offer, const std::string& answer,
                                       std::string& id) {
         auto client = std::make_unique<raw_peer>(owner, tcp_endpoint);
@@ -127,7 +127,7 @@ struct server_side {
 const std::string alone_answer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
 
-/// What a message of so many bytes that compresses well is.
+/// A message of so many bytes that compresses well.
 std::string compressible(std::size_t bytes) {
     std::string made;
     while (made.size() < bytes) {
@@ -145,7 +145,7 @@ std::string incompressible(std::size_t bytes) {
     return made;
 }
 
-/// Exchanges messages over two connections of `client`, the second one behind the end of the first.
+/// Exchanges messages over two connections of `client`, one after the other.
 void exchange_compressed(socket& client, socket& server, bool keeps_context) {
     news at_client = recv_news(client);
     news at_server = recv_news(server);
@@ -352,7 +352,7 @@ TEST_SUITE("deflate") {
                 ids += id;
             }
             for (const std::size_t bytes : {300, 100'000, 300}) {
-                // So that windows hold something else than what the broadcast is made with.
+                // So that the windows contain more than the broadcasts.
                 const std::string own = "own " + compressible(400);
                 REQUIRE(server->at.send(message{ids.substr(0, 4), own}) == ok);
                 const std::string got_own = recv_frame(*clients[0]).payload;
@@ -389,7 +389,8 @@ TEST_SUITE("deflate") {
         }
     }
 
-    TEST_CASE("deflate: who sends what inflates without end, or not at all, is told, and ends") {
+    TEST_CASE(
+        "deflate: a peer whose message inflates without end, or not at all, is told, and ended") {
         struct broken {
             std::string payload;
             unsigned kind;
@@ -430,7 +431,7 @@ TEST_SUITE("deflate") {
         }
     }
 
-    TEST_CASE("deflate: who reads nothing before all is sent is heard beside others, one by one") {
+    TEST_CASE("deflate: a peer that reads nothing before all is sent is served beside others") {
         constexpr std::size_t message_count = 150;
         constexpr std::size_t greedy_count = 4;
         const std::string answer = incompressible(64'000);
@@ -490,17 +491,17 @@ TEST_SUITE("deflate") {
         }
     }
 
-    TEST_CASE("deflate: who connects fails where the answer is not one to its offer") {
+    TEST_CASE("deflate: connecting fails where the answer does not match the offer") {
         struct answered {
             std::string answer;
             bool is_right;
         };
         for (const answered& each :
-             {answered{alone_answer, false}, // The server's window is larger than was asked for.
+             {answered{alone_answer, false}, // The server's window is larger than requested.
               {alone_answer + "; server_max_window_bits=12", true},
               {alone_answer + "; client_max_window_bits=9; server_max_window_bits=9", true},
               {"permessage-deflate; server_no_context_takeover; server_max_window_bits=8", true},
-              {"permessage-deflate; server_max_window_bits=12", false}, // It keeps its window.
+              {"permessage-deflate; server_max_window_bits=12", false}, // It keeps its context.
               {alone_answer + "; server_max_window_bits=15", false},
               {alone_answer + "; server_max_window_bits=12; other", false},
               {alone_answer + "; server_max_window_bits=12; client_max_window_bits=13", false},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How connections of a STREAM end, and in which order that is told.
+// The end of a STREAM's connections, and the order of its events.
 #include "edge_fixture.hpp"
 #include "raw_peer.hpp"
 #include "stream_fixture.hpp"
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-// In it, because the system's socket() is near, too.
+// Code is in the namespace, because the system's socket() is near, too.
 namespace api_test {
 
 using namespace std::string_literals;
@@ -25,7 +25,7 @@ std::string close_frame(int code, std::string_view reason = "") {
            static_cast<char>(code & 0xff) + std::string(reason);
 }
 
-/// A STREAM that is bound to ws, and a client of raw bytes that has upgraded.
+/// A bound STREAM on ws, and a client of raw bytes that has upgraded.
 struct web_pair {
     explicit web_pair(const context& owner)
         : server(owner, ZLINK_STREAM), client(owner, tcp_of(server.bind("ws://127.0.0.1:*/"))) {
@@ -90,7 +90,7 @@ TEST_SUITE("stream ends") {
                 const std::string id = recv_arrival(server);
                 const std::string payload = long_text(20'000'000);
                 REQUIRE(server.send(message{id, payload}) == ok);
-                // More than anybody reads, in the kernel when the socket closes.
+                // More than is read: bytes stay in the kernel when the socket closes.
                 const std::string unread =
                     is_web ? "\x82\xfe\x27\x10\0\0\0\0"s + std::string(10'000, 'u')
                            : framed(std::string(10'000, 'u'));
@@ -103,7 +103,8 @@ TEST_SUITE("stream ends") {
                 if (is_web) {
                     CHECK(client.recv(4) == close_frame(1001));
                 }
-                // Not a reset: then the rest would be lost to a peer of another system.
+                // No reset: on other systems a reset would discard bytes that the peer has not
+                // read.
                 char byte;
                 wait_until(owner, [&] { return ::recv(client.descriptor(), &byte, 1, 0) != -1; });
                 CHECK(::recv(client.descriptor(), &byte, 1, 0) == 0);
@@ -111,7 +112,7 @@ TEST_SUITE("stream ends") {
         }
     }
 
-    TEST_CASE("stream ends: who connects again hears all of the old connection first") {
+    TEST_CASE("stream ends: a socket that reconnects receives all of the old connection first") {
         for (const int io_threads : every_io_threads) {
             for (const bool is_web : {false, true}) {
                 CAPTURE(io_threads);
@@ -130,8 +131,8 @@ TEST_SUITE("stream ends") {
                 }
                 REQUIRE(zlink_stream_close(server, at_server.data(), 1000, "") == 0);
                 seen.await(ZLINK_EVENT_DISCONNECTED);
-                seen.await(ZLINK_EVENT_CONNECTED); // Though nobody looks at the socket.
-                // A client that is slow to receive is not told of what comes next.
+                seen.await(ZLINK_EVENT_CONNECTED); // Without a call on the socket.
+                // To a client that is slow to receive, the new connection is not yet shown.
                 owner.let_io_happen();
                 client.events();
                 owner.let_io_happen();
@@ -201,8 +202,8 @@ TEST_SUITE("stream ends") {
         }
     }
 
-    TEST_CASE("stream ends: connections that nobody has heard of go with their endpoint, and what "
-              "they brought can still be received") {
+    TEST_CASE("stream ends: connections not yet reported go with their endpoint, and their "
+              "messages can still be received") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
             const context owner{io_threads};
@@ -222,7 +223,7 @@ TEST_SUITE("stream ends") {
             client.connect(bound);
             at_server = recv_arrival(server);
             REQUIRE(server.send(message{at_server, "read"}) == ok);
-            // Those of one endpoint come one after the other, those of two in turn.
+            // Messages of one endpoint come in order, those of two endpoints in turn.
             std::multiset<std::string> received;
             while (received.size() < 4) {
                 if (const message told = client.recv(); told.frames.size() == 2) {
@@ -255,7 +256,7 @@ TEST_SUITE("stream ends") {
                     raw_peer visitor{owner, left};
                     CHECK(server.unbind(left) == ok);
                     wait_until(owner, [&] {
-                        server.events(); // Nobody is received.
+                        server.events(); // There is no message to receive.
                         return !visitor.is_connected();
                     });
                 }
@@ -274,7 +275,7 @@ TEST_SUITE("stream ends") {
         CHECK(recv_departure(both.server, both.id) == "1000 ");
         std::uint64_t count = 0;
         std::size_t bytes = sizeof count;
-        both.server.events(); // Lets go of the peer.
+        both.server.events(); // Releases the peer.
         REQUIRE(zlink_getsockopt(both.server, ZLINK_DROPPED, &count, &bytes) == 0);
         CHECK(count == 2);
         CHECK(both.server.send(both.id, ZLINK_SNDMORE) == EHOSTUNREACH);
@@ -282,7 +283,7 @@ TEST_SUITE("stream ends") {
         owner.end();
     }
 
-    TEST_CASE("stream ends: who does not receive holds no more of them than the limit") {
+    TEST_CASE("stream ends: a socket that does not receive holds no more of them than the limit") {
         constexpr int peer_count = 1200; // Above the limit of 1000.
         const context owner{1};
         socket server{owner, ZLINK_STREAM};
@@ -297,7 +298,7 @@ TEST_SUITE("stream ends") {
             ++accepted_count;
         }
         CHECK(accepted_count < peer_count);
-        // Who comes to it later finds all of them.
+        // When the server receives, it still gets all of them.
         int arrival_count = 0;
         int departure_count = 0;
         while (departure_count < peer_count) {
@@ -308,9 +309,8 @@ TEST_SUITE("stream ends") {
         CHECK(arrival_count == peer_count);
     }
 
-    TEST_CASE(
-        "stream ends: who keeps the messages that say so may have as many of them as it likes") {
-        constexpr int peer_count = 1100; // Above the limit for those that were not received.
+    TEST_CASE("stream ends: an application may keep any number of the messages that report them") {
+        constexpr int peer_count = 1100; // Above the limit of departures that were not received.
         const context owner{1};
         socket server{owner, ZLINK_STREAM};
         const std::string bound = server.bind("tcp://127.0.0.1:*");
@@ -322,7 +322,7 @@ TEST_SUITE("stream ends") {
         };
         for (int count = 0; count < peer_count; ++count) {
             raw_peer{owner, bound}.close();
-            for (int told = 0; told < 2; ++told) { // It has come, and has gone.
+            for (int told = 0; told < 2; ++told) { // Arrival and departure.
                 while (recv()) {
                 }
             }
@@ -330,7 +330,7 @@ TEST_SUITE("stream ends") {
         CHECK(kept_count == kept.size());
     }
 
-    TEST_CASE("stream ends: who connects again without events gets all messages in order") {
+    TEST_CASE("stream ends: a socket that reconnects without events gets all messages in order") {
         const context owner{1};
         socket server{owner, ZLINK_STREAM};
         socket client{owner, ZLINK_STREAM};

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-/// What the tests of ZLINK_STREAM share.
+/// Helpers of the tests of ZLINK_STREAM.
 namespace api_test {
 
-/// A message as it lies on tcp.
+/// A message in its framing on tcp.
 inline std::string framed(std::string_view body) {
     std::string made;
     for (int shift = 24; shift >= 0; shift -= 8) {
@@ -19,7 +19,7 @@ inline std::string framed(std::string_view body) {
     return made.append(body);
 }
 
-/// `bytes` bytes that differ from place to place.
+/// `bytes` bytes that depend on their position.
 inline std::string long_text(std::size_t bytes) {
     std::string made(bytes, '\0');
     for (std::size_t index = 0; index < bytes; ++index) {
@@ -37,14 +37,14 @@ inline std::string id_of(std::uint32_t number) {
     return made;
 }
 
-/// That a peer has come, or has gone.
+/// The event that a peer has come, or has gone.
 struct news {
     std::string id;
     bool has_come;
     std::string text;
 };
 
-/// The next message, which must be about a peer.
+/// The next message, which must be an event.
 inline news recv_news(socket& by) {
     const message told = by.recv();
     REQUIRE(told.frames.size() == 3);
@@ -53,14 +53,14 @@ inline news recv_news(socket& by) {
     return {told.frames[0], told.frames[1] == "\1", told.frames[2]};
 }
 
-/// The routing id of the next peer, which must be what is received next.
+/// The routing id of the next peer; the next message must be its arrival.
 inline std::string recv_arrival(socket& by) {
     const news told = recv_news(by);
     REQUIRE(told.has_come);
     return told.id;
 }
 
-/// Why `id` has gone, which must be what is received next.
+/// The reason of `id`'s departure, which must be the next message.
 inline std::string recv_departure(socket& by, const std::string& id) {
     const news told = recv_news(by);
     REQUIRE(!told.has_come);
@@ -68,7 +68,7 @@ inline std::string recv_departure(socket& by, const std::string& id) {
     return told.text;
 }
 
-/// Why `id` has gone, and who has come next, which may be told in any order.
+/// The reason of `id`'s departure, and the next arrival; the two events may come in any order.
 struct turnover {
     std::string why;
     news next;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a STREAM receives by batches and sends on, which is not copied where that can be helped.
+// Messages that a STREAM receives in batches and sends on: they are not copied where that can be
+// avoided.
 #include "stream_batch_fixture.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using namespace std::string_literals;
 
 namespace {
 
-/// All of them, however many calls that takes.
+/// Sends all of them, with as many calls as it takes.
 void send_batch(socket& to, std::span<const zlink_stream_message_t> messages) {
     while (!messages.empty()) {
         const int count = zlink_stream_send_batch(to, messages.data(), messages.size(), 0);
@@ -116,10 +117,10 @@ TEST_SUITE("stream forward") {
             constexpr std::size_t bytes = 2000;
             constexpr std::size_t part_bytes = 1800;
             std::vector<std::string> bodies = payloads(7, bytes);
-            // Bytes before a part that say how much it is, as if it were a frame.
+            // Bytes before a part that look like the frame header of the part.
             bodies[3].replace(96, 4, framed(std::string(part_bytes, '.')), 0, 4);
             from.send(all_framed(bodies));
-            // Nothing is received until all of it is there: views last until the next call.
+            // No receive before all of it has arrived: views last until the next call.
             batch received = recv_batch(one.server, 1);
             REQUIRE(std::string(static_cast<const char*>(received[0].data), received[0].size) ==
                     bodies[0]);
@@ -155,8 +156,8 @@ TEST_SUITE("stream forward") {
         }
     }
 
-    TEST_CASE("stream forward: rows of one size, and single ones between them, go to whom they are "
-              "addressed") {
+    TEST_CASE(
+        "stream forward: rows of one size, and single ones between them, go to their addressees") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
             relay one{io_threads};
@@ -175,7 +176,7 @@ TEST_SUITE("stream forward") {
                 bodies.insert(bodies.end(), row.begin(), row.end());
             }
             from.send(all_framed(bodies));
-            // Nothing is received until all of it is there: views last until the next call.
+            // No receive before all of it has arrived: views last until the next call.
             REQUIRE(payload_in(recv_batch(one.server, 1).front()) == bodies.front());
             bodies.erase(bodies.begin());
             batch received = recv_batch(one.server);

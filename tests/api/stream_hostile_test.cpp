@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Peers of a STREAM that mean harm, while another one goes on.
+// Hostile peers of a STREAM, beside one that behaves.
 #include "stream_fixture.hpp"
 #include "testing/certificates.hpp"
 #include "testing/web_upgrade.hpp"
@@ -27,7 +27,7 @@ constexpr int any_failed_handshake = ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                                      ZLINK_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                      ZLINK_EVENT_HANDSHAKE_FAILED_AUTH;
 
-/// A server, and a peer of it that does nothing wrong.
+/// A server, and a peer of it that behaves.
 struct served {
     served(int io_threads, const std::string& endpoint, milliseconds handshake = patience)
         : owner(io_threads), server(owner, ZLINK_STREAM), client(owner, ZLINK_STREAM),
@@ -46,7 +46,7 @@ struct served {
         at_server = recv_arrival(server);
     }
 
-    /// Whether the other peer still gets on with it.
+    /// Checks that the server still serves the well-behaved peer.
     void exchange() {
         REQUIRE(client.send(message{at_client, "ping"}) == ok);
         REQUIRE(server.recv() == message{at_server, "ping"});
@@ -63,7 +63,7 @@ struct served {
     socket client;
     watcher failures;
     std::string bound;
-    std::string tcp; ///< Where the server listens, without what it speaks there.
+    std::string tcp; ///< The server's tcp endpoint, without the protocols above tcp.
     std::string at_client;
     std::string at_server;
 };
@@ -75,10 +75,10 @@ TEST_SUITE("stream and hostile peers") {
     TEST_CASE("stream: a handshake that comes byte by byte ends when its time is over") {
         struct slow {
             const char* endpoint;
-            std::string begin; ///< Then zeros, or letters, without an end.
+            std::string begin; ///< Then zeros or letters follow without an end.
             char rest;
         };
-        // A request, and the record of TLS with a ClientHello.
+        // The beginning of a request, and of a TLS record with a ClientHello.
         const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ";
         const std::string hello = "\x16\x03\x01\x20\x00\x01\x00\x1f\xfc\x03\x03"s;
         for (const slow& each :
@@ -89,7 +89,7 @@ TEST_SUITE("stream and hostile peers") {
             raw_peer slow_loris{both.owner, both.tcp};
             std::size_t sent = 0;
             while (slow_loris.is_connected()) {
-                REQUIRE(sent < 8000); // Where the request would be too long.
+                REQUIRE(sent < 8000); // The request would be too long there.
                 slow_loris.send(
                     std::string(1, sent < each.begin.size() ? each.begin[sent] : each.rest));
                 ++sent;
@@ -97,12 +97,12 @@ TEST_SUITE("stream and hostile peers") {
                 both.owner.let_io_happen();
             }
             both.failures.next();
-            CHECK(both.server.recv_error() == EAGAIN); // Nobody has come, so nobody goes.
+            CHECK(both.server.recv_error() == EAGAIN); // No arrival, so no departure.
             both.exchange();
         }
     }
 
-    TEST_CASE("stream: what is neither TLS nor an upgrade ends who sent it") {
+    TEST_CASE("stream: a peer that sends neither TLS nor an upgrade is ended") {
         const std::string data[] = {
             "GET / HTTP/1.0\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -111,7 +111,7 @@ TEST_SUITE("stream and hostile peers") {
             framed("hello") + "\r\n\r\n",
             "\x16\x03\x01\xff\xff\r\n\r\n"s,                // A record that is too long.
             "\x15\x03\x01\x00\x02\x02\x28\r\n\r\n"s,        // An alert.
-            "\x16\x03\x01\x00\x04\x01\x00\x00\x00\r\n\r\n"s // A ClientHello without anything.
+            "\x16\x03\x01\x00\x04\x01\x00\x00\x00\r\n\r\n"s // An empty ClientHello.
         };
         for (const char* const endpoint :
              {"tls://127.0.0.1:*", "ws://127.0.0.1:*/", "wss://127.0.0.1:*/"}) {
@@ -129,7 +129,8 @@ TEST_SUITE("stream and hostile peers") {
         }
     }
 
-    TEST_CASE("stream: who never reads holds what its high-water mark says, and others go on") {
+    TEST_CASE("stream: a peer that never reads holds no more than its high-water mark, and others "
+              "go on") {
         constexpr std::size_t bytes = 65'536;
         for (const std::string endpoint : endpoints) {
             CAPTURE(endpoint);
@@ -154,7 +155,7 @@ TEST_SUITE("stream and hostile peers") {
             const zlink_peer_t& held =
                 *std::max_element(std::begin(peers), std::end(peers), waits_most);
             CHECK(held.bytes > 0);
-            // What is being written besides, which is at most as much again.
+            // Plus the batch being written, which is at most as much again.
             CHECK(held.bytes <= 2 * served::send_hwm * (bytes + 16));
             for (int round = 0; round < 100; ++round) {
                 both.exchange();
@@ -172,7 +173,7 @@ TEST_SUITE("stream and hostile peers") {
             served both{0, endpoint};
             const bool is_web = endpoint.starts_with("ws");
             std::vector<std::unique_ptr<raw_peer>> liars;
-            // Together they claim more than any machine has.
+            // Together they claim more memory than any machine has.
             for (int number = 0; number < 200; ++number) {
                 liars.push_back(std::make_unique<raw_peer>(both.owner, both.tcp));
                 if (is_web) {

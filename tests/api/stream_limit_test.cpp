@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What a STREAM does for an application against peers that are slow, stall, or were let in by
+// A STREAM's defences of an application against peers that are slow, stall, or were accepted by
 // mistake.
 #include "edge_fixture.hpp"
 #include "raw_peer.hpp"
@@ -15,14 +15,14 @@
 #include <sys/socket.h>
 #include <vector>
 
-// In it, because the system's socket() is near, too.
+// Code is in the namespace, because the system's socket() is near, too.
 namespace api_test {
 
 using namespace std::string_literals;
 
 namespace {
 
-/// A STREAM, and a peer that takes nothing until it has to.
+/// A STREAM, and a peer that reads nothing until the test makes it.
 struct stalled_pair {
     explicit stalled_pair(const context& owner, const char* endpoint = "tcp://127.0.0.1:*")
         : server(owner, ZLINK_STREAM) {
@@ -37,7 +37,7 @@ struct stalled_pair {
     }
 
     /// Sends until there is no room for more.
-    /// @return How many messages the peer has not taken.
+    /// @return The number of messages that the peer has not taken.
     int fill() {
         int count = 0;
         while (zlink_stream_send(server, id.data(), payload.data(), payload.size(),
@@ -137,7 +137,7 @@ TEST_SUITE("stream limits") {
         CHECK(recv_departure(both.server, both.id) == "4010 out");
     }
 
-    TEST_CASE("stream limits: what is no peer, code or reason does not cut anybody off") {
+    TEST_CASE("stream limits: an invalid peer, code or reason cuts off no peer") {
         const context owner;
         stalled_pair both{owner};
         socket other{owner, ZLINK_PAIR};
@@ -224,7 +224,7 @@ TEST_SUITE("stream limits") {
         CHECK(set_error(stream, ZLINK_STREAM_FULL_CLOSE, &none, sizeof none) == ok);
     }
 
-    TEST_CASE("stream limits: who sends to many learns who was skipped, and why") {
+    TEST_CASE("stream limits: a send to many reports the peers that were skipped, and why") {
         const context owner;
         stalled_pair both{owner};
         both.fill();
@@ -286,9 +286,9 @@ TEST_SUITE("stream limits") {
                 REQUIRE(zlink_send(both.server, id, 4, ZLINK_SNDMORE) == 4);
                 CHECK(error_of(zlink_send(both.server, data, wrong.size(), ZLINK_SNDTEXT)) ==
                       EINVAL);
-                CHECK(zlink_send(both.server, "x", 1, 0) == 1); // In its place.
+                CHECK(zlink_send(both.server, "x", 1, 0) == 1); // The refused message's payload.
                 both.client->recv(endpoint[0] == 't' ? 5 : 3);
-                CHECK(zlink_stream_send(both.server, id, data, 1, 0) == 1); // It is no text.
+                CHECK(zlink_stream_send(both.server, id, data, 1, 0) == 1); // Not marked as text.
                 both.client->recv(endpoint[0] == 't' ? 5 : 3);
             }
             const std::string right = "caf\xc3\xa9 \xf0\x9f\x98\x80";
@@ -297,8 +297,9 @@ TEST_SUITE("stream limits") {
         }
     }
 
-    TEST_CASE("stream limits: who ends its own direction reads what was sent to it, then it has "
-              "gone") {
+    TEST_CASE(
+        "stream limits: a peer that ends its direction reads what was sent to it, then it has "
+        "gone") {
         for (const char* const endpoint : {"tcp://127.0.0.1:*", "ws://127.0.0.1:*/", "ipc://*"}) {
             for (const int io_threads : every_io_threads) {
                 CAPTURE(endpoint);
@@ -318,7 +319,7 @@ TEST_SUITE("stream limits") {
         }
     }
 
-    TEST_CASE("stream limits: who ends its own direction and takes nothing is not waited for") {
+    TEST_CASE("stream limits: a peer that ends its direction and takes nothing is not waited for") {
         const context owner;
         stalled_pair both{owner};
         both.fill();
@@ -326,10 +327,10 @@ TEST_SUITE("stream limits") {
         both.server.set(ZLINK_RCVTIMEO, 2 * patience);
         const auto begin = clock::now();
         CHECK(recv_departure(both.server, both.id) == "1006 Connection timed out");
-        CHECK(clock::now() - begin >= 5s); // A pause of so long, and at most another one.
+        CHECK(clock::now() - begin >= 5s); // One pause of this length, and at most another one.
     }
 
-    TEST_CASE("stream limits: who ends its own direction with nothing to wait for has gone") {
+    TEST_CASE("stream limits: a peer that ends its direction with nothing to read has gone") {
         const context owner;
         stalled_pair both{owner};
         REQUIRE(::shutdown(both.client->descriptor(), SHUT_WR) == 0);
@@ -365,7 +366,7 @@ TEST_SUITE("stream limits") {
         }
     }
 
-    TEST_CASE("stream limits: a STREAM refuses to be told what it would not do") {
+    TEST_CASE("stream limits: a STREAM refuses options that it would ignore") {
         const context owner;
         socket stream{owner, ZLINK_STREAM};
         const std::string key(32, 'k');
@@ -392,7 +393,7 @@ TEST_SUITE("stream limits") {
         CHECK(set_error(raw, ZLINK_CURVE_SERVER, &one, sizeof one) == ok);
     }
 
-    TEST_CASE("stream limits: who asked in vain for a mechanism lets nobody in without") {
+    TEST_CASE("stream limits: a STREAM that refused a mechanism accepts no peer without one") {
         const context owner;
         socket stream{owner, ZLINK_STREAM};
         const int one = 1;
@@ -443,7 +444,7 @@ TEST_SUITE("stream limits") {
         CHECK(value == 60);
     }
 
-    TEST_CASE("stream limits: there is no descriptor to wait on where nobody else does the I/O") {
+    TEST_CASE("stream limits: without I/O threads there is no descriptor to wait on") {
         const context driven{0};
         socket stream{driven, ZLINK_STREAM};
         int descriptor = -1;

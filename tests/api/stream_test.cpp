@@ -107,7 +107,7 @@ TEST_SUITE("stream") {
                 CHECK(server.send(message{at_server, "answer"}) == ok);
                 CHECK(client.recv() == message{at_client, "answer"});
                 REQUIRE(close_peer(server, at_server, 1000, "enough") == ok);
-                // Who dials hears of the end first.
+                // The dialling side gets the end first.
                 CHECK(recv_departure(client, at_client) == "1000 closed by the peer");
                 at_client = recv_arrival(client);
                 const turnover there = recv_turnover(server, at_server);
@@ -117,7 +117,7 @@ TEST_SUITE("stream") {
         }
     }
 
-    TEST_CASE("stream: a send to nobody is refused once, and takes nothing else with it") {
+    TEST_CASE("stream: a send to an unknown peer is refused once, and affects no other message") {
         context owner{0};
         socket stream{owner, ZLINK_STREAM};
         const std::string endpoint = stream.bind(transport::tcp);
@@ -130,9 +130,9 @@ TEST_SUITE("stream") {
         REQUIRE(id == id_of(2));
 
         CHECK(stream.send(old_id, ZLINK_SNDMORE) == EHOSTUNREACH);
-        // One program looks at that, and sends another message.
+        // One program checks for the error, and sends another message.
         CHECK(stream.send(message{id, "one"}) == ok);
-        // Another one does not, and the payload looks like a routing id.
+        // Another program does not, and its payload looks like a routing id.
         CHECK(stream.send(old_id, ZLINK_SNDMORE) == EHOSTUNREACH);
         CHECK(stream.send(id) == ok);
         CHECK(stream.send(message{id, "two"}) == ok);
@@ -349,7 +349,8 @@ TEST_SUITE("stream") {
         constexpr std::size_t payload_bytes = 64'000;
         for (const bool answers : {false, true}) {
             CAPTURE(answers);
-            // Answered it has up to 8 turns of 256 KiB in a row, twice if it is found ready first.
+            // If answered, it has up to 8 turns of 256 KiB in a row, twice if it is found ready
+            // first.
             const std::size_t ahead_bytes_max = answers ? 5'300'000 : 1'500'000;
             context owner{0};
             socket server{owner, ZLINK_STREAM};
@@ -385,7 +386,7 @@ TEST_SUITE("stream") {
         }
     }
 
-    TEST_CASE("stream: who reads nothing before all is sent is heard beside others, too") {
+    TEST_CASE("stream: a peer that reads nothing before all is sent is served beside others, too") {
         constexpr std::size_t payload_bytes = 64'000;
         constexpr std::size_t message_count = 200;
         for (const int io_threads : every_io_threads) {
@@ -516,7 +517,7 @@ TEST_SUITE("stream") {
     }
 
     TEST_CASE("stream: a peer that sends and resets the connection is known all the same") {
-        // Driven by its caller, the socket takes the connection when all of that has happened.
+        // Without I/O threads, the socket accepts the connection after all of this has happened.
         const context owner{0};
         socket stream{owner, ZLINK_STREAM};
         stream.set(ZLINK_MAX_CONNECTIONS_PER_ADDRESS, 1);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* endpoints[] = {"tls://127.0.0.1:*", "wss://127.0.0.1:*/chat"};
 
-/// Two sockets, of which `server` has a certificate that `client` trusts.
+/// Two sockets; `server` has a certificate that `client` trusts.
 struct stream_pair {
     explicit stream_pair(int io_threads)
         : owner(io_threads), server(owner, ZLINK_STREAM), client(owner, ZLINK_STREAM) {
@@ -64,7 +64,7 @@ TEST_SUITE("stream over tls") {
         }
     }
 
-    TEST_CASE("stream over tls: who is no TLS client gets nowhere, and nobody hears of it") {
+    TEST_CASE("stream over tls: a peer that speaks no TLS is ended, and never reported") {
         for (const std::string endpoint : endpoints) {
             stream_pair both{0};
             const std::string bound = both.server.bind(endpoint);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The far end is a program of ours that speaks WebSocket byte by byte, or another socket.
+// The far end is a test program that speaks WebSocket byte by byte, or another socket.
 #include "stream_fixture.hpp"
 #include "testing/web_upgrade.hpp"
 #include "web_peer.hpp"
@@ -61,7 +61,7 @@ std::string close_payload(unsigned code, std::string_view reason = "") {
     return std::string{static_cast<char>(code >> 8), static_cast<char>(code & 0xff)}.append(reason);
 }
 
-/// A server and a client of raw bytes that has upgraded.
+/// A server, and a client of raw bytes that has upgraded.
 struct upgraded {
     explicit upgraded(const context& owner, std::int64_t message_bytes_max = -1)
         : server(owner, ZLINK_STREAM) {
@@ -84,7 +84,7 @@ struct upgraded {
 
 TEST_SUITE("stream over ws") {
 
-    TEST_CASE("stream over ws: upgrades, and tells who has come") {
+    TEST_CASE("stream over ws: upgrades, and reports the peer") {
         for (const int io_threads : every_io_threads) {
             context owner{io_threads};
             socket server{owner, ZLINK_STREAM};
@@ -107,7 +107,7 @@ TEST_SUITE("stream over ws") {
         }
     }
 
-    TEST_CASE("stream over ws: refuses what is no upgrade to what is here") {
+    TEST_CASE("stream over ws: refuses requests that are no upgrade for its path") {
         struct refused {
             std::string request;
             std::string_view status;
@@ -244,7 +244,8 @@ TEST_SUITE("stream over ws") {
         CHECK(both.client->recv(wire.size()) == wire);
     }
 
-    TEST_CASE("stream over ws: who breaks the rules is told with the right code, and ends") {
+    TEST_CASE(
+        "stream over ws: a peer that breaks the rules is told with the right code, and ended") {
         struct broken {
             std::string sent;
             unsigned code;
@@ -417,7 +418,7 @@ TEST_SUITE("stream over ws") {
         }
     }
 
-    TEST_CASE("stream over ws: who has no room is left out when many are sent to") {
+    TEST_CASE("stream over ws: peers without room are left out when many are sent to") {
         context owner{0};
         upgraded both{owner};
         both.server.set(ZLINK_SNDHWM, 3);
@@ -449,7 +450,7 @@ TEST_SUITE("stream over ws") {
         CHECK(raw.try_connect("ws://127.0.0.1:1/") == EPROTONOSUPPORT);
     }
 
-    TEST_CASE("stream over ws: who offers the subprotocols of patterns only is no peer") {
+    TEST_CASE("stream over ws: a client that offers the subprotocols of patterns only is refused") {
         context owner;
         socket server{owner, ZLINK_STREAM};
         const std::string endpoint = tcp_of(server.bind(std::string(wildcard_path)));

@@ -16,7 +16,7 @@ using zlink::testing::temporary_folder;
 
 namespace {
 
-/// Certificates, and two sockets of which `bound` has one and `connecting` trusts who issued it.
+/// Certificates, and two sockets: `bound` has one, and `connecting` trusts its issuer.
 struct tls_pair {
     explicit tls_pair(int io_threads = 1, int bound_type = ZLINK_PAIR,
                       int connecting_type = ZLINK_PAIR)
@@ -30,14 +30,14 @@ struct tls_pair {
         by.set(ZLINK_TLS_CERTIFICATE, shown.certificate).set(ZLINK_TLS_KEY, shown.key);
     }
 
-    /// Connects, and waits until a message has come through.
+    /// Connects, and waits until a message has arrived.
     void join() {
         connecting.connect(bound.bind("tls://127.0.0.1:*"));
         REQUIRE(connecting.send("joined") == ok);
         REQUIRE(bound.recv() == message{"joined"});
     }
 
-    /// What the handshake fails with where `connecting` is.
+    /// The error of the handshake at `connecting`.
     int failure() {
         watcher events(owner, connecting);
         connecting.connect(bound.bind("tls://127.0.0.1:*"));
@@ -169,13 +169,13 @@ TEST_SUITE("tls") {
         CHECK(pair.failure() == EKEYREJECTED);
     }
 
-    TEST_CASE("tls: does not trust one that we made up by default") {
+    TEST_CASE("tls: does not trust a made-up authority by default") {
         tls_pair pair;
         pair.connecting.set(ZLINK_TLS_CA, "");
         CHECK(pair.failure() == EKEYREJECTED);
     }
 
-    TEST_CASE("tls: tells who listens that its certificate was refused") {
+    TEST_CASE("tls: tells the listener that its certificate was refused") {
         tls_pair pair;
         watcher events(pair.owner, pair.bound);
         tls_pair::present(pair.bound, pair.others.issue());
@@ -203,7 +203,7 @@ TEST_SUITE("tls") {
         }
     }
 
-    TEST_CASE("tls: does not take a common name for whom a certificate is for") {
+    TEST_CASE("tls: does not accept a common name as the certificate's subject name") {
         tls_pair pair;
         tls_pair::present(pair.bound,
                           pair.ours.issue({.common_name = "chat.example.org", .names = {}}));
@@ -281,7 +281,7 @@ TEST_SUITE("tls") {
         CHECK(pair.bound.recv() == message{"x"});
     }
 
-    TEST_CASE("tls: lets in who shows a certificate, if one is required") {
+    TEST_CASE("tls: accepts a client with a certificate, if one is required") {
         tls_pair pair;
         pair.bound.set(ZLINK_TLS_CLIENT_CERTIFICATES, 2).set(ZLINK_TLS_CA, pair.ours.path());
         SUBCASE("of an authority that it trusts") {
@@ -303,7 +303,7 @@ TEST_SUITE("tls") {
         }
     }
 
-    TEST_CASE("tls: lets in who shows no certificate, if one is only asked for") {
+    TEST_CASE("tls: accepts a client without a certificate, if one is only asked for") {
         tls_pair pair;
         pair.bound.set(ZLINK_TLS_CLIENT_CERTIFICATES, 1).set(ZLINK_TLS_CA, pair.ours.path());
         pair.connecting.connect(pair.bound.bind("tls://127.0.0.1:*"));
@@ -507,7 +507,7 @@ TEST_SUITE("tls") {
         newcomer.connect(where);
         REQUIRE(newcomer.send("here") == ok);
         REQUIRE(pair.bound.recv() == message{"here"});
-        // To both, in turn.
+        // Goes to both peers, in turn.
         REQUIRE(pair.bound.send("x") == ok);
         REQUIRE(pair.bound.send("x") == ok);
         CHECK(property(newcomer, "Tls-Subject") == "CN=renewed");

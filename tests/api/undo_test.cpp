@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// What zlink_unbind, zlink_disconnect and zlink_close leave of what was sent and what arrived, and
-// which endpoints they take.
+// The effect of zlink_unbind, zlink_disconnect and zlink_close on messages sent and arrived, and
+// the endpoints that they accept.
 #include "fixture.hpp"
 #include "watcher.hpp"
 
@@ -32,7 +32,7 @@ const direction every_direction[] = {
 
 enum class undoing { unbind, disconnect };
 
-/// Two sockets of which one sends, joined.
+/// Two joined sockets, of which one sends.
 struct joined {
     joined(const context& owner, const direction& by, const setting& over, undoing what)
         : sender(owner, by.sender), receiver(owner, by.receiver) {
@@ -46,7 +46,7 @@ struct joined {
         connected.connect(endpoint);
         if (by.receiver == ZLINK_SUB) {
             wait_until(owner, [&] {
-                receiver.events(); // Which lets it hear of a new peer, and subscribe there.
+                receiver.events(); // Makes it notice a new peer, and subscribe there.
                 return sender.poll(ZLINK_POLLIN, 0ms) != 0;
             });
         }
@@ -170,7 +170,7 @@ TEST_CASE("disconnect: what was sent goes out for as long as the socket lingers"
     }
 }
 
-TEST_CASE("inproc: what was sent before anybody was bound stays, whether or not the sender does") {
+TEST_CASE("inproc: what was sent before the name was bound stays, whether or not the sender does") {
     for (const int io_threads : every_io_threads) {
         for (const int linger : {-1, 100, 0}) { // As in libzmq, which keeps it in any case.
             for (const bool closes : {true, false}) {
@@ -201,9 +201,9 @@ TEST_CASE("inproc: what was sent before anybody was bound stays, whether or not 
     }
 }
 
-TEST_CASE("inproc: the end of a context does not wait for what nobody will receive") {
+TEST_CASE("inproc: the end of a context does not wait for messages that cannot be received") {
     context owner;
-    for (int index = 0; index < 2000; ++index) { // More than are kept.
+    for (int index = 0; index < 2000; ++index) { // More than the limit of those kept.
         socket sender{owner, ZLINK_PUSH};
         sender.set(ZLINK_LINGER, -1);
         sender.connect("inproc://nobody");
@@ -305,7 +305,7 @@ TEST_CASE("disconnect: takes every spelling of the address, and all connections 
     }
 }
 
-TEST_CASE("unbind: what leaves the port to the system names no place") {
+TEST_CASE("unbind: an endpoint that leaves the port to the system is not found") {
     const context owner;
     socket bound{owner, ZLINK_PULL};
     const std::string first = bound.bind("tcp://127.0.0.1:*");
@@ -420,7 +420,7 @@ TEST_CASE("connect: peers take their turn in the order in which they came") {
                 CAPTURE(over);
                 CAPTURE(type);
                 const context owner{over};
-                const context network; // With one thread, so that they connect in this order.
+                const context network; // It has one I/O thread, so that they connect in this order.
                 const context& others = over.via == transport::inproc ? owner : network;
                 socket sender{owner, type};
                 const std::string endpoint = sender.bind(over.via);
@@ -434,7 +434,7 @@ TEST_CASE("connect: peers take their turn in the order in which they came") {
                     REQUIRE(sender.send(std::to_string(index)) == ok);
                 }
                 for (std::size_t index = 0; index < peers.size(); ++index) {
-                    // The sender's I/O may be ours to drive.
+                    // Without I/O threads, wait_until() runs the sender's I/O.
                     wait_until(owner, [&] { return (peers[index].events() & ZLINK_POLLIN) != 0; });
                     CHECK(peers[index].recv() == message{std::to_string(index)});
                 }

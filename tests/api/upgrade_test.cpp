@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// The HTTP with which connections over ws begin, and what proxies and servers make of it.
+// The HTTP exchange that begins a connection over ws, and its variations by proxies and servers.
 #include "stream_fixture.hpp"
 #include "testing/web_upgrade.hpp"
 #include "watcher.hpp"
@@ -15,14 +15,14 @@ using zlink::testing::upgrade_response_to;
 
 namespace {
 
-/// Whom a STREAM dials, attempt after attempt.
+/// A server that a STREAM dials, attempt after attempt.
 class web_server {
 public:
     explicit web_server(const context& owner) : owner_(owner) {}
 
     std::string endpoint() const { return "ws" + listener_.endpoint().substr(3) + "/room"; }
 
-    /// Lets the next attempt come, which ends with the scope of what is returned.
+    /// Accepts the next attempt; destroying the result ends it.
     raw_peer accept() { return {owner_, listener_.accept(owner_)}; }
 
 private:
@@ -30,7 +30,7 @@ private:
     raw_listener listener_;
 };
 
-/// A STREAM that dials `there`, with little patience.
+/// A STREAM that reconnects soon.
 socket dialing(const context& owner, int reconnect_interval = 1) {
     socket made{owner, ZLINK_STREAM};
     made.set(ZLINK_RECONNECT_IVL, reconnect_interval);
@@ -163,7 +163,7 @@ TEST_SUITE("upgrade") {
         }
     }
 
-    TEST_CASE("upgrade: answers that others follow have an end") {
+    TEST_CASE("upgrade: the number of answers that others follow is limited") {
         const context owner;
         web_server there{owner};
         socket client = dialing(owner, -1);
@@ -262,7 +262,7 @@ TEST_SUITE("upgrade") {
         client.send("GET /chat HTTP/1.1\r\nHost: a\r\n\r\n");
         const std::string told = recv_header(client);
         CHECK(told.starts_with("HTTP/1.1 426 "));
-        // Whoever sends Upgrade says so in Connection, too (RFC 9110, 7.8).
+        // A sender of Upgrade must list it in Connection, too (RFC 9110, 7.8).
         CHECK(told.find("\r\nConnection: upgrade\r\n") != std::string::npos);
         CHECK(told.find("\r\nUpgrade: websocket\r\n") != std::string::npos);
     }

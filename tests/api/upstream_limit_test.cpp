@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
 
-// What an XPUB keeps of what its peers send upstream while its application does not receive.
+// The limit on messages from an XPUB's peers that it keeps while its application does not receive.
 
 using namespace api_test;
 
 namespace {
 
 constexpr std::size_t body_bytes = std::size_t{64} * 1024;
-/// 64 MiB.
+/// 64 MiB of bodies.
 constexpr int kept_count = 1024;
 constexpr int in_pipe_count = 10;
 
@@ -17,7 +17,7 @@ std::string numbered(int number) {
     return made.replace(0, 8, "No. " + std::to_string(1000 + number));
 }
 
-/// A publisher that never receives, and a peer that has sent more than is kept.
+/// A publisher that never receives, and a peer that has sent more than the limit.
 struct flooded {
     flooded() : publisher(owner, ZLINK_XPUB), peer(owner, ZLINK_XSUB) {
         publisher.set(ZLINK_RCVHWM, in_pipe_count / 2);
@@ -30,7 +30,7 @@ struct flooded {
         }
     }
 
-    /// Receives what comes next of what the peer sent.
+    /// Receives the next `count` messages of the peer.
     void recv(int count) {
         for (int each = 0; each < count; ++each) {
             const std::string received = publisher.recv_frame();
@@ -75,7 +75,7 @@ TEST_CASE("xpub: a subscription counts as soon as there is room to tell of it") 
     CHECK(it.publisher.recv() == message{"\x01topic"});
 }
 
-TEST_CASE("xpub: what a peer sent that is gone is read when there is room") {
+TEST_CASE("xpub: messages of a peer that is gone are read when there is room") {
     flooded it;
     socket subscriber{it.owner, ZLINK_SUB};
     subscriber.connect(it.endpoint);

@@ -10,7 +10,7 @@
 
 namespace api_test {
 
-/// What a monitor tells.
+/// An event of a monitor.
 struct event {
     int what;
     int value;
@@ -37,7 +37,7 @@ public:
         return {what, value, told.frames[1]};
     }
 
-    /// Checks what the next event is.
+    /// Checks the next event.
     /// @return Its value.
     int expect(int what, const std::string& endpoint) {
         const event told = next();
@@ -46,7 +46,7 @@ public:
         return told.value;
     }
 
-    /// Passes over other events.
+    /// Skips other events.
     /// @return The value of the next event of that kind.
     int await(int what) {
         while (true) {
@@ -58,15 +58,15 @@ public:
 
     bool has_news() const { return pair_.poll(ZLINK_POLLIN, milliseconds{0}) != 0; }
 
-    /// Stops the monitor of `watched`. @return Whether it has told nothing else.
+    /// Stops the monitor of `watched`. @return  Whether there was no other event.
     bool has_told_all(const context& owner, socket& watched) {
         REQUIRE(zlink_socket_monitor(watched, nullptr, 0) == 0);
         wait_until(owner, [&] { return has_news() || zlink_socket_peers(pair_, nullptr, 0) == 0; });
         return !has_news() || next().what == ZLINK_EVENT_MONITOR_STOPPED;
     }
 
-    /// Whether nothing is told before `watched`, from now on bound to one more port, is visited
-    /// there, which its I/O thread tells. Must watch ZLINK_EVENT_LISTENING and
+    /// Whether there is no event until a visitor connects to one more port, to which `watched` is
+    /// bound now; its I/O thread reports the visit. Must watch ZLINK_EVENT_LISTENING and
     /// ZLINK_EVENT_ACCEPTED.
     bool is_silent_until_visited(const context& owner, socket& watched) {
         const raw_peer visitor{owner, watched.bind(transport::tcp)};
@@ -74,7 +74,7 @@ public:
     }
 
     const std::string& name() const { return name_; }
-    /// The application's end.
+    /// The application's socket.
     socket& end() { return pair_; }
 
 private:

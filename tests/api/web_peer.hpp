@@ -7,13 +7,13 @@
 
 namespace api_test {
 
-/// Where `endpoint`, of tls, ws or wss, is reached below those.
+/// The tcp endpoint below `endpoint`, of tls, ws or wss.
 inline std::string tcp_of(const std::string& endpoint) {
     const std::size_t begin = endpoint.find("://");
     return "tcp" + endpoint.substr(begin, endpoint.find('/', begin + 3) - begin);
 }
 
-/// What `by` is sent up to the end of a header of HTTP.
+/// The bytes that `by` receives up to the end of an HTTP header.
 inline std::string recv_header(raw_peer& by) {
     std::string header;
     while (!header.ends_with("\r\n\r\n")) {

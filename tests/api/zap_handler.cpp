@@ -14,7 +14,7 @@ const std::string stop_word = "stop";
 
 zap_handler::zap_handler(const context& owner, judge decide)
     : replier_(owner, ZLINK_ROUTER), stopper_(owner, ZLINK_DEALER), decide_(std::move(decide)) {
-    replier_.set(ZLINK_RCVTIMEO, -1); // Questions come when the test has them.
+    replier_.set(ZLINK_RCVTIMEO, -1); // Requests come at any time.
     replier_.bind("inproc://zeromq.zap.01");
     stopper_.connect("inproc://zeromq.zap.01");
     thread_ = std::thread([this] {

@@ -13,8 +13,8 @@ namespace api_test {
 /// A ZAP handler on a thread of its own.
 class zap_handler {
 public:
-    /// What a handler says to a question: the frames of the reply behind the request id; none: it
-    /// does not answer.
+    /// The handler's reply to a request: the frames behind the request id; none: it does not
+    /// answer.
     using judge = std::function<std::vector<std::string>(const message& question)>;
 
     zap_handler(const context& owner, judge decide);
@@ -22,7 +22,7 @@ public:
     zap_handler& operator=(const zap_handler&) = delete;
     ~zap_handler() { stop(); }
 
-    /// Ends it. @return The questions that it was asked.
+    /// Ends it. @return  The requests that it received.
     const std::vector<message>& stop();
 
 private:
@@ -33,7 +33,7 @@ private:
     std::thread thread_;
 };
 
-/// Says `status` to everybody.
+/// Replies `status` to every request.
 zap_handler::judge always(const std::string& status, const std::string& user_id = "joe");
 
 } // namespace api_test

@@ -43,7 +43,7 @@ zmtp_peer::zmtp_peer(const std::string& endpoint) : descriptor_(::socket(AF_INET
 }
 
 zmtp_peer::zmtp_peer(int descriptor) : descriptor_(descriptor) {
-    REQUIRE(::fcntl(descriptor_, F_SETFL, 0) == 0); // It waits.
+    REQUIRE(::fcntl(descriptor_, F_SETFL, 0) == 0); // It blocks.
     limit_patience(descriptor_);
 }
 

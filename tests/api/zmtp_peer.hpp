@@ -11,24 +11,24 @@ namespace api_test {
 std::string data(std::initializer_list<int> values);
 
 /// A peer over tcp that speaks ZMTP by hand: a bare connection whose bytes the test sends and
-/// looks at.
+/// inspects.
 class zmtp_peer {
 public:
-    /// Connects, and says nothing yet.
-    /// @param endpoint  Where a socket is bound on this machine, over tcp.
+    /// Connects, and sends nothing yet.
+    /// @param endpoint  A tcp endpoint that is bound on this machine.
     explicit zmtp_peer(const std::string& endpoint);
-    /// @param descriptor  Of a connection; taken over.
+    /// @param descriptor  A connection, which it takes over.
     explicit zmtp_peer(int descriptor);
     zmtp_peer(const zmtp_peer&) = delete;
     zmtp_peer& operator=(const zmtp_peer&) = delete;
     ~zmtp_peer();
 
-    /// Greeting and handshake of mechanism NULL; takes what the other side says meanwhile.
+    /// Greeting and handshake of mechanism NULL; receives the other side's part.
     /// @param type      "PUSH", ...
-    /// @param metadata  Further properties, as they are on the wire.
+    /// @param metadata  Further properties, in wire format.
     void shake_hands(std::string_view type, std::string_view metadata = {});
 
-    /// @return Whether the connection took everything; if not, the other side has ended it.
+    /// @return Whether everything was sent; if not, the other side has ended the connection.
     bool send(std::string_view all) const;
     /// Sends a frame of at most 65535 bytes.
     bool send_frame(int flags, std::string_view body) const;
@@ -42,17 +42,16 @@ public:
     };
     frame recv_frame() const;
 
-    /// Whether there are bytes to be received, now.
+    /// Whether bytes can be received now.
     bool has_bytes() const;
 
-    /// Whether a byte comes, not the end of the connection; the test ends if neither does.
+    /// Whether a byte comes before the end of the connection; the test ends if nothing happens.
     bool answers() const;
 
-    /// Takes what still comes until the other side ends the connection; the test ends if it does
-    /// not.
+    /// Discards bytes until the other side ends the connection; the test ends if it does not.
     void await_end() const;
 
-    /// Ends the connection so that the other side's next write fails.
+    /// Ends the connection by a reset, so that the other side's next write fails.
     void reset();
 
     int descriptor() const noexcept { return descriptor_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Patterns over ws and wss. What they do there as everywhere other tests repeat over ws; these are
-// about the upgrade, the frames of ZWS and the mechanisms, between sockets and with a program that
-// speaks WebSocket byte by byte.
+// Patterns over ws and wss. The tests of each pattern are repeated over ws elsewhere; these test
+// the upgrade, the frames of ZWS and the mechanisms, between sockets and with a program that speaks
+// WebSocket byte by byte.
 #include "stream_fixture.hpp"
 #include "testing/certificates.hpp"
 #include "testing/web_upgrade.hpp"
@@ -24,7 +24,7 @@ namespace {
 constexpr const char* ws_wildcard = "ws://127.0.0.1:*/chat";
 constexpr const char* wss_wildcard = "wss://127.0.0.1:*/chat";
 
-/// Certificates that sockets over wss have, and trust.
+/// Certificates of sockets over wss, and their trusted authority.
 struct trust {
     void let_listen(socket& by) const {
         by.set(ZLINK_TLS_CERTIFICATE, shown.certificate).set(ZLINK_TLS_KEY, shown.key);
@@ -56,7 +56,7 @@ std::string property(frame& of, const char* name) {
     return found != nullptr ? found : "(none)";
 }
 
-/// A browser that has been let in by a socket, without a mechanism.
+/// A browser that a socket has accepted, without a mechanism.
 struct browser {
     browser(const context& owner, const std::string& endpoint, std::string_view fields = "")
         : data(owner, tcp_of(endpoint)) {
@@ -101,7 +101,7 @@ void talk_one_way(socket& from, socket& to) {
     }
 }
 
-/// The next message, while the subscriber, if it listens, finds out who has come.
+/// The next message; meanwhile a subscriber that listens notices its peer.
 message recv_subscription(socket& publisher, socket& subscriber) {
     const auto give_up = clock::now() + patience;
     while (publisher.poll(ZLINK_POLLIN, 1ms) == 0) {
@@ -115,7 +115,7 @@ message recv_subscription(socket& publisher, socket& subscriber) {
 
 TEST_SUITE("zws") {
 
-    TEST_CASE("zws: every pattern travels over ws and wss, whoever listens") {
+    TEST_CASE("zws: every pattern works over ws and wss, whichever side listens") {
         exchange(ZLINK_PAIR, ZLINK_PAIR, [](socket& first, socket& second) {
             talk_one_way(first, second);
             talk_one_way(second, first);
@@ -271,7 +271,7 @@ TEST_SUITE("zws") {
         CHECK(said.substr(2) == "\x03\xeb"); // 1003
     }
 
-    TEST_CASE("zws: who leaves says 1001 behind what it sent") {
+    TEST_CASE("zws: a socket that closes sends 1001 behind its messages") {
         const context owner;
         socket push{owner, ZLINK_PUSH};
         push.set(ZLINK_LINGER, patience);
@@ -321,7 +321,7 @@ TEST_SUITE("zws") {
         CHECK(again.recv() == message{"late"});
     }
 
-    TEST_CASE("zws: PLAIN lets in who knows the password, and messages tell who it is") {
+    TEST_CASE("zws: PLAIN accepts a client with the password, and messages tell its user") {
         for (const std::string password : {"secret", "wrong"}) {
             context owner;
             zap_handler handler{
@@ -405,7 +405,7 @@ TEST_SUITE("zws") {
             socket second{owner, ZLINK_DEALER};
             second.connect(first.bind(ws_wildcard));
             constexpr int count = 5000;
-            int sent = 0; // Not far ahead: nobody would make room for who waits.
+            int sent = 0; // Not far ahead: a blocked send would wait for ever.
             for (int received = 0; received < count; ++received) {
                 for (; sent < std::min(count, received + 500); ++sent) {
                     REQUIRE(first.send(std::to_string(sent)) == ok);

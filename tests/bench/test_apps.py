@@ -1,6 +1,6 @@
-"""The applications of the benchmark do what they say on either library, and notice where something is wrong.
+"""The benchmark applications do what they claim on either library, and detect faults.
 
-ZLINK_BENCH_APPS names another folder of the programs than the release build's.
+ZLINK_BENCH_APPS names the folder of the programs, instead of the release build's.
 """
 
 import json
@@ -26,7 +26,7 @@ import runner  # noqa: E402
 
 SECONDS = 0.15
 WARMUP = 0.02
-# On libzmq one workload of each program: it is the programs that are tested.
+# On libzmq one workload per program: these tests are about the programs.
 CASES = [pytest.param("zlink", workload, id=f"zlink-{name}") for name, workload in WORKLOADS.items()] + [
     pytest.param("libzmq", workload, id=f"libzmq-{workload.name}")
     for workload in {workload.program: workload for workload in WORKLOADS.values()}.values()

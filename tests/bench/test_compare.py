@@ -1,4 +1,4 @@
-"""The comparison of patterns chooses its cases as its manual says, and its program takes every way of calling."""
+"""The comparison of patterns selects its cases as documented, and its program supports every way of calling."""
 
 import json
 import subprocess

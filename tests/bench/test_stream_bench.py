@@ -1,7 +1,7 @@
-"""The load client and the servers that it measures work together: a benchmark that counts wrongly, or a
-server that answers wrongly, fails here and not in a long night.
+"""The load client and the measured servers work together: a benchmark that counts wrongly, or a server that answers
+wrongly, fails here and not in a long run at night.
 
-ZLINK_BENCH_PROGRAMS names another folder of the programs than the release build's.
+ZLINK_BENCH_PROGRAMS names the folder of the programs, instead of the release build's.
 """
 
 import contextlib
@@ -133,7 +133,7 @@ def test_a_connection_that_was_lost_stays_lost(built):
 
 
 class Impostor:
-    """A server that answers with what a function makes of the bytes."""
+    """A server that answers with the result of a function of the received bytes."""
 
     def __init__(self, answer):
         self._answer = answer
@@ -148,7 +148,7 @@ class Impostor:
                 while data := peer.recv(65536):
                     peer.sendall(self._answer(data))
             except OSError:
-                pass  # The client has seen enough.
+                pass  # The client has ended the connection.
 
 
 def load_impostor(built, answer):

@@ -1,4 +1,4 @@
-/* Sends one message to itself through zlink.h and says on which version of zlink it ran. */
+/* Sends one message to itself through zlink.h and prints the version of zlink. */
 #include <stdio.h>
 #include <string.h>
 #include <zlink.h>

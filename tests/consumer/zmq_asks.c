@@ -1,5 +1,5 @@
-/* Asks what libzmq has no function for, on sockets of zmq.h, and which zlink this is: libzmq.so.5
- * answers. */
+/* Calls functions that libzmq does not have, on sockets of zmq.h, and asks for zlink's version:
+ * libzmq.so.5 provides them. */
 #include <stdio.h>
 #include <string.h>
 #include <zlink.h>

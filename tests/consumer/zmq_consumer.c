@@ -1,4 +1,4 @@
-/* Sends one message to itself through zmq.h and says which version it ran on. */
+/* Sends one message to itself through zmq.h and prints the version it ran on. */
 #include <stdio.h>
 #include <string.h>
 #include <zmq.h>

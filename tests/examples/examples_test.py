@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Runs an example that needs somebody at the other end, or files, and checks what it does.
+"""Runs an example that needs a peer, or files, and checks its behaviour.
 
     examples_test.py NAME PROGRAM
 
-NAME is that of a function below.
+NAME is a function below.
 """
 
 import select
@@ -33,7 +33,7 @@ class Server:
         raise RuntimeError(f"{program} does not listen")
 
     def _listens(self):
-        """Until it does; not if it has ended, because somebody else took the port meanwhile."""
+        """Waits until it listens. False if it has ended, because another process took the port."""
         deadline = time.monotonic() + SECONDS_MAX
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
@@ -47,7 +47,7 @@ class Server:
         return WebClient(self.port, self.path, **options)
 
     def end(self, players):
-        """Has it end by itself, which `players` are told; gives the lines that it printed."""
+        """Ends it by SIGTERM, and checks that `players` are told; returns the lines that it printed."""
         self._process.send_signal(signal.SIGTERM)
         for player in players:
             equal(end_of(player)[1], 1001)
@@ -75,7 +75,7 @@ def equal(found, expected):
 
 
 def end_of(client):
-    """How its connection ends, whatever is received before."""
+    """The end of the client's connection; data before it is skipped."""
     while not isinstance(received := client.receive(), tuple):
         pass
     return received
@@ -94,7 +94,7 @@ def browser_echo(program):
 
 
 def state_with(client, wanted):
-    """The first state that has all the positions in `wanted`."""
+    """The first state with all the positions in `wanted`."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
         state = client.receive()
@@ -122,7 +122,7 @@ def game_server(program):
 
 
 def slow_player_is_disconnected(server):
-    """One of many never reads. The others, who do, see it vanish."""
+    """One of many never reads. The others do, and see it vanish."""
     slow = server.client(receive_buffer_bytes=2048)
     slow.send("move 777 777")
     others = [server.client() for _ in range(40)]
@@ -145,7 +145,7 @@ def slow_player_is_disconnected(server):
 def chat_server(program):
     with Server(program, "/chat") as server:
         ann = server.client()
-        # The probe that looked whether somebody listens is no guest: it never asked for WebSocket.
+        # The connection that tested the port has no number: it never asked for WebSocket.
         equal(ann.receive(), "guest 1 has joined")
         bob = server.client()
         equal(ann.receive(), "guest 2 has joined")
@@ -169,7 +169,7 @@ def tls(program):
 
 
 def commands_of(page):
-    """The calls of openssl that a page shows, which a backslash may continue in the next line."""
+    """The calls of openssl on a page; a backslash continues a call in the next line."""
     text = (Path(__file__).resolve().parents[2] / page).read_text().replace("\\\n", " ")
     found = [line.strip() for line in text.splitlines() if line.startswith("    openssl ")]
     return found or sys.exit(f"{page} has no command")

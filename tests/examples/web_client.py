@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A WebSocket client of a few lines, without any package, for the tests of the examples."""
+"""A small WebSocket client, without any package, for the tests of the examples."""
 
 import base64
 import os
@@ -11,7 +11,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class WebClient:
-    """A connection to ws://127.0.0.1:PORT/PATH. Pings are answered while something is received."""
+    """A connection to ws://127.0.0.1:PORT/PATH. Answers pings in receive()."""
 
     def __init__(self, port, path, receive_buffer_bytes=None):
         self._socket = socket.socket()
@@ -41,7 +41,7 @@ class WebClient:
         self._send_frame(BINARY, payload)
 
     def receive(self):
-        """The next message: a text, bytes, or ("closed", code, reason), after which there is nothing."""
+        """The next message: a text, bytes, or ("closed", code, reason), after which there are no more."""
         while True:
             opcode, payload = self._receive_frame()
             if opcode == TEXT:
@@ -57,14 +57,14 @@ class WebClient:
                 self._send_frame(PONG, payload)
 
     def drain_socket(self):
-        """Reads what is there, whatever it is; False at its end. After that receive() is of no use."""
+        """Reads and discards the available bytes; False at the end. After that receive() cannot be used."""
         try:
             return self._socket.recv(1 << 20) != b""
         except ConnectionResetError:
             return False
 
     def abandon(self):
-        """Closes without a word."""
+        """Closes without a close frame."""
         self._stream.close()
         self._socket.close()
 

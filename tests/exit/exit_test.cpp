@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Processes that end in every state of their sockets. Each is this program again, started with
-// --end SCENARIO and further arguments; it ends by exit(3), with the status 0 if all was well.
+// --end SCENARIO and further arguments; it ends by exit(3), with status 0 if all checks passed.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "testing/certificates.hpp"
 #include "zlink.h"
@@ -62,7 +62,7 @@ void require(bool holds, const char* what) {
     }
 }
 
-/// A receiver and a sender, with what each scheme needs.
+/// A receiver and a sender, with the options that each scheme needs.
 struct conversation {
     void* context = zlink_ctx_new();
     void* receiver = zlink_socket(context, ZLINK_PULL);
@@ -105,7 +105,7 @@ struct conversation {
         zlink_getsockopt(receiver, ZLINK_LAST_ENDPOINT, bound.data(), &bytes);
         endpoint = bound.data();
         require(zlink_connect(sender, endpoint.c_str()) == 0, "connect");
-        exchange(); // The connection stands.
+        exchange(); // The connection is established.
     }
 
     void exchange() const {
@@ -115,7 +115,7 @@ struct conversation {
         require(zlink_recv(receiver, received.data(), received.size(), 0) == 3000, "recv");
     }
 
-    /// Messages and new connections without end, by threads that run on at exit.
+    /// Sends messages and opens connections without end, on threads that still run at exit.
     void keep_busy(const arguments& given) const {
         std::thread{[this] {
             std::string received(4000, ' ');
@@ -142,7 +142,7 @@ struct conversation {
     }
 };
 
-/// As C++ programs have it: a static object that owns a context.
+/// A static object that owns a context, as C++ programs have it.
 struct static_owner {
     conversation* talk = nullptr;
     std::thread busy;
@@ -168,17 +168,17 @@ void use_openssl() {
     SSL_CTX_free(SSL_CTX_new(TLS_client_method()));
 }
 
-/// Ends with everything open and in use.
+/// Exits with everything open and in use.
 [[noreturn]] void leave_open(const arguments& given) {
     auto* const talk = new conversation;
     talk->begin(given);
     talk->keep_busy(given);
-    // Each at another moment.
+    // Each process exits at another moment.
     std::this_thread::sleep_for(std::chrono::microseconds(300 * given.round));
     std::exit(0);
 }
 
-/// Ends with a socket that lingers, and what it has not sent to a socket that is closed before it.
+/// Exits with a socket that lingers, with unsent messages to a socket that is closed before it.
 [[noreturn]] void leave_to_static_object(const arguments& given) {
     auto* const talk = new conversation;
     talk->begin(given);
@@ -200,7 +200,7 @@ void use_openssl() {
     std::exit(0);
 }
 
-/// Goes on after OpenSSL has been cleaned up.
+/// Continues after OpenSSL has been cleaned up.
 [[noreturn]] void outlive_openssl(const arguments& given) {
     conversation over_tls;
     over_tls.begin(given);
@@ -218,7 +218,7 @@ void use_openssl() {
     void* const late = zlink_socket(over_tls.context, ZLINK_PUSH);
     require(zlink_connect(late, "tls://127.0.0.1:1") == -1 && errno == ESHUTDOWN, "late connect");
     zlink_close(late);
-    // What waits for a connection that will never be is no reason to wait.
+    // Messages for a connection that can never be made must not delay the end.
     zlink_send(over_tls.sender, "x", 1, ZLINK_DONTWAIT);
     for (const conversation* each : {&over_tls, &others, &next}) {
         zlink_close(each->receiver);
@@ -228,7 +228,7 @@ void use_openssl() {
     std::exit(0);
 }
 
-/// Has chosen a provider that there is not, then none: the choice holds for the library.
+/// Selects a provider that does not exist, then none: the choice holds for the library.
 [[noreturn]] void choose_provider(const arguments& given) {
     require(EVP_set_default_properties(nullptr, "provider=another") == 1, "choice");
     void* const context = zlink_ctx_new();
@@ -266,7 +266,7 @@ int run(const arguments& given) {
 
 // The test.
 
-/// @return How the process ended, as waitpid(2) tells it.
+/// @return The status of the process, as from waitpid(2).
 int end_of(std::vector<std::string> words) {
     std::vector<char*> raw;
     for (std::string& each : words) {
@@ -280,7 +280,7 @@ int end_of(std::vector<std::string> words) {
     return status;
 }
 
-/// What endpoints with TLS need.
+/// Certificates for endpoints with TLS.
 struct certificates {
     zlink::testing::temporary_folder folder;
     zlink::testing::authority issuer{folder, "issuer"};
@@ -316,7 +316,7 @@ TEST_CASE("exit: with sockets that a static object closes") {
     }
 }
 
-TEST_CASE("exit: what needs no OpenSSL works when that is cleaned up, and what does ends") {
+TEST_CASE("exit: sockets that need no OpenSSL work after its clean-up, the others end") {
     for (const char* const scenario : {"outlive", "outlive+openssl"}) {
         check_ends(scenario, {"tls", "wss"}, 1);
     }

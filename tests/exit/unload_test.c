@@ -2,8 +2,8 @@
  *
  *   unload_test LIBRARY PREFIX
  *
- * dlopen(3), use and dlclose(3) of the library: what it has given to others (handlers that run at
- * fork, at exit and when a thread ends) has to stay. */
+ * dlopen(3), use and dlclose(3) of the library: handlers that it has registered (at fork, at
+ * exit and at the end of a thread) must stay mapped. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

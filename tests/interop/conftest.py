@@ -1,8 +1,7 @@
 """Environments and processes for the interop tests.
 
-`stock` is pyzmq's wheel with the libzmq that it carries, `zlink` the same wheel with our libzmq.so.5 in its
-place. ZLINK_LIBRARY names another file to test in zlink's stead; to check the tests themselves, name
-Debian's libzmq.so.5.
+`stock` is pyzmq's wheel with its own libzmq, `zlink` the same wheel with our libzmq.so.5 in its place. ZLINK_LIBRARY
+names another file to test instead of zlink; to check the tests themselves, name Debian's libzmq.so.5.
 """
 
 import os
@@ -21,7 +20,7 @@ CONNECTION_SECONDS_MAX = 10
 ROOT = Path(__file__).resolve().parents[2]
 PEER = Path(__file__).with_name("peer.py")
 
-# Other implementations need compilers that the other tests do without; tests/suites/foreign builds them.
+# Other implementations need compilers that the other tests do not need; tests/suites/foreign builds them.
 collect_ignore = [] if "ZLINK_FOREIGN_PEERS" in os.environ else ["foreign"]
 
 
@@ -57,7 +56,7 @@ def environments(candidate_library):
     extra = {}
     runtime = sanitizer_of(candidate_library)
     if runtime:
-        # The interpreter's own allocations at exit are none of our leaks.
+        # The interpreter's own allocations at exit are not leaks of ours.
         extra = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     return {
         "stock": (make_venv("stock", "stock"), {}),
@@ -114,7 +113,7 @@ def peers(programs):
 
 @pytest.fixture
 def ipc_folder():
-    """A folder with a short name, because a socket's path has 107 bytes."""
+    """A folder with a short name, because a socket's path has at most 107 bytes."""
     folder = tempfile.mkdtemp(prefix="zl-")
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -122,7 +121,7 @@ def ipc_folder():
 
 @pytest.fixture
 def wildcard(ipc_folder):
-    """Gives an endpoint to bind to for a transport's name."""
+    """Returns an endpoint to bind, given a transport's name."""
 
     def endpoint(transport):
         return {
@@ -136,13 +135,13 @@ def wildcard(ipc_folder):
 
 @pytest.fixture(params=["stock", "zlink"])
 def library(request, peers):
-    """A peer of either kind, for what they have in common."""
+    """A peer of either kind, for behaviour that both share."""
     return peers(request.param)
 
 
 @pytest.fixture(params=["library binds", "library connects"])
 def join(request):
-    """Gives a bare connection to a socket of a peer, which binds or connects for it."""
+    """Returns a bare connection to a socket of a peer, which binds or connects for it."""
     opened = []
 
     def joined(owner):
@@ -176,10 +175,10 @@ def listener():
 
 @pytest.fixture
 def late_endpoint(ipc_folder):
-    """Gives an endpoint that nobody is bound to yet, for a transport's name.
+    """Returns an endpoint that is not bound yet, given a transport's name.
 
-    A tcp port is held by a socket that does not listen: peers may bind to it, because both sides allow
-    addresses to be reused, but the system hands it to nobody else as a port of its own choice.
+    A tcp port is held by a socket that does not listen: peers may bind to it, because both sides set SO_REUSEADDR, but
+    the system assigns it to no other socket.
     """
     holders = []
 

@@ -1,4 +1,4 @@
-"""The tests' side of peer.py: processes, sockets in them, calls that have a limit."""
+"""The tests' side of peer.py: processes, their sockets, and calls with a time limit."""
 
 import base64
 import itertools
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.01
 
 
 class PeerError(Exception):
-    """A command failed in the peer; `errno` is the name of zmq's error, or empty."""
+    """A command that failed in the peer; `errno` is the name of zmq's error, or empty."""
 
     def __init__(self, text, errno):
         super().__init__(text)
@@ -24,7 +24,7 @@ class PeerError(Exception):
 
 
 def eventually(claim, seconds=10, what=None):
-    """Calls `claim` until it returns something true, which is returned; fails after `seconds`."""
+    """Calls `claim` until the result is true, and returns it; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         value = claim()
@@ -35,7 +35,7 @@ def eventually(claim, seconds=10, what=None):
 
 
 class Call:
-    """A command that is under way."""
+    """A command whose reply is pending."""
 
     def __init__(self, peer, number, command):
         self._peer = peer
@@ -53,7 +53,7 @@ class Call:
 
 
 class Peer:
-    """A process that is driven by lines of JSON: peer.py, or another program that understands them."""
+    """A process that takes commands as lines of JSON: peer.py, or another program."""
 
     def __init__(self, command, label, environment=None):
         self.label = label
@@ -108,11 +108,11 @@ class Peer:
         raise AssertionError(self.obituary(command))
 
     def obituary(self, command):
-        """Why a reply did not come: the process is gone, or it hangs, and then where."""
+        """The reason why no reply came: the process is gone, or where it hangs."""
         status = self.process.poll()
         if status is None:
             self.process.send_signal(signal.SIGUSR1)
-            time.sleep(0.3)  # A stack dump has no acknowledgement.
+            time.sleep(0.3)  # A stack dump is not acknowledged.
             state = "does not answer"
         else:
             state = f"ended with status {status}"
@@ -135,7 +135,7 @@ class Peer:
         raise KeyError(key)
 
     def await_idle(self):
-        """Waits until every thread of the process sleeps, so that nothing is on its way any more."""
+        """Waits until every thread of the process is blocked in the kernel, so that nothing is in flight any more."""
 
         def is_idle():
             return all(is_blocked(self.process.pid, thread) for thread in self.threads())
@@ -146,7 +146,7 @@ class Peer:
         return os.listdir(f"/proc/{self.process.pid}/task")
 
     def kill(self):
-        """Ends the process as a crash would."""
+        """Ends the process like a crash."""
         self._is_killed = True
         self.process.kill()
         self.process.wait()
@@ -196,7 +196,7 @@ class Socket:
         return self.start(op, **fields).result()
 
     def bind(self, endpoint):
-        """Returns the endpoint with its wildcards filled in."""
+        """Returns the endpoint with its wildcards resolved."""
         return self.call("bind", endpoint=endpoint)
 
     def connect(self, endpoint):
@@ -235,7 +235,7 @@ class Socket:
 
 
 def is_blocked(pid, thread_id):
-    """Whether a thread sleeps in the kernel, in each of five looks."""
+    """Whether a thread is blocked in the kernel at each of five checks."""
     for _ in range(5):
         with open(f"/proc/{pid}/task/{thread_id}/stat", encoding="utf-8", errors="replace") as stat:
             state = stat.read().rpartition(")")[2].split()[0]

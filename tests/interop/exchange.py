@@ -1,4 +1,4 @@
-"""What two connected sockets of each pattern say to each other."""
+"""The conversations of two connected sockets, for each pattern."""
 
 from driver import PeerError, encoded, eventually
 
@@ -6,7 +6,7 @@ KIB = 1024
 
 
 def filled(size):
-    """Bytes that show a shift by any number of places."""
+    """Bytes that reveal a shift by any distance."""
     block = bytes(range(251))
     return (block * (size // len(block) + 1))[:size]
 
@@ -24,14 +24,14 @@ LARGER_COUNT = 300
 
 
 def send_all(sender, receiver, prefix=(), arriving=()):
-    """Every content one way. `prefix` is sent before each, `arriving` is found before each."""
+    """Sends every content one way. `prefix` is sent before each, `arriving` is expected before each."""
     for content in CONTENTS:
         sender.send(*prefix, *content)
         assert receiver.recv() == [*arriving, *content]
 
 
 def stream(sender, receiver, prefix=(), skip=0):
-    """Thousands of messages without a pause, in order and complete."""
+    """Thousands of messages without a pause arrive in order and complete."""
     for count, size in ((SMALL_COUNT, 32), (LARGER_COUNT, 8 * KIB)):
         sending = sender.start(
             "send_numbered", count=count, size=size, prefix=encoded(list(prefix))
@@ -71,7 +71,7 @@ def unsubscribe(subscriber, topic):
 
 
 def await_subscription(publisher, subscriber, topic=b""):
-    """Publishes until something arrives, then until the last of that has arrived."""
+    """Publishes until a message arrives, then publishes a last one and receives up to it."""
 
     def arrives():
         publisher.send(topic + b"probe")
@@ -111,7 +111,7 @@ def dealt_to_replier(dealer, replier, contents=CONTENTS):
         assert replier.recv() == content
         replier.send(*reversed(content))
         assert dealer.recv() == [b"trace", b"", *reversed(content)]
-    # A dealer need not wait for an answer before it asks again.
+    # A dealer may send again without waiting for an answer.
     answering = replier.start("echo", count=SMALL_COUNT)
     dealer.call("send_numbered", count=100, size=32, prefix=encoded([b""]))
     dealer.call("recv_numbered", count=100, size=32, skip=1)
@@ -157,7 +157,7 @@ def await_route(router, identity):
 
 UNBOUNDED = {"SNDHWM": 0, "RCVHWM": 0}
 
-# Name: the kinds of both sockets, their options, and what they say.
+# Name: the kinds of both sockets, their options, and their conversation.
 PATTERNS = {
     "PAIR": ("PAIR", {}, "PAIR", {}, both_ways),
     "PUSH-PULL": ("PUSH", {}, "PULL", {}, one_way),
@@ -168,7 +168,7 @@ PATTERNS = {
     "REQ-REP": ("REQ", {}, "REP", {}, requested),
     "REQ-ROUTER": ("REQ", {}, "ROUTER", {}, requested_from_router),
     "DEALER-REP": ("DEALER", UNBOUNDED, "REP", UNBOUNDED, dealt_to_replier),
-    # A router that is not mandatory drops what finds its high-water mark reached.
+    # A router that is not mandatory drops messages above its high-water mark.
     "DEALER-ROUTER": ("DEALER", {}, "ROUTER", {"ROUTER_MANDATORY": 1}, dealt_to_router),
     "DEALER-DEALER": ("DEALER", {}, "DEALER", {}, both_ways),
     "ROUTER-ROUTER": (

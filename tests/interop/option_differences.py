@@ -1,5 +1,5 @@
-"""Where options of zlink are not what they are in libzmq 4.3.5, with the reason. test_options.py finds the
-differences, and fails for one that no rule allows and, when it asks for everything, for a rule that allows nothing.
+"""The options in which zlink differs from libzmq 4.3.5, with the reasons. test_options.py finds the differences, and
+fails for one that no rule allows and, if it runs all combinations, for a rule that allows nothing.
 """
 
 import dataclasses
@@ -12,22 +12,22 @@ CURVE_KEYS = {"CURVE_PUBLICKEY", "CURVE_SECRETKEY", "CURVE_SERVERKEY"}
 
 @dataclasses.dataclass
 class Difference:
-    """What a combination does in libzmq and in zlink, as option_probe.c says it."""
+    """The behaviour of a combination in libzmq and in zlink, in option_probe.c's words."""
 
     what: str  # "set", "get", "ctx_set", "ctx_get", "message"
-    option: str  # Its name, or its number where it has none.
-    value: str  # That is set, or how it is read.
+    option: str  # Its name, or its number if it has none.
+    value: str  # The value that is set, or how it is read.
     theirs: str
     ours: str
 
     def refused(self):
-        """What libzmq does and zlink answers with EINVAL, changing nothing."""
+        """libzmq accepts it, and zlink answers with EINVAL and changes nothing."""
         return self.ours == EINVAL and self.theirs != EINVAL
 
 
 @dataclasses.dataclass
 class Rule:
-    what: str  # As docs/compatibility.md has it.
+    what: str  # As in docs/compatibility.md.
     reason: str
     allows: Callable[[Difference], bool]
 

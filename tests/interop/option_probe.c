@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MPL-2.0
  *
- * Says what a library that exports zmq_... does with options, a line a combination:
+ * Prints the behaviour of a library that exports zmq_... with options, one line per combination:
  *
  *     option_probe LIBRARY TYPE [PART PARTS]      socket options of sockets of that type
  *     option_probe LIBRARY others                 options of contexts, properties of messages
  *
  * A line is 'COMBINATION -> OUTCOME'. Each combination runs in a process of its own, so that one
- * which ends the process ('killed') says nothing of the next. With PART and PARTS, one of so many
- * even parts. What was set is followed by every option whose value reads differently from before,
- * so that 'it took the value' and 'it took it and changed another' are different outcomes.
+ * which ends the process ('killed') does not affect the next. With PART and PARTS, one of so many
+ * equal parts. A set is followed by every option whose value has changed, so that 'it took the
+ * value' and 'it took it and changed another' are different outcomes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-    options_end = 140, /* Numbers below are asked for; libzmq 4.3.5's end at 117. */
+    options_end = 140, /* Lower numbers are tried; libzmq 4.3.5's end at 117. */
     context_options_end = 20,
     read_bytes_max = 8192,
     outcome_bytes_max = 1 << 16,
@@ -91,7 +91,7 @@ static void say_bytes(const unsigned char* content, size_t count) {
     }
 }
 
-/* Runs `act` in a process of its own, if the combination is of this part. */
+/* Runs `act` in a process of its own, if the combination belongs to this part. */
 static void try_out(const char* combination, void (*act)(void*), void* with) {
     if (combination_count++ % parts != part) {
         return;
@@ -198,7 +198,7 @@ static const struct value values[] = {
     TEXT("localhost"),
     TEXT("http://user@/"),
     TEXT("X-name:value"),
-    /* Z85, its last one without meaning, with a zero and with something else behind. */
+    /* Z85: the last key has no meaning; followed by a zero, and by another byte. */
     TEXT("Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"),
     TEXT("Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\0"),
     TEXT("Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hIDx"),
@@ -259,7 +259,7 @@ struct reading {
     unsigned char content[512];
 };
 
-/* What one option reads as, with room for all of it. */
+/* The value of one option, read with enough room. */
 static void read_whole(void* socket, int option, struct reading* into) {
     static unsigned char room[read_bytes_max];
     static const size_t sizes[] = {sizeof(int), 8, 41, sizeof room};

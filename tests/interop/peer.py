@@ -1,10 +1,9 @@
-"""A process with sockets that a test drives through standard input.
+"""A process with sockets that a test controls through standard input.
 
-One line of JSON a command: {"id", "op", "socket", ...}; one line a reply: {"id", "ok"} or
-{"id", "error", "errno"}. Each socket has a thread of its own that carries out its commands in order, so a
-call that waits holds up nobody else, and replies may come in any order. The commands without a socket go
-to the context's thread. Octets travel as base64. This file imports pyzmq and nothing of the tests, for it
-runs in environments that have nothing else.
+One line of JSON per command: {"id", "op", "socket", ...}; one line per reply: {"id", "ok"} or {"id", "error", "errno"}.
+Each socket has a thread of its own that runs its commands in order, so a call that waits blocks no other socket, and
+replies may come in any order. Commands without a socket run on the context's thread. Bytes are encoded as base64. This
+file imports pyzmq only and nothing of the tests, because it runs in environments that have nothing else.
 """
 
 import base64
@@ -41,7 +40,7 @@ def reply(number, **fields):
 
 
 def numbered(stream, index, size):
-    """The index-th message of a numbered stream: which stream, which message, filling."""
+    """The index-th message of a numbered stream: the stream's number, the message's number, filling."""
     head = COUNTER.pack(stream, index)
     return head + bytes([index & 0xFF]) * max(0, size - len(head))
 
@@ -138,7 +137,7 @@ class Worker(threading.Thread):
         return encode(self.socket.recv_multipart(0 if wait else zmq.DONTWAIT))
 
     def do_recv_properties(self, names, timeout=10000):
-        """Properties of the next frame."""
+        """Receives the next frame and returns its properties."""
         self.socket.set(zmq.RCVTIMEO, timeout)
         received = self.socket.recv(copy=False)
         return [received.get(name) for name in names]
@@ -160,8 +159,8 @@ class Worker(threading.Thread):
     def do_recv_numbered(self, count, size, skip=0, timeout=30000):
         """Receives `count` numbered messages and checks each stream's order and every byte.
 
-        `skip` is how many parts come before the numbered one. Returns how many came of each stream, and
-        the order in which the streams took turns.
+        `skip` is the number of parts before the numbered one. Returns the number received from each stream, and the
+        order in which the streams took turns.
         """
         self.socket.set(zmq.RCVTIMEO, timeout)
         expected = {}
@@ -183,7 +182,7 @@ class Worker(threading.Thread):
         return {"streams": expected, "turns": turns}
 
     def do_fill(self, size, count_max):
-        """Sends without waiting until that is refused. Returns how many messages were taken."""
+        """Sends without waiting until a send is refused. Returns the number of messages sent."""
         body = b"x" * size
         for count in range(count_max):
             try:
@@ -193,7 +192,7 @@ class Worker(threading.Thread):
         return count_max
 
     def do_drain(self, timeout):
-        """Receives until nothing comes for `timeout` milliseconds. Returns how many messages came."""
+        """Receives until none comes for `timeout` milliseconds. Returns the number of messages received."""
         self.socket.set(zmq.RCVTIMEO, timeout)
         count = 0
         try:
@@ -204,14 +203,14 @@ class Worker(threading.Thread):
             return count
 
     def do_echo(self, count, timeout=30000):
-        """Sends back `count` messages as they came; envelopes included."""
+        """Sends back `count` messages unchanged, including envelopes."""
         self.socket.set(zmq.RCVTIMEO, timeout)
         self.socket.set(zmq.SNDTIMEO, timeout)
         for _ in range(count):
             self.socket.send_multipart(self.socket.recv_multipart())
 
     def do_ask(self, count, size, timeout=30000):
-        """Sends numbered requests one at a time and checks that each comes back as it was."""
+        """Sends numbered requests one at a time and checks that each comes back unchanged."""
         self.socket.set(zmq.RCVTIMEO, timeout)
         self.socket.set(zmq.SNDTIMEO, timeout)
         for index in range(count):
@@ -251,7 +250,7 @@ class Worker(threading.Thread):
             os.close(writable)
 
     def do_fd_loop(self, count, timeout=30000):
-        """Receives through ZMQ_FD and ZMQ_EVENTS alone, as an event loop does. Returns the wake-ups."""
+        """Receives through ZMQ_FD and ZMQ_EVENTS alone, as an event loop does. Returns the number of wake-ups."""
         import select
 
         watcher = select.poll()
@@ -259,7 +258,7 @@ class Worker(threading.Thread):
         wakeups = 0
         taken = 0
         while taken < count:
-            # The descriptor is edge-triggered: events are read out before it is waited for.
+            # The descriptor is edge-triggered: all events are handled before waiting for it.
             while self.socket.get(zmq.EVENTS) & zmq.POLLIN:
                 self.socket.recv_multipart(zmq.DONTWAIT)
                 taken += 1
@@ -270,7 +269,7 @@ class Worker(threading.Thread):
         return wakeups
 
     def do_hold_until_term(self):
-        """Waits in recv without a limit; when the context ends, closes and names the error."""
+        """Waits in recv without a limit; when the context ends, closes and returns the error's name."""
         self.socket.set(zmq.RCVTIMEO, -1)
         try:
             self.socket.recv()
@@ -303,7 +302,7 @@ class Peer:
             if name not in self.workers:
                 self.workers[name] = Worker(self, name)
             self.workers[name].commands.put(command)
-        # The test is over. What a library still holds open is not waited for.
+        # The test is over. Sockets that a library still holds open are not waited for.
         os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Options of both sides of PLAIN and CURVE, and the handler that decides who may enter."""
+"""Options of both sides of PLAIN and CURVE, and the ZAP handler that accepts or refuses clients."""
 
 # Keys of the CURVE specification's examples (26/CURVEZMQ), in Z85.
 SERVER_PUBLIC = b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -17,7 +17,7 @@ CURVE_CLIENT = {
 
 
 class Handler:
-    """The ZAP handler of a process, whose replies are the test's."""
+    """The ZAP handler of a process, whose replies the test gives."""
 
     def __init__(self, process):
         self._socket = process.socket("REP")

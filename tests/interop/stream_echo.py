@@ -2,8 +2,8 @@
 
     stream_echo.py LIBRARY bind|connect ENDPOINT [OPTION=VALUE...]
 
-An option is a number of zlink.h, its value a number or a text. Prints the endpoint, then what it is told of its peers, a
-line of JSON each.
+An option is a number of zlink.h, its value a number or a text. Prints the endpoint, then each event of its peers as a
+line of JSON.
 """
 
 import ctypes

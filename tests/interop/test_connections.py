@@ -1,4 +1,4 @@
-"""Who comes first, who goes away, and what a bound or connected endpoint is."""
+"""The order of bind and connect, peers that go away, and the forms of bound and connected endpoints."""
 
 import socket
 
@@ -90,7 +90,7 @@ def test_connection_comes_back_after_the_binder_closed(pairing, transport, peers
     dealer.connect(endpoint)
     for generation in (b"one", b"two", b"three"):
         router = second.socket("ROUTER")
-        # The last generation's listener is closed behind its socket's back.
+        # The previous socket's listener is closed asynchronously.
         eventually(lambda: bound(router, endpoint))
 
         def arrives():
@@ -120,7 +120,7 @@ def test_subscriptions_are_sent_again_after_a_reconnect(pairing, peers, late_end
     subscriber.connect(endpoint)
     for _ in range(2):
         second = peers(second_kind)
-        # libzmq repeats its subscriptions from a call on the socket, so one is under way.
+        # libzmq repeats its subscriptions from a call on the socket, so such a call is pending.
         receiving = subscriber.start("recv", timeout=20000)
         publisher = second.socket("XPUB")
         publisher.bind(endpoint)
@@ -134,7 +134,7 @@ def test_subscriptions_are_sent_again_after_a_reconnect(pairing, peers, late_end
 
 @pairings
 def test_messages_wait_while_nobody_is_there(pairing, peers, late_endpoint):
-    """What is sent between two generations of the binder goes to the later one."""
+    """Messages sent between two instances of the binder go to the later one."""
     first, second_kind = peers(pairing.split("-")[0]), pairing.split("-")[1]
     endpoint = late_endpoint("tcp")
     push = first.socket("PUSH", RECONNECT_IVL=20)
@@ -160,7 +160,7 @@ def test_messages_wait_while_nobody_is_there(pairing, peers, late_endpoint):
 
 @pairings
 def test_partly_sent_multipart_is_never_seen(pairing, peers, wildcard):
-    """A sender that dies between two parts leaves nothing behind."""
+    """A sender that dies between two parts leaves no message behind."""
     first, second = both(peers, pairing)
     pull = second.socket("PULL")
     endpoint = pull.bind(wildcard("tcp"))
@@ -282,7 +282,7 @@ def test_bind_refuses_with_libzmqs_errno(kind, endpoint, expected, peers):
 
 @pytest.mark.parametrize("transport", ["tcp", "inproc"])
 def test_an_endpoint_in_use_is_refused(transport, peers, wildcard):
-    """Not so ipc: libzmq takes a path over from its holder."""
+    """Except for ipc: libzmq takes a path over from its holder."""
     peer = peers("zlink")
     endpoint = peer.socket("PULL").bind(wildcard(transport))
     with pytest.raises(PeerError) as refusal:

@@ -1,4 +1,4 @@
-"""Several peers at one socket: who is served when, and what each of them gets."""
+"""Several peers at one socket: the order in which they are served, and the messages that each gets."""
 
 from collections import Counter
 
@@ -44,7 +44,7 @@ def test_many_senders_are_all_heard_in_order(kinds, transport, pairing, peers, w
 @pairings
 @pytest.mark.parametrize("kinds", ["PUSH-PULL", "DEALER-ROUTER", "DEALER-DEALER"])
 def test_waiting_senders_take_turns(kinds, pairing, peers, wildcard):
-    """With messages from all at hand, nobody is served twice before everybody else was served once."""
+    """With messages from all available, no sender is served twice before every other sender was served once."""
     senders, receiver_kind = pairing.split("-")
     sender_kind, kind = kinds.split("-")
     process = peers(receiver_kind)
@@ -57,7 +57,7 @@ def test_waiting_senders_take_turns(kinds, pairing, peers, wildcard):
     for sender in processes:
         sender.call("close", f"{sender_kind}-0")
         sender.call("term")
-    # All of it has been written to the connections, and it is less than the high-water marks.
+    # All messages were written to the connections, and they are fewer than the high-water marks.
     process.await_idle()
     turns = receiver.call("recv_numbered", count=1600, size=64, skip=kind == "ROUTER")["turns"]
     middle = turns[16:-16]
@@ -91,7 +91,7 @@ def test_a_sender_spreads_over_its_receivers(kinds, transport, pairing, peers, w
         receiver = peers(many).socket(receiver_kind)
         receiver.connect(endpoint)
         receivers.append(receiver)
-    # A receiver takes part from when it has been heard of.
+    # A receiver takes part once the sender knows it.
     known = set()
 
     def are_all_known():
@@ -141,7 +141,7 @@ def test_a_busy_receiver_is_passed_over(pairing, peers, wildcard):
     idle.connect(endpoint)
     for _ in range(50):
         sender.send(body)
-    # The kernel may still have had some on their way to the busy one, whose two queues hold ten.
+    # The kernel may still have held some of the busy receiver's messages; its two queues hold ten.
     received = idle.call("drain", timeout=1000)
     assert received >= 35
 

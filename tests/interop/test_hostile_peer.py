@@ -1,7 +1,7 @@
-"""Bytes that no honest peer sends: the session they came on ends, and nothing else notices.
+"""Bytes that no correct peer sends end their own session, and disturb no other.
 
-Each test talks to a listening socket of a process through a bare connection, while an honest client goes
-on asking and being answered, and holds the process's memory against what it was before.
+Each test talks to a listening socket of a process through a bare connection, while an honest client continues to
+exchange requests and replies, and compares the process's memory with its size before.
 """
 
 import random
@@ -33,7 +33,7 @@ def ready(kind=b"DEALER", extra=b""):
 
 
 class Service:
-    """A bound ROUTER with an honest client, both checked again after every misdeed."""
+    """A bound ROUTER with an honest client, both checked again after every attack."""
 
     def __init__(self, server, client, endpoint):
         self.server = server
@@ -46,7 +46,7 @@ class Service:
         self.memory_before = server.status("VmRSS")
 
     def ask(self):
-        """One question and one answer; the next message at the server has to be the honest one."""
+        """Sends a request and checks the reply; the next message at the server has to be the honest one."""
         self._asked += 1
         question = b"question %d" % self._asked
         self.client.send(question)
@@ -55,9 +55,9 @@ class Service:
         assert self.client.recv() == [b"answer to " + question]
 
     def ask_past_strangers(self):
-        """Like ask(), where the stranger's bytes may have been a message too.
+        """Like ask(), but the stranger's bytes may have been a message, too.
 
-        Random bytes now and then are one of ZMTP 1.0, and libzmq shows some unknown commands.
+        Random bytes are sometimes a message of ZMTP 1.0, and libzmq delivers some unknown commands.
         """
         self._asked += 1
         question = b"question %d" % self._asked
@@ -96,7 +96,7 @@ def read_exactly(stranger, count):
 
 
 def shake_hands(stranger, kind=b"DEALER"):
-    """Greets as an honest peer and returns once the server's READY has come."""
+    """Sends an honest peer's greeting and returns once the server's READY has come."""
     stranger.sendall(GREETING)
     greeting = read_exactly(stranger, 64)
     assert greeting[0] == 0xFF and greeting[9] == 0x7F and greeting[10] == 3
@@ -107,7 +107,7 @@ def shake_hands(stranger, kind=b"DEALER"):
 
 
 def is_closed(stranger):
-    """Reads to the end; True if there is one within the time-out of the connection."""
+    """Reads to the end; True if it comes before the time-out of the connection."""
     try:
         while stranger.recv(65536):
             pass
@@ -119,7 +119,7 @@ def is_closed(stranger):
 
 
 def send_quietly(stranger, data):
-    """Sends, and does not mind if the server has had enough before the end."""
+    """Sends, and ignores the error if the server ends the connection meanwhile."""
     try:
         stranger.sendall(data)
     except (ConnectionError, TimeoutError):
@@ -127,7 +127,7 @@ def send_quietly(stranger, data):
 
 
 def test_an_honest_stranger_is_served(service):
-    """The bare handshake of this file is a good one; what the other tests add is what ends a session."""
+    """The bare handshake of this file is valid; so it is the other tests' additions that end a session."""
     with service.dial() as stranger:
         shake_hands(stranger)
         stranger.sendall(b"\x00\x05hello")
@@ -197,7 +197,7 @@ def test_another_mechanism_is_refused(mechanism, service):
 @pytest.mark.parametrize("size", [2**63 - 1, 2**63, 2**64 - 1, 2**40, 2**32, 2**31])
 @pytest.mark.parametrize("flags", [2, 3, 6])
 def test_a_claimed_size_takes_no_memory(flags, size, service):
-    """The claim comes with some bytes of what it promises, and no more."""
+    """The claim comes with some of the bytes that it announces, and no more."""
     with service.dial() as stranger:
         shake_hands(stranger)
         send_quietly(stranger, bytes([flags]) + struct.pack("!Q", size) + bytes(100_000))
@@ -231,7 +231,7 @@ def test_many_claims_at_once_take_no_memory(size, service):
 
 @pytest.mark.parametrize("flags", [8, 16, 32, 64, 128, 0xFF, 5, 7])
 def test_reserved_and_contradicting_flags(flags, service):
-    """Bits 3 to 7 are reserved, and a command has no more parts."""
+    """Bits 3 to 7 are reserved, and a command may not have MORE."""
     with service.dial() as stranger:
         shake_hands(stranger)
         long_form = flags & 2
@@ -273,7 +273,7 @@ def test_malformed_handshake_commands(body, service):
 
 
 def test_giant_metadata(service):
-    """A mebibyte of properties in READY, and then a good many that are never finished."""
+    """A mebibyte of properties in READY, and then many that are never completed."""
     with service.dial() as stranger:
         stranger.sendall(GREETING)
         extra = b"".join(property_bytes(b"X-%d" % number, bytes(1000)) for number in range(1000))
@@ -292,7 +292,7 @@ def test_giant_metadata(service):
 
 
 def test_a_message_without_an_end(service):
-    """Parts that promise more, until the connection is closed: the router never shows any of it."""
+    """Parts with MORE, until the connection is closed: the router delivers none of them."""
     with service.dial() as stranger:
         shake_hands(stranger)
         send_quietly(stranger, b"\x01\x04part" * 1000)
@@ -328,7 +328,7 @@ def test_a_ping_that_is_too_short_or_too_long(service):
 
 
 def test_a_stalled_reader_holds_up_nobody(service):
-    """A peer that asks for answers and never reads them fills its own queue and nobody else's."""
+    """A peer that sends requests and never reads the replies fills its own queue and no other."""
     with service.dial() as stranger:
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         shake_hands(stranger)
@@ -341,7 +341,7 @@ def test_a_stalled_reader_holds_up_nobody(service):
 
 
 def test_subscriptions_from_a_stranger(peers, wildcard):
-    """Long, many and odd topics end with the session that asked for them."""
+    """Long, many and odd topics are removed with the session that subscribed to them."""
     server = peers("zlink")
     publisher = server.socket("PUB", SNDHWM=0)
     endpoint = publisher.bind(wildcard("tcp"))
@@ -364,7 +364,7 @@ def test_subscriptions_from_a_stranger(peers, wildcard):
             first = chance.choice([b"\x00", b"\x01", b"\x02", b""])
             body = (first + topic)[:255]
             send_quietly(stranger, bytes([0, len(body)]) + body)
-        # One topic of a mebibyte, deeper than any recursion would go.
+        # One topic of a mebibyte, too deep for any recursion.
         send_quietly(stranger, b"\x02" + struct.pack("!Q", 1 + (1 << 20)) + b"\x01" + bytes(1 << 20))
         publisher.send(bytes(100))
     eventually(arrives)
@@ -387,7 +387,7 @@ def test_a_socket_dials_again_when_it_is_hung_up_on(listener, peers):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_hostile_binder_ends_its_own_session_only(seed, listener, peers, wildcard):
-    """Nonsense from one whom the socket dialled leaves its other peers alone."""
+    """Random bytes from a peer that the socket dialled do not affect its other peers."""
     chance = random.Random(seed)
     pull = peers("zlink").socket("PULL", RECONNECT_IVL=20)
     push = peers("stock").socket("PUSH")

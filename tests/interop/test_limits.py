@@ -1,4 +1,4 @@
-"""High-water marks, time-outs, linger, the end of a context, states, and the ways to wait."""
+"""High-water marks, time-outs, linger, the end of a context, socket states, and the ways to wait."""
 
 import socket
 import time
@@ -19,7 +19,7 @@ def refusal_of(call):
 
 
 def unbound_endpoint():
-    """A port that nobody listens at; taken and not listened at for as long as the result lives."""
+    """A port without a listener; held, without listening, during the lifetime of the result."""
     holder = socket.socket()
     holder.bind(("127.0.0.1", 0))
     return holder, f"tcp://127.0.0.1:{holder.getsockname()[1]}"
@@ -38,7 +38,7 @@ def test_a_queue_without_a_peer_takes_its_mark(mark, kind, sender_kind, peers):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_multipart_message_counts_once_per_part_or_message(kind, peers):
-    """libzmq counts messages, however many parts they have."""
+    """libzmq counts messages, not parts."""
     holder, endpoint = unbound_endpoint()
     with holder:
         sender = peers(kind).socket("PUSH", SNDHWM=10)
@@ -204,7 +204,7 @@ def test_a_context_ends_only_when_its_sockets_are_closed(peers):
     pull = peer.socket("PULL")
     push = peer.socket("PUSH")
     ending = peer.start("term")
-    # Every call after that says so, and close still works.
+    # Every later call fails with ETERM, and close still works.
     eventually(lambda: refusal_of(lambda: pull.call("recv", timeout=0)) == "ETERM")
     assert refusal_of(lambda: push.try_send(b"x")) == "ETERM"
     pull.close()
@@ -226,7 +226,7 @@ def test_a_context_can_follow_another(peers, wildcard):
         push.close()
         peer.call("term")
         peer.call("context")
-    # Two threads more a round are the peer's own for the two sockets.
+    # The peer itself adds two threads per round, for its two sockets.
     assert peer.call("thread_count") <= threads + 40
 
 
@@ -256,7 +256,7 @@ def test_one_way_sockets_refuse_the_other_way(kind, peers):
 @pytest.mark.parametrize("kinds", ["PUSH-SUB", "REQ-PULL", "PAIR-DEALER", "PUB-PULL"])
 @pairings
 def test_incompatible_sockets_do_not_meet(pairing, kinds, peers, wildcard):
-    """The one connection is refused, and the listener goes on serving others."""
+    """The connection is refused, and the listener continues to serve others."""
     first_kind, second_kind = pairing.split("-")
     wrong_kind, kind = kinds.split("-")
     listening = peers(second_kind)
@@ -271,7 +271,7 @@ def test_incompatible_sockets_do_not_meet(pairing, kinds, peers, wildcard):
         wrong.try_send(b"wrong")
     except PeerError as error:
         assert error.errno == "EAGAIN"
-    # libzmq takes a new connection in from a call on the socket, so one is under way.
+    # libzmq takes a new connection in from a call on the socket, so such a call is pending.
     receiving = bound.start("recv", timeout=20000)
     right = connecting.socket({"SUB": "XPUB", "PULL": "PUSH", "DEALER": "DEALER"}[kind])
     right.connect(endpoint)

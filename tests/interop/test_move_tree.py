@@ -16,7 +16,7 @@ SECONDS_MAX = 30
 
 
 def start(python, *words, wrapper=()):
-    """Starts the program; it is killed if it is not finished in time, so no pipe is read for ever."""
+    """Starts the program; it is killed if it does not end in time, so that no pipe is read for ever."""
     process = subprocess.Popen(
         [*wrapper, python, EXAMPLE / "move_tree.py", *map(str, words)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -74,7 +74,7 @@ def tree(tmp_path):
 
 
 def described(root):
-    """Everything in a tree that has to arrive."""
+    """Everything in a tree that must arrive."""
     found = {}
     for folder, folders, files in os.walk(os.fsencode(root)):
         for name in folders + files:
@@ -131,7 +131,7 @@ def test_an_unreadable_file_is_named_and_counted(tree, tmp_path, environments):
 
 
 def without_privilege():
-    """Words before a command that take root's right to read everything from it."""
+    """A command prefix that removes root's right to read everything."""
     if os.geteuid() != 0:
         return []
     rights = "-dac_override,-dac_read_search"
@@ -183,7 +183,7 @@ def test_wrong_arguments_are_explained(words, environments):
 
 
 def test_a_disk_that_is_full_ends_both_sides(tree, tmp_path, environments):
-    """A limit on file sizes stands for the disk: the same call fails, with another reason."""
+    """A limit on file sizes replaces the full disk: the same call fails, with another error."""
     python = environments["zlink"][0]
     words = ["receive", str(tmp_path / "copy"), "--listen", "tcp://127.0.0.1:*"]
     limited = (
@@ -207,7 +207,7 @@ def test_a_disk_that_is_full_ends_both_sides(tree, tmp_path, environments):
 
 
 def test_names_outside_the_folder_are_refused(tmp_path, environments):
-    """A sender that was not asked to does not get to write elsewhere."""
+    """A sender must not write outside the folder."""
     python = environments["zlink"][0]
     for name in ("../escaped", "/tmp/escaped", "a/../../escaped"):
         copy = tmp_path / f"copy {abs(hash(name))}"

@@ -1,6 +1,6 @@
-"""Peers of libzmq 2.x (ZMTP 1.0), 3.x (2.0) and 4.0 (3.0), played by bare connections byte for byte.
+"""Peers of libzmq 2.x (ZMTP 1.0), 3.x (2.0) and 4.0 (3.0), played by bare connections byte by byte.
 
-What is said and heard is the same with stock libzmq in zlink's place.
+The bytes are the same with stock libzmq in zlink's place.
 """
 
 import select
@@ -23,7 +23,7 @@ def signature(identity):
 
 
 class Wire:
-    """One connection to the library. The subclasses know how a version greets and frames."""
+    """One connection to the library. The subclasses implement a version's greeting and framing."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -58,12 +58,12 @@ class Wire:
         return True
 
     def is_silent(self):
-        """Whether nothing comes for a moment."""
+        """Whether no byte comes for a moment."""
         return not select.select([self.connection], [], [], MOMENT)[0]
 
 
 class Version1(Wire):
-    """libzmq 2.2: no greeting; the library's signature reads as the header of its identity."""
+    """libzmq 2.2: no greeting; the library's signature is read as the header of its identity."""
 
     sends_subscriptions = False
 
@@ -98,7 +98,7 @@ class Version2(Wire):
 
 
 class Version3(Version2):
-    """libzmq 4.0 to 4.3.2: the handshake of today, but subscriptions are messages."""
+    """libzmq 4.0 to 4.3.2: today's handshake, but subscriptions are messages."""
 
     def ready(self, kind, identity):
         body = b"\x05READY" + self.property(b"Socket-Type", kind.encode())
@@ -229,7 +229,7 @@ def test_subscriber_and_an_older_publisher(library, version, join):
     sub.set("SUBSCRIBE", b"topic")
     wire = version(join(sub))
     wire.greet("PUB", "SUB")
-    receiving = sub.start("recv", timeout=20000)  # Meanwhile it takes note of its new peer.
+    receiving = sub.start("recv", timeout=20000)  # Meanwhile it notices its new peer.
     wire.expect_message(b"\x01topic")
     wire.say_message(b"other news")
     wire.say_message(b"topic", b"news")
@@ -247,7 +247,7 @@ def test_subscriber_and_an_older_publisher(library, version, join):
     [{"PLAIN_SERVER": 1}, {"PLAIN_USERNAME": b"me", "PLAIN_PASSWORD": b"mine"}, {"ZAP_DOMAIN": b"global"}],
 )
 @pytest.mark.parametrize("older", ["1.0", "2.0"])
-def test_who_has_a_mechanism_takes_nobody_without(library, older, join, options):
+def test_a_socket_with_a_mechanism_accepts_no_peer_without(library, older, join, options):
     pull = library.socket("PULL", RECONNECT_IVL=-1, **options)
     wire = VERSIONS[older](join(pull))
     if older == "1.0":
@@ -264,7 +264,7 @@ def test_who_has_a_mechanism_takes_nobody_without(library, older, join, options)
 
 @pytest.mark.parametrize("older", [name for name in VERSIONS if name != "3.0"])
 def test_no_heartbeats(older, peers, join):
-    """3.0 has them: libzmq 4.2 says that it speaks 3.0, and answers."""
+    """3.0 has them: libzmq 4.2 announces 3.0, and answers heartbeats."""
     push = peers("zlink").socket("PUSH", HEARTBEAT_IVL=10, HEARTBEAT_TIMEOUT=20)
     wire = VERSIONS[older](join(push))
     wire.greet("PULL", "PUSH")

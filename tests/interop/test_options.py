@@ -1,9 +1,9 @@
-"""Options of sockets and contexts, and properties of messages, beside libzmq 4.3.5, the one in pyzmq's wheel: every
-number that is or was an option, every kind of value, type of socket, before and after bind, set and read. Where both
-do not do the same, option_differences.py has to say why.
+"""Options of sockets and contexts, and properties of messages, compared with libzmq 4.3.5, the one in pyzmq's wheel:
+every number that is or was an option, every kind of value and type of socket, before and after bind, set and read.
+Where the two differ, option_differences.py has to state why.
 
-option_probe.c tries the combinations, each in a process of its own. Without ZLINK_OPTIONS=all one in seven of them,
-others for each type of socket.
+option_probe.c tries the combinations, each in a process of its own. Without ZLINK_OPTIONS=all only one in seven of them
+is tried, different ones for each type of socket.
 """
 
 import os
@@ -28,7 +28,7 @@ DRAFTS = {"94": "LOOPBACK_FASTPATH", "95": "METADATA", "96": "MULTICAST_LOOP"}
 
 @pytest.fixture(scope="session")
 def names():
-    """Names of socket options by number; of several the one that comes first."""
+    """Names of socket options by number; of several names the first one."""
     header = (ROOT / "include" / "zlink.h").read_text().replace("\\\n", "")
     header = header[header.index("@name Socket options") : header.index("/// Flags of sending")]
     found = dict(DRAFTS)
@@ -47,7 +47,7 @@ def probe(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def libraries(environments, candidate_library):
-    """Each library, and what it has to run with."""
+    """Each library, and the environment that it needs."""
     python, _ = environments["stock"]
     bundled = list(Path(python).parents[1].glob("lib/python3*/site-packages/pyzmq.libs/libzmq-*.so*"))
     assert len(bundled) == 1
@@ -70,7 +70,7 @@ def difference(combination, theirs, ours, names):
 
 
 def compare(probe, libraries, asked, names, share=None):
-    """The differences that no rule allows, and the rules that allowed some."""
+    """The differences that no rule allows, and the rules that allowed one."""
     share = [str(number) for number in share] if share and not ALL else None
     theirs, ours = (outcomes(probe, *library, asked, share) for library in libraries)
     assert theirs.keys() == ours.keys()
@@ -102,7 +102,7 @@ def test_options_of_contexts_and_properties_of_messages_are_those_of_libzmq(prob
 
 @pytest.mark.skipif(not ALL, reason="needs every combination: ZLINK_OPTIONS=all")
 def test_each_difference_that_is_listed_is_one(probe, libraries, names):
-    """What SUB and ROUTER show is all of it."""
+    """SUB and ROUTER show all of the differences."""
     used = set()
     for socket_type in ("SUB", "ROUTER"):
         used |= compare(probe, libraries, str(TYPES.index(socket_type)), names)[1]

@@ -1,4 +1,4 @@
-"""Routing ids: who sets them, who sees them, and what happens to those nobody has."""
+"""Routing ids: how they are set, where they are visible, and what happens to messages for unknown ids."""
 
 import pytest
 
@@ -162,7 +162,7 @@ def test_a_router_names_the_peer_it_connects_to(processes, endpoint):
 
 @pairings
 def test_replies_find_their_way_through_two_hops(processes, endpoint, ipc_folder):
-    """REQ to ROUTER, forwarded by DEALER to REP, and back."""
+    """From REQ to ROUTER, forwarded by DEALER to REP, and back."""
     router = processes[0].socket("ROUTER")
     front = router.bind(endpoint)
     requesters = [processes[1].socket("REQ") for _ in range(3)]
@@ -184,7 +184,7 @@ def test_replies_find_their_way_through_two_hops(processes, endpoint, ipc_folder
 
 
 def test_a_router_skips_replies_without_an_envelope(peers, wildcard):
-    """REP drops what has no empty part, and REQ what answers nothing."""
+    """REP drops messages without an empty part, and REQ drops messages that answer no request."""
     replier = peers("zlink").socket("REP")
     bound = replier.bind(wildcard("tcp"))
     dealer = peers("stock").socket("DEALER")

@@ -95,7 +95,7 @@ def test_null_with_a_domain_asks_zap(sides, peers, wildcard):
 @pytest.mark.parametrize("security", ["PLAIN", "CURVE"])
 @pytest.mark.parametrize("status", [b"400", b"500"])
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
-def test_who_is_refused_stays_outside(sides, status, security, peers, wildcard):
+def test_a_refused_client_stays_outside(sides, status, security, peers, wildcard):
     server_process, client_process = peers(sides[0]), peers(sides[1])
     secured = {
         "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT),
@@ -110,10 +110,10 @@ def test_who_is_refused_stays_outside(sides, status, security, peers, wildcard):
     assert failure.value.errno == "EAGAIN"
 
 
-# libzmq's server of PLAIN leaves who should come again connected, and says nothing.
+# For a temporary refusal, libzmq's PLAIN server leaves the client connected, and sends nothing.
 @pytest.mark.parametrize("security", ["PLAIN", "CURVE", "NULL"])
 @pytest.mark.parametrize("sides", [("zlink", "stock"), ("zlink", "zlink")], ids="-".join)
-def test_who_fails_for_now_comes_again(sides, security, peers, wildcard):
+def test_a_client_refused_for_now_retries(sides, security, peers, wildcard):
     server_process, client_process = peers(sides[0]), peers(sides[1])
     secured = {
         "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT),
@@ -162,7 +162,7 @@ def test_other_mechanisms_do_not_meet(sides, peers, wildcard):
         assert failure.value.errno == "EAGAIN"
 
 
-# What strangers say behind a good greeting.
+# The bytes that strangers send after a valid greeting.
 MISDEEDS = [
     b"",
     b"\x00\x05hello",

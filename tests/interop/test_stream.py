@@ -1,4 +1,4 @@
-"""STREAM, and ROUTER with ROUTER_RAW, with bare connections: as stock libzmq, so zlink."""
+"""STREAM, and ROUTER with ROUTER_RAW, with bare connections: zlink behaves like stock libzmq."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_an_empty_frame_sends_the_peer_away(library, join):
     stream.send(name, LONG)
     stream.send(name, b"")
     expect(connection, LONG)
-    assert stream.try_recv(50) is None  # libzmq closes it in some later call.
+    assert stream.try_recv(50) is None  # libzmq closes it in a later call.
     assert connection.recv(1) == b""
 
 

@@ -1,4 +1,4 @@
-"""What a subscriber asks for is what it gets, and the publisher knows."""
+"""A subscriber gets the messages that match its subscriptions, and the publisher knows these."""
 
 import pytest
 
@@ -132,7 +132,7 @@ def test_topics_are_counted_over_all_subscribers(pairing, peers, wildcard):
     subscribers[0].close(0)
     assert publisher.try_recv(100) is None
     publisher.send(b"a2")
-    # Probes meant for the other one were for both.
+    # Messages that probed the other subscriber matched both.
     eventually(lambda: subscribers[1].recv() == [b"a2"])
     subscribers[1].close(0)
     assert {publisher.recv()[0] for _ in range(2)} == {b"\x00", b"\x00a"}
@@ -170,7 +170,7 @@ def test_a_proxy_forwards_both_ways(peers, ipc_folder):
     await_subscription(publisher, subscriber)
     for count in range(10):
         publisher.call("send_numbered", count=100, size=64, first=count * 100)
-        # The proxy's sockets have their marks, so no more than fits is under way.
+        # The proxy's sockets have high-water marks, so the number in flight is limited to these.
         eventually(lambda: subscriber.call("poll", timeout=1000, flags=1))
         for index in range(100):
             assert int.from_bytes(subscriber.recv()[0][4:12], "big") == count * 100 + index

@@ -25,7 +25,7 @@ def identity(certificates):
 
 @pytest.fixture
 def bound(candidate_library, identity):
-    """Binds a socket that sends one piece back after the other, and gives its port."""
+    """Binds a socket that sends each piece back, and returns its port."""
 
     def bind(**options):
         stream = Stream(candidate_library, **identity, **options)
@@ -45,7 +45,7 @@ def bound(candidate_library, identity):
 
 
 def s_client(port, *arguments, said=b"hello\n", awaited=b"hello"):
-    """What the client prints until it has got `awaited` back, or has ended."""
+    """The client's output until it has received `awaited` back, or has ended."""
     command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as client:
         timer = threading.Timer(SECONDS_MAX, client.kill)
@@ -114,7 +114,7 @@ def test_a_required_client_certificate(bound, certificates):
 
 @pytest.fixture
 def s_server(certificates):
-    """Starts a server that sends lines back reversed, and gives its port."""
+    """Starts a server that sends lines back reversed, and returns its port."""
     running = []
 
     def start(*arguments):

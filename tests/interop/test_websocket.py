@@ -1,7 +1,7 @@
 """ZLINK_STREAM over ws and wss with Python's websockets at the other end, as client and as server.
 
-At that end everything happens on one thread: the variant of that library with threads reads and writes an SSL object on two of
-them at a time, which OpenSSL does not allow, and loses its request about once in 200 connections, whatever server it talks to.
+That end uses one thread only: the threaded variant of that library reads and writes an SSL object on two threads at a
+time, which OpenSSL does not allow, and loses its request about once in 200 connections, whatever server it talks to.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ MESSAGES = ["", "text", "gr\u00fcn \U0001f600", b"", b"\xff\x00", b"x" * 125, b"
 
 
 def in_time(test):
-    """A test that is a coroutine."""
+    """Makes a test of a coroutine, with a time limit."""
 
     @functools.wraps(test)
     def run(*arguments, **named):
@@ -59,7 +59,7 @@ class Echo:
         return self._lines.get(timeout=SECONDS_MAX / 3)
 
     async def news(self):
-        """Whether a peer has come, or has gone, and what is said of it."""
+        """Whether a peer has come or gone, and the text of the event."""
         event, text = json.loads(await asyncio.to_thread(self._line))
         return bool(event), text
 
@@ -92,12 +92,12 @@ def echo(environments, candidate_library, certificates):
 
 
 def trusting(scheme, certificates):
-    """What connect() needs besides."""
+    """Further arguments of connect()."""
     return {"ssl": ssl.create_default_context(cafile=certificates / "authority.crt")} if scheme == "wss" else {}
 
 
 def identified(scheme, certificates):
-    """What serve() needs besides."""
+    """Further arguments of serve()."""
     if scheme == "ws":
         return {}
     shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -157,7 +157,7 @@ async def test_a_client_that_compresses_gets_everything_back(echo, options, offe
 
 
 @in_time
-async def test_a_zip_bomb_ends_who_sends_it(echo):
+async def test_a_zip_bomb_ends_its_sender(echo):
     server = echo("bind", "ws://127.0.0.1:*/", {DEFLATE: 1})
     async with connect(server.endpoint, max_size=None) as client:
         await client.send(bytes(100_000_000))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""A zlink STREAM socket at tls:// that sends back what it gets, for programs that test TLS.
+"""A zlink STREAM socket at tls:// that sends back what it receives, for programs that test TLS.
 
     tls_echo.py LIBRARY FOLDER [OPTION=VALUE...]
 
-LIBRARY is libzmq.so.5 or libzlink.so. In FOLDER it makes a certificate for localhost, server.crt with server.key, which
-authority.crt has issued, unless they are there. Prints where it is bound; ends when its input does, or is killed. An option
-is one of ZLINK_TLS_* without that prefix, with an int if its value is one.
+LIBRARY is libzmq.so.5 or libzlink.so. In FOLDER it makes a certificate for localhost, server.crt with server.key,
+issued by authority.crt, unless they exist. Prints its endpoint; ends when its input ends, or when it is killed. An
+option is one of ZLINK_TLS_* without that prefix; a value that is a number is passed as an int.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ class PollItem(ctypes.Structure):
 
 
 class Library:
-    """The functions of a library by their names without prefix; a call that fails raises OSError."""
+    """The functions of a library by name without prefix; a call that fails raises OSError."""
 
     def __init__(self, path):
         self._library = ctypes.CDLL(str(path), use_errno=True)
@@ -59,7 +59,7 @@ class Library:
 
 
 class Handle(int):
-    """The address of a context or socket."""
+    """A context or a socket, by its address."""
 
 
 class Stream:
@@ -98,7 +98,7 @@ class Stream:
         return self.get(LAST_ENDPOINT).rstrip(b"\0").decode()
 
     def routing_id(self):
-        """The name of the peer that was connected to last."""
+        """The routing id of the peer that was connected to last."""
         return self.get(ROUTING_ID)
 
     def send(self, *frames):
@@ -112,11 +112,11 @@ class Stream:
         return room.raw[:size]
 
     def recv(self):
-        """The peer's name and a piece of what it sent."""
+        """The peer's routing id and a piece of the bytes that it sent."""
         return self.recv_frame(), self.recv_frame()
 
     def wait(self, descriptor=-1):
-        """Waits for the socket, or for the input of a descriptor besides; tells whether the latter is there."""
+        """Waits for the socket, or for input on a descriptor; returns whether the descriptor has input."""
         items = (PollItem * 2)((self._socket, 0, POLLIN, 0), (None, descriptor, POLLIN, 0))
         self._call("poll", items, 2 if descriptor >= 0 else 1, ctypes.c_long(-1))
         return bool(items[1].revents)
@@ -127,7 +127,7 @@ def openssl(*arguments, folder):
 
 
 def make_certificates(folder):
-    """An authority, and a certificate for localhost of an elliptic curve that it has issued."""
+    """Makes an authority, and a certificate for localhost with an elliptic-curve key that it issues."""
     folder = Path(folder)
     if (folder / "server.crt").exists():
         return

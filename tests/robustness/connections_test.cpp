@@ -19,10 +19,11 @@ using namespace robustness;
 
 namespace {
 
-/// What may be left of any number of peers that are gone: room that grew once and is used again.
+/// The most memory that any number of departed peers may leave: buffers that grew once and are
+/// reused.
 constexpr std::ptrdiff_t growth_bytes_max = 2 * 1024 * 1024;
 
-/// Memory and descriptors, from the time when everything has been used once.
+/// Memory and descriptors, counted after everything has been used once.
 class footprint {
 public:
     void check() const {
@@ -33,7 +34,7 @@ public:
         }
     }
 
-    /// Whether there are as few descriptors as before.
+    /// Whether no more descriptors are open than before.
     bool has_descriptors_back() const { return descriptor_count() <= descriptors_; }
 
 private:
@@ -41,7 +42,7 @@ private:
     int descriptors_ = descriptor_count();
 };
 
-/// Comes, says what the `index`-th says, and goes.
+/// Connects, sends the bytes of the `index`-th visitor, and disconnects.
 void visit(const std::string& endpoint, int index) {
     zmtp_peer visitor{endpoint};
     switch (index % 4) {
@@ -63,7 +64,7 @@ void visit(const std::string& endpoint, int index) {
     }
 }
 
-/// Answers until a visitor's message comes that is `last`.
+/// Answers visitors until one sends `last`.
 void answer_until(socket& router, std::string_view last) {
     while (true) {
         const message asked = router.recv();
@@ -127,7 +128,7 @@ TEST_SUITE("connections") {
                         if (index % 2 == 0) {
                             visitor.send(is_web ? std::string("\x82\x81\0\0\0\0x", 7)
                                                 : std::string("\0\0\0\1x", 5));
-                            visitor.recv(1); // An answer, or that of the upgrade.
+                            visitor.recv(1); // A reply, or the response to the upgrade.
                         }
                         if (index % 4 < 2) {
                             visitor.reset();
@@ -201,7 +202,7 @@ TEST_SUITE("connections") {
         before->check();
     }
 
-    TEST_CASE("a server that ends every connection costs those no memory who do not receive") {
+    TEST_CASE("a server that ends every connection costs peers that do not receive no memory") {
         const int cycle_count = chosen(10'000, 2000, 400);
         const int first_count = 200;
         const other_process server{[&](const line& to_test) {
@@ -245,7 +246,7 @@ TEST_SUITE("connections") {
             peers.back().connect(endpoint);
         }
         const auto serve_everybody = [&](watcher& of_router, socket& router, int round) {
-            // What a peer sends before it has come back may be lost with the server that is gone.
+            // Messages that a peer sends before it has reconnected may be lost with the old server.
             for (int count = 0; count < peer_count; ++count) {
                 of_router.await(ZLINK_EVENT_HANDSHAKE_SUCCEEDED);
             }

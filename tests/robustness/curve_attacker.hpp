@@ -25,17 +25,17 @@ struct key_pair {
 /// A frame of any size.
 std::string long_frame(int flags, std::string_view body);
 
-/// A client of CURVE (26/CURVEZMQ) whom the server does not know, but who knows its public key, as
-/// everybody may. It says what it is told to, in boxes that are good.
+/// A client of CURVE (26/CURVEZMQ) that the server does not know. It knows the server's public key,
+/// which is no secret. It sends any content, in valid boxes.
 class curve_attacker {
 public:
     curve_attacker(const std::string& endpoint, const key_pair& server);
 
-    /// Greeting, HELLO, and WELCOME of the server.
+    /// Sends the greeting and HELLO, and receives the server's WELCOME.
     void begin();
-    /// INITIATE with such metadata.
+    /// Sends INITIATE with such metadata.
     void initiate(std::string_view metadata) const;
-    /// Whether the server takes it in: READY comes, not the end of the connection.
+    /// Whether the server accepts it: READY comes, not the end of the connection.
     bool is_taken_in() const;
 
 private:

@@ -10,7 +10,7 @@
 #include <malloc.h>
 #include <string>
 
-// Peers that have connected and say nothing.
+// Peers that have connected and send nothing.
 
 using namespace api_test;
 using namespace robustness;
@@ -20,17 +20,18 @@ namespace {
 /// User memory that an idle tcp peer may take at a ROUTER.
 constexpr std::ptrdiff_t idle_peer_bytes_max = 2048;
 
-/// The same at a STREAM, after a message each way; what OpenSSL keeps for a connection besides.
+/// The same at a STREAM, after a message each way; and the memory that OpenSSL keeps for a
+/// connection.
 constexpr std::ptrdiff_t idle_stream_peer_bytes_max = 2048;
 constexpr std::ptrdiff_t idle_tls_bytes_max = 18'432;
 
-/// What is allocated. Between what stays there is room that queues have given back, which the
-/// allocator has use for but cannot return to the system.
+/// The allocated bytes. Between them lies free memory of queues, which the allocator can reuse but
+/// cannot return to the system.
 std::ptrdiff_t allocated_bytes() {
     return static_cast<std::ptrdiff_t>(::mallinfo2().uordblks);
 }
 
-/// The peers of a STREAM, which are connections of another one: each is said something to, and
+/// The peers of a STREAM, which are connections of another STREAM: each gets a question, and
 /// answers.
 void play_stream_peers(const line& to_test, int peer_count) {
     const context owner;
@@ -45,13 +46,13 @@ void play_stream_peers(const line& to_test, int peer_count) {
         }
         to_test.say("connected");
     };
-    connect(100); // What is there once for all is not counted.
+    connect(100); // The first peers allocate shared memory, which is not counted.
     to_test.hear();
     connect(peer_count);
     to_test.hear();
 }
 
-/// Greets whoever comes, and waits for the answers.
+/// Sends a question to each new peer, and waits for the answers.
 void greet(socket& by_whom, int count) {
     for (int answered = 0; answered < count;) {
         const message told = by_whom.recv();
@@ -89,7 +90,7 @@ void check_idle_stream_peers(const std::string& endpoint, std::ptrdiff_t bytes_m
     if (is_sanitized) {
         return;
     }
-    // What queues hold is given back when they have not been used for some time.
+    // The queues release their memory when they have not been used for some time.
     const auto bytes = [&] { return (allocated_bytes() - allocated_before) / peer_count; };
     wait_until(owner, [&] {
         CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
@@ -139,7 +140,7 @@ TEST_SUITE("idle_peers") {
 
         peers.say("connect");
         CHECK(peers.hear() == "connected");
-        // Takes the peers from its mailbox. To ask for them would take memory itself.
+        // Takes the peers from its mailbox. Asking for their number would allocate memory itself.
         CHECK(router.poll(ZLINK_POLLIN, moment) == 0);
 
         const std::ptrdiff_t bytes = (memory_bytes() - before) / peer_count;
@@ -167,12 +168,14 @@ TEST_SUITE("idle_peers") {
         check_idle_stream_peers("ws://127.0.0.1:*/", idle_stream_peer_bytes_max);
     }
 
-    TEST_CASE("a STREAM with many idle tls peers that have talked to it spends what TLS takes") {
+    TEST_CASE(
+        "a STREAM with many idle tls peers that have talked to it spends only the memory of TLS") {
         check_idle_stream_peers("tls://127.0.0.1:*",
                                 idle_stream_peer_bytes_max + idle_tls_bytes_max);
     }
 
-    TEST_CASE("a STREAM with many idle wss peers that have talked to it spends what TLS takes") {
+    TEST_CASE(
+        "a STREAM with many idle wss peers that have talked to it spends only the memory of TLS") {
         check_idle_stream_peers("wss://127.0.0.1:*/",
                                 idle_stream_peer_bytes_max + idle_tls_bytes_max);
     }

@@ -13,14 +13,14 @@
 
 namespace {
 
-/// Ends a run in which a call never returned, with a core or a stack to look at.
+/// Aborts a run in which a call never returned, to leave a core or a stack trace.
 constexpr unsigned longest_quick_seconds = 280;
 constexpr unsigned longest_full_seconds = 1800;
 
 bool full_form = false;
 std::ostringstream told;
 
-/// A line for each test: how it ended, how long it took, and its figures.
+/// A line for each test: its result, its duration, and its figures.
 struct one_line_each : doctest::IReporter {
     explicit one_line_each(const doctest::ContextOptions& options) : out(*options.cout) {}
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t text_bytes_max = 4096;
 constexpr int exit_well = 0;
 constexpr int exit_failed = 1;
-/// Ends a part that waits for what never comes.
+/// Ends a part that waits for ever.
 constexpr unsigned longest_seconds = 1800;
 
 std::array<int, 2> make_line() {
@@ -48,7 +48,8 @@ void line::hang_up() const noexcept {
 }
 
 other_process::other_process(const part& body)
-    : other_process((std::cout.flush(), make_line()), body) {} // Or both print what waits.
+    : other_process((std::cout.flush(), make_line()), body) {} // Flushed first, or both processes
+                                                               // would print the buffered output.
 
 other_process::other_process(const std::array<int, 2>& ends, const part& body)
     : line_(ends[0]), id_(::fork()) {
@@ -62,7 +63,7 @@ other_process::other_process(const std::array<int, 2>& ends, const part& body)
     const line to_test{ends[1]};
     try {
         body(to_test);
-    } catch (...) { // A failed REQUIRE, which has said what it is.
+    } catch (...) { // A failed REQUIRE, which has printed its message.
         ::_exit(exit_failed);
     }
     ::_exit(exit_well);

@@ -17,9 +17,9 @@ public:
     line& operator=(const line&) = delete;
     ~line();
 
-    /// Says one text of at most a few thousand bytes.
+    /// Sends one text of at most a few thousand bytes.
     void say(std::string_view text) const;
-    /// The next text; none once the other end has nothing more to say.
+    /// The next text; empty once the other end has hung up.
     std::string hear() const;
     void hang_up() const noexcept;
 
@@ -27,8 +27,8 @@ private:
     int descriptor_;
 };
 
-/// A part of a test that runs in a process of its own, so that its memory and descriptors do not
-/// count as those of the test's. Started before there are contexts: it is a fork.
+/// A part of a test that runs in a process of its own, so that its memory and descriptors are not
+/// counted as the test's. It is a fork, so it must be started before there are contexts.
 class other_process {
 public:
     using part = std::function<void(const line& to_test)>;
@@ -36,7 +36,7 @@ public:
     explicit other_process(const part& body);
     other_process(const other_process&) = delete;
     other_process& operator=(const other_process&) = delete;
-    /// Hangs up, waits for the end of the part, and checks that nothing in it failed.
+    /// Hangs up, waits for the end of the part, and checks that it has not failed.
     ~other_process();
 
     void say(std::string_view text) const { line_.say(text); }

@@ -10,8 +10,8 @@
 #include <deque>
 #include <vector>
 
-// Peers that stop in the middle of a handshake. Real sockets shake hands through relays, each of
-// which carries a few bytes more than the one before, and then no more.
+// Peers that stop in the middle of a handshake. Real sockets shake hands through relays; each relay
+// carries a few bytes more than the previous one, and then no more.
 
 using namespace api_test;
 using namespace robustness;
@@ -22,7 +22,7 @@ using side = stalling_relay::side;
 
 constexpr milliseconds deadline{300};
 
-/// What a server and its clients are to be told to use one mechanism.
+/// The options of a server and its clients for one mechanism.
 class mechanism {
 public:
     explicit mechanism(int which) : which_(which) {
@@ -55,7 +55,7 @@ private:
     char client_secret_[41];
 };
 
-/// Asks, and has `router` answer.
+/// Sends a request, and makes `router` reply.
 void exchange(socket& dealer, socket& router) {
     REQUIRE(dealer.send("question") == ok);
     const message asked = router.recv();
@@ -63,7 +63,7 @@ void exchange(socket& dealer, socket& router) {
     CHECK(dealer.recv() == message{"answer"});
 }
 
-/// How many bytes `by` says in a whole handshake.
+/// The number of bytes that `by` sends in a whole handshake.
 std::size_t handshake_bytes(const context& owner, socket& router, const mechanism& used, side by) {
     std::deque<stalling_relay> relay;
     relay.emplace_back(router.last_endpoint());
@@ -81,7 +81,8 @@ std::size_t handshake_bytes(const context& owner, socket& router, const mechanis
 
 TEST_SUITE("stalled_handshakes") {
 
-    TEST_CASE("a peer that stalls at any byte of a handshake is left in time, by either side") {
+    TEST_CASE(
+        "a peer that stalls at any byte of a handshake is disconnected in time, by either side") {
         const struct {
             int which;
             const char* name;
@@ -89,7 +90,7 @@ TEST_SUITE("stalled_handshakes") {
         } mechanisms[] = {
             {ZLINK_NULL, "NULL", 1}, {ZLINK_PLAIN, "PLAIN", 2}, {ZLINK_CURVE, "CURVE", 7}};
         for (const auto& [which, name, step_bytes] : mechanisms) {
-            // Who says too little, and who has to leave.
+            // The side that stalls, and the side that has to end the connection.
             for (const auto& [stalls, leaves] :
                  {std::pair{side::client, side::server}, {side::server, side::client}}) {
                 CAPTURE(name);
@@ -136,7 +137,7 @@ TEST_SUITE("stalled_handshakes") {
         }
     }
 
-    TEST_CASE("any number of handshakes under way holds up nobody") {
+    TEST_CASE("any number of handshakes under way delays no other peer") {
         const int silent_count = chosen(5000, 1000, 200);
         const context owner;
         socket router{owner, ZLINK_ROUTER};

@@ -53,7 +53,7 @@ milliseconds stalling_relay::lifetime() const {
     return std::chrono::duration_cast<milliseconds>(ended_ - made_);
 }
 
-/// The client is there.
+/// Called when the client has connected.
 void stalling_relay::begin() {
     client_.descriptor = ::accept(listener_, nullptr, nullptr);
     REQUIRE(client_.descriptor >= 0);
@@ -65,7 +65,7 @@ void stalling_relay::begin() {
                       sizeof address) == 0);
 }
 
-/// There is something to read from `by`. @return Whether it still is connected.
+/// Called when there are bytes to read from `by`. @return  Whether it is still connected.
 bool stalling_relay::carry(side by) {
     way& from = by == side::client ? client_ : server_;
     const way& to = by == side::client ? server_ : client_;
@@ -93,7 +93,7 @@ void stalling_relay::carry(std::deque<stalling_relay>& all, const std::function<
     std::vector<pollfd> waiting(all.size() * 3);
     while (!is_over()) {
         REQUIRE(clock::now() < give_up);
-        auto next = waiting.begin(); // Descriptors below 0 are passed over.
+        auto next = waiting.begin(); // poll(2) ignores descriptors below 0.
         for (const stalling_relay& each : all) {
             *next++ = {each.listener_, POLLIN, 0};
             *next++ = {each.client_.descriptor, POLLIN, 0};

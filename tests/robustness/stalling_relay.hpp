@@ -10,10 +10,11 @@
 
 namespace robustness {
 
-/// A connection's way between a socket that connects to endpoint() and one that is bound elsewhere.
-/// It carries bytes both ways until so many have passed in one direction, and no more then.
+/// Relays a connection from a socket that connects to endpoint() to one that is bound elsewhere. It
+/// carries bytes both ways until so many have passed in one direction, and then no more in that
+/// direction.
 ///
-/// @threads The one that calls carry().
+/// @threads The thread that calls carry().
 class stalling_relay {
 public:
     enum class side : unsigned char { nobody, client, server };
@@ -25,23 +26,23 @@ public:
 
     const std::string& endpoint() const noexcept { return endpoint_; }
 
-    /// Lets only `bytes` bytes pass that `by` says.
+    /// Limits the bytes from `by` that pass to `bytes`.
     void stall(side by, std::size_t bytes) noexcept;
 
-    /// How many bytes `by` has said that passed.
+    /// The number of bytes from `by` that passed.
     std::size_t passed_bytes(side by) const noexcept { return way_of(by).passed_bytes; }
 
-    /// Who ended the connection, and how long after this relay was made.
+    /// The side that ended the connection, and the time until then since this relay was made.
     side ended_by() const noexcept { return ended_by_; }
     api_test::milliseconds lifetime() const;
 
-    /// Carries what there is for all of them until `is_over`; the test ends if it never is.
+    /// Carries bytes for all of them until `is_over` returns true; the test ends if it never does.
     static void carry(std::deque<stalling_relay>& all, const std::function<bool()>& is_over);
 
 private:
-    /// From one of the two to the other.
+    /// One direction.
     struct way {
-        int descriptor = -1; ///< Of the connection to whom it comes from.
+        int descriptor = -1; ///< Of the connection to its sender.
         std::size_t left_bytes = SIZE_MAX;
         std::size_t passed_bytes = 0;
     };

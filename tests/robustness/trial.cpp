@@ -27,7 +27,7 @@ std::ptrdiff_t memory_bytes() {
 
 int descriptor_count() {
     const std::filesystem::directory_iterator all{"/proc/self/fd"};
-    // One of them is the iterator's own.
+    // One of them belongs to the iterator.
     return static_cast<int>(std::distance(begin(all), end(all))) - 1;
 }
 

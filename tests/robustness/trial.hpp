@@ -6,11 +6,12 @@
 
 namespace robustness {
 
-/// Whether sizes and counts are those that the library is to stand (--full), or what shows the same
-/// in a second or two.
+/// Whether sizes and counts are the full ones (--full), or smaller ones that show the same in a
+/// second or two.
 bool is_full() noexcept;
 
-/// A number for each of them; and one for programs with a sanitizer, which are many times slower.
+/// Returns the number for the chosen form; `sanitized` for programs with a sanitizer, which are
+/// many times slower.
 int chosen(int full, int quick, int sanitized) noexcept;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -19,17 +20,17 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
-/// Where a test says what it has measured, for the line that reports it.
+/// The stream for a test's figures, which are printed in its line.
 std::ostream& figures();
 
-/// Memory of this process that belongs to no file, in bytes. A sanitizer's own is in it, so that
-/// it says nothing where is_sanitized.
+/// Memory of this process that belongs to no file, in bytes. A sanitizer's memory is included, so
+/// the number is useless if is_sanitized.
 std::ptrdiff_t memory_bytes();
 
-/// Descriptors that this process has open.
+/// The number of descriptors that this process has open.
 int descriptor_count();
 
-/// Lets this process and those that it starts have as many descriptors as it may.
+/// Raises the limit on descriptors, for this process and those that it starts, to the maximum.
 void allow_many_descriptors() noexcept;
 
 } // namespace robustness

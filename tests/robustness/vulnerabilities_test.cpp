@@ -12,8 +12,8 @@
 #include <deque>
 #include <thread>
 
-// What attackers did to libzmq, one test for each class of its published vulnerabilities, done to
-// us. With the sanitizers they see what a reader of memory would not.
+// Attacks on libzmq, one test for each class of its published vulnerabilities, carried out on
+// zlink. The sanitizers detect memory errors that these tests would not notice.
 
 using namespace api_test;
 using namespace robustness;
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::ptrdiff_t growth_bytes_max = 8 * 1024 * 1024;
 
-/// Checks that memory has not grown by what an attacker sent in vain.
+/// Checks that memory has not grown by an attacker's bytes.
 class memory_guard {
 public:
     ~memory_guard() {
@@ -52,7 +52,7 @@ std::string property(std::string_view name, std::string_view value) {
            number(value.size()).substr(4) + std::string(value);
 }
 
-/// An honest pair that goes on while others misbehave.
+/// An honest pair of sockets that goes on while others misbehave.
 class honest_pair {
 public:
     honest_pair(const context& owner, const std::string& endpoint, socket& pull)
@@ -63,7 +63,7 @@ public:
     void check() {
         const std::string sent = "honest " + std::to_string(++count_);
         REQUIRE(push_.send(sent) == ok);
-        // What an attacker sent before it broke the rules may be a message.
+        // Bytes that an attacker sent before it broke the rules may be a message.
         while (pull_.recv() != message{sent}) {
         }
     }
@@ -89,8 +89,8 @@ void introduce(socket& client, const key_pair& server, const key_pair& own) {
 
 TEST_SUITE("vulnerabilities") {
 
-    // The size of a frame was added to a pointer before it was compared with the end of the buffer,
-    // so that a size near 2^64 passed, and what followed was written behind the buffer.
+    // libzmq added the size of a frame to a pointer before it compared that with the end of the
+    // buffer. A size near 2^64 passed, and the bytes behind it were written beyond the buffer.
     TEST_CASE("CVE-2019-6250: a frame's size that leads beyond the end of all memory") {
         const context owner;
         socket pull{owner, ZLINK_PULL};
@@ -115,16 +115,16 @@ TEST_SUITE("vulnerabilities") {
             of_2_0.await_end();
             zmtp_peer of_1_0{endpoint};
             of_1_0.send(data({1, 0, 0xff}) + number(size) + data({0}) + exploit);
-            if (size > top) { // One byte of it is no body.
+            if (size > top) { // A 1.0 frame's size includes a flags byte.
                 of_1_0.await_end();
             }
             honest.check();
         }
     }
 
-    // Metadata was decrypted to an array on the stack that had room for 256 bytes of it, before
-    // anybody had asked who the client is.
-    TEST_CASE("CVE-2019-13132: metadata of CURVE that are longer than anybody expects") {
+    // libzmq decrypted metadata into an array of 256 bytes on the stack, before it had
+    // authenticated the client.
+    TEST_CASE("CVE-2019-13132: metadata of CURVE that are longer than expected") {
         const context owner;
         const key_pair server_keys;
         const key_pair client_keys;
@@ -161,8 +161,8 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // A pipe was made for a connection before its handshake, so that one that said nothing held up
-    // what the application received from all others.
+    // libzmq made a pipe for a connection before its handshake, so that a silent connection blocked
+    // the application's messages from all others.
     TEST_CASE("CVE-2020-15166: connections that say nothing to a server with CURVE and ZAP") {
         const struct {
             int server;
@@ -196,7 +196,7 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // Subscriptions were removed from a trie by a function that called itself for each byte.
+    // libzmq removed subscriptions from a trie by a function that called itself for each byte.
     TEST_CASE("GHSA-qq65-x72m-9wr8: a topic deeper than the stack, subscribed to and cancelled") {
         const context owner;
         for (const int type : {ZLINK_PUB, ZLINK_XPUB}) {
@@ -208,7 +208,7 @@ TEST_SUITE("vulnerabilities") {
             honest.set(ZLINK_SUBSCRIBE, "honest");
             honest.connect(endpoint);
             await_subscription(publisher, honest, "honest");
-            // Subscriptions and more: of libzmq 2.x, 3.0 and 3.1 peers.
+            // Subscriptions, in the form of libzmq 2.x, 3.0 and 3.1 peers.
             for (const std::size_t topic_bytes : {60'000, 1'000'000, 8'000'000}) {
                 CAPTURE(topic_bytes);
                 const std::string topic(topic_bytes, 'A');
@@ -216,7 +216,7 @@ TEST_SUITE("vulnerabilities") {
                     zmtp_peer attacker{endpoint};
                     attacker.shake_hands("SUB");
                     attacker.send(long_frame(0, "\1" + topic));
-                    for (const std::size_t part : {2, 3, 10}) { // So that it parts on the way.
+                    for (const std::size_t part : {2, 3, 10}) { // So that the topics branch.
                         attacker.send(
                             long_frame(0, "\1" + topic.substr(topic.size() / part) + "B"));
                     }
@@ -232,8 +232,8 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // A message that a publisher gets and is no subscription was kept with its metadata and never
-    // freed.
+    // libzmq kept a message to a publisher that is no subscription, with its metadata, and never
+    // freed it.
     TEST_CASE("GHSA-4p5v-h92w-6wxw: messages to a publisher that takes none") {
         const context owner;
         socket publisher{owner, ZLINK_PUB};
@@ -258,7 +258,8 @@ TEST_SUITE("vulnerabilities") {
                 }
                 is_over = true;
             }};
-            wait_until(owner, [&] { // A publisher takes what has come when it is called.
+            wait_until(owner, [&] { // A publisher processes messages from its peers when it is
+                                    // called.
                 CHECK(publisher.send("to nobody") == ok);
                 return is_over.load();
             });
@@ -267,7 +268,7 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // What a pipe held of a message without an end was lost when the pipe had ended already.
+    // libzmq leaked the frames of an unfinished message in a pipe that had already ended.
     TEST_CASE("GHSA-wfr2-29gj-5w87: servers that leave in the middle of a message") {
         const context owner;
         raw_listener malicious;
@@ -293,7 +294,7 @@ TEST_SUITE("vulnerabilities") {
         }
     }
 
-    // The size of a buffer that never changes was changed all the same, for peers of ZMTP 1.0.
+    // libzmq changed the size of a buffer that must not change, for peers of ZMTP 1.0.
     TEST_CASE("GHSA-fc3w-qxf5-7hp6: a peer of ZMTP 1.0 whose frames end where buffers do") {
         const context owner;
         socket pull{owner, ZLINK_PULL};

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # Shared by the suites; sourced, not run. A suite is called with a PREFIX, which holds include/zmq.h and
-# lib/libzmq.so.5. It prints a line a test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and closes with
-# 'N passed, M failed, K skipped'. What it fetches and builds stays in a folder of its own under ZLINK_CACHE.
+# lib/libzmq.so.5. It prints one line per test, 'PASS NAME', 'FAIL NAME' or 'SKIP NAME', and ends with 'N passed, M
+# failed, K skipped'. Its downloads and builds stay in a folder of its own under ZLINK_CACHE.
 
 suite=$(basename "$0")
 suites=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$(dirname "$suites")")
 cache=${ZLINK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/zlink}/$suite
-logs=$cache/logs/$(cksum <<<"${1:-}" | cut -d " " -f 1) # One folder a PREFIX.
+logs=$cache/logs/$(cksum <<<"${1:-}" | cut -d " " -f 1) # One folder per PREFIX.
 passed=0
 failed=0
 skipped=0
@@ -21,7 +21,7 @@ die() {
 prefix=$(cd "$1" && pwd)
 mkdir -p "$logs"
 
-# Runs a command in a network namespace of its own, where that is allowed: suites use ports of their own choice.
+# Runs a command in a network namespace of its own, if that is allowed: suites use fixed ports.
 if unshare -n sh -c 'ip link set lo up' 2>/dev/null; then
     # shellcheck disable=SC2016
     isolated() { unshare -n sh -c 'ip link set lo up; exec "$@"' sh "$@"; }
@@ -39,7 +39,7 @@ skip() { # NAME REASON
     skipped=$((skipped + 1))
 }
 
-# Runs one test with the library in PREFIX. What it says is in logs, under the test's name.
+# Runs one test with the library in PREFIX. Its output is in logs, under the test's name.
 check() { # SECONDS NAME COMMAND...
     local seconds=$1 name=$2 status=0
     local log=$logs/${name//[^A-Za-z0-9_-]/_}.log
@@ -53,8 +53,8 @@ check() { # SECONDS NAME COMMAND...
     fi
 }
 
-# Runs tests that a program says the results of, a line each, 'PASS NAME' or 'FAIL NAME  REASON'. Its other words
-# are in logs.
+# Runs a program that prints the results of tests, one per line, 'PASS NAME' or 'FAIL NAME  REASON'. Its other output is
+# in logs.
 run_lines() { # SECONDS COMMAND...
     local seconds=$1 line status
     local said=$logs/$suite.lines
@@ -82,7 +82,7 @@ require() { # COMMAND...
     done
 }
 
-# Compiles a program of these folders with the headers and for the library in PREFIX, into the cache.
+# Compiles a program of these folders with the headers and the library in PREFIX, into the cache.
 compile() { # SOURCE PROGRAM
     cc -std=c99 -O1 -I"$prefix/include" "$1" -o "$2" "$prefix/lib/libzlink.so" -Wl,-rpath,"$prefix/lib" \
         >"$logs/build.log" 2>&1 || die "could not build $1; see $logs/build.log"
@@ -96,7 +96,7 @@ compile_example() { # SOURCE
         -Wl,-rpath,"$prefix/lib" >"$logs/build.log" 2>&1 || die "could not build $1; see $logs/build.log"
 }
 
-# Names to programs of tests/suites/web zlink's side, web_peer, and the folder with its certificate.
+# Sets variables for the programs of tests/suites/web: zlink's side, web_peer, and the folder with its certificate.
 build_web_peer() {
     export WEB_PEER=$cache/web_peer CERTIFICATES=$cache/certificates
     compile "$suites/web/web_peer.c" "$WEB_PEER"
@@ -105,7 +105,7 @@ build_web_peer() {
         "$root/tests/interop" "$CERTIFICATES" || die "could not make certificates"
 }
 
-# Installs packages of npm, with their versions, where NODE_FOLDER says.
+# Installs npm packages of given versions in NODE_FOLDER.
 export NODE_FOLDER=$cache/node
 install_npm() { # PACKAGE...
     mkdir -p "$NODE_FOLDER" && npm install --silent --no-fund --no-audit --prefix "$NODE_FOLDER" "$@"
@@ -117,7 +117,7 @@ close() {
     exit 1
 }
 
-# Does a step of a build unless it was done before in the same way.
+# Runs a step of a build unless it was run before with the same command.
 once() { # STAMP COMMAND...
     local stamp=$cache/$1.done
     shift
@@ -129,7 +129,7 @@ once() { # STAMP COMMAND...
     echo "$*" >"$stamp"
 }
 
-# Unpacks a Debian source package, of another release than this system's if that is named.
+# Unpacks a Debian source package, of this system's release or the one given.
 debian_source() { # PACKAGE FOLDER [RELEASE]
     local archives status=0
     archives=$(mktemp -d)
@@ -139,7 +139,7 @@ debian_source() { # PACKAGE FOLDER [RELEASE]
     return $status
 }
 
-# Unpacks a Debian source package's original alone, without what Debian adds to it.
+# Unpacks the original of a Debian source package, without Debian's changes.
 debian_original() { # PACKAGE FOLDER [RELEASE]
     local archives status=0
     archives=$(mktemp -d)
@@ -149,7 +149,7 @@ debian_original() { # PACKAGE FOLDER [RELEASE]
     return $status
 }
 
-# Fetches the archives of a Debian source package without a change to the system's own lists.
+# Fetches the archives of a Debian source package without changing the system's own lists.
 fetch_source() { # FOLDER PACKAGE RELEASE [OPTION-OF-APT]
     local lists options status=0
     lists=$(mktemp -d)
@@ -163,7 +163,7 @@ fetch_source() { # FOLDER PACKAGE RELEASE [OPTION-OF-APT]
     return $status
 }
 
-# The source packages beside the binary ones that this system already uses, as an entry of apt's lists.
+# The source packages for the binary packages that this system uses, as an entry of apt's lists.
 deb_src() { # [RELEASE]
     local entry
     entry=$(awk -v RS= '/URIs:[^\n]*\/debian\/?(\n|$)/ { print; exit }' /etc/apt/sources.list.d/*.sources)
@@ -171,13 +171,13 @@ deb_src() { # [RELEASE]
     sed -E -e '/^#/d' -e 's/^Types:.*/Types: deb-src/' ${1:+-e "s/^Suites:.*/Suites: $1/"} <<<"$entry"
 }
 
-# Runs tests of tests/interop with the library in PREFIX for zlink's, and closes with their results.
+# Runs tests of tests/interop with PREFIX's library as zlink, and prints their results at the end.
 run_pytest() { # PYTEST-ARGUMENT...
     local junit=$logs/junit.xml pytest
     pytest=("$root/.venv/pytest/bin/python" -m pytest -q -p no:cacheprovider --confcutdir "$root")
     export ZLINK_LIBRARY=$prefix/lib/libzmq.so.5 PYTHONDONTWRITEBYTECODE=1
     "$root/scripts/make_venv" "$root/.venv/pytest" pytest || die "no environment for pytest"
-    # Two tests first, for the environments that the others use have to be fetched. They may fail (status 1).
+    # First two tests, which fetch the environments of the others. They may fail (status 1).
     "${pytest[@]}" "$root/tests/interop" --ignore "$root/tests/interop/foreign" \
         -k "test_version_is or test_both_libraries_have_ws" >"$logs/environments.log" 2>&1 </dev/null
     if [ $? -gt 1 ] || grep -q "make_venv: " "$logs/environments.log"; then

@@ -4,7 +4,7 @@
  *     websocket_echo ENDPOINT DEFLATE
  *
  * DEFLATE is 1 if messages may be compressed, or 0. Writes the endpoint that it listens at to its
- * standard output, and runs until it is ended. */
+ * standard output, and runs until it is killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlink.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Plays the client that a fuzzing server of Autobahn's cases expects: asks how many cases there
- * are, and in each of them sends back what it receives.
+/* Plays the client that a fuzzing server of Autobahn's cases expects: asks for the number of cases,
+ * and in each case sends back what it receives.
  *
  *     websocket_echo_client ENDPOINT DEFLATE
  *
@@ -10,8 +10,7 @@
 #include <string.h>
 #include <zlink.h>
 
-/* Sends messages back until the server closes.
- * Returns the number that the first one says, or -1. */
+/* Sends messages back until the server closes. Returns the number in the first message, or -1. */
 static int run(void* context, const char* endpoint, const char* path, int deflate) {
     char address[256];
     int number = -1;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// How STREAM's messages lie on tcp and tls: one frame each, no handshake.
+/// STREAM's messages on tcp and tls: one frame each, no handshake.
 namespace zlink::wire::length {
 
 //   +------------+-------------+   size: 4 octets, unsigned, big-endian, counts the body only;
@@ -23,7 +23,7 @@ inline void write_header(std::byte* out, std::uint64_t body_bytes) noexcept {
     store_big_endian(out, static_cast<std::uint32_t>(body_bytes));
 }
 
-/// What a header says.
+/// The contents of a header.
 struct frame_head {
     std::uint64_t body_bytes = 0;
 
@@ -37,7 +37,7 @@ inline frame_head read_head_trusted(const std::byte* in) noexcept {
     return {load_big_endian<std::uint32_t>(in)};
 }
 
-/// What read_head found.
+/// The result of read_head.
 enum class head_status : std::uint8_t {
     complete,   ///< A header.
     incomplete, ///< More octets are needed to tell.

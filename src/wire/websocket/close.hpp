@@ -11,26 +11,26 @@
 
 namespace zlink::wire::websocket {
 
-/// Why a connection is closed (RFC 6455, 7.4, and IANA's registry). Any number from 3000 to 4999 is
-/// a code, too: libraries and applications give those their meaning.
+/// The reason for closing a connection (RFC 6455, 7.4, and IANA's registry). Any number from 3000
+/// to 4999 is a code, too: libraries and applications define their meaning.
 enum class close_code : std::uint16_t {
     normal = 1000,            ///< The purpose is fulfilled.
     going_away = 1001,        ///< A server goes down, a browser leaves the page.
     protocol_error = 1002,    ///< The peer broke RFC 6455.
-    unsupported_data = 1003,  ///< Text where only binary is taken, or the other way round.
+    unsupported_data = 1003,  ///< Text where only binary is accepted, or vice versa.
     none = 1005,              ///< The peer named no code. Never on the wire.
     abnormal = 1006,          ///< There was no close frame. Never on the wire.
-    invalid_payload = 1007,   ///< A text is no UTF-8, or a payload cannot be inflated.
-    policy_violation = 1008,  ///< The peer breaks a rule of ours.
+    invalid_payload = 1007,   ///< A text is not UTF-8, or a payload cannot be inflated.
+    policy_violation = 1008,  ///< The peer breaks a local rule.
     too_large = 1009,         ///< A message is above the limit.
     extension_missing = 1010, ///< A client's: the server did not agree to an extension.
-    internal_error = 1011,    ///< We cannot go on.
+    internal_error = 1011,    ///< An internal failure.
     service_restart = 1012,   ///< The server restarts.
-    try_again_later = 1013,   ///< The server has too much to do.
-    bad_gateway = 1014,       ///< A proxy got nonsense from the server behind it.
+    try_again_later = 1013,   ///< The server is overloaded.
+    bad_gateway = 1014,       ///< A proxy got an invalid response from its server.
 };
 
-/// Whether a close frame may hold `code`, whoever sends it: 1000 to 1003, 1007 to 1014 and 3000 to
+/// Whether a close frame of either side may hold `code`: 1000 to 1003, 1007 to 1014 and 3000 to
 /// 4999.
 constexpr bool may_be_sent(close_code code) noexcept {
     const auto number = static_cast<std::uint16_t>(code);
@@ -48,19 +48,18 @@ inline constexpr std::size_t close_code_bytes = 2;
 inline constexpr std::size_t close_reason_bytes_max = 123;
 inline constexpr std::size_t close_payload_bytes_max = close_code_bytes + close_reason_bytes_max;
 
-/// What a close frame says.
+/// The contents of a close frame.
 struct close_view {
     close_code code = close_code::none; ///< `none` if the frame was empty.
-    std::string_view reason;            ///< A view of octets that somebody else owns.
+    std::string_view reason;            ///< A view of octets of another owner.
 };
 
 /// Reads the payload of a close frame that a peer sent.
 ///
 /// @param payload  Unmasked; at most close_payload_bytes_max octets.
 /// @param out      Set if the payload is valid, untouched otherwise.
-/// @return Nothing if it is valid. Otherwise the code to close with: protocol_error for one octet
-/// or
-///         a code that may not be sent, invalid_payload for a reason that is no UTF-8.
+/// @return Nothing if it is valid. Otherwise the code to close with: protocol_error for one octet,
+///         or a code that may not be sent; invalid_payload for a reason that is not UTF-8.
 [[nodiscard]] std::optional<close_code> decode_close(std::span<const std::byte> payload,
                                                      close_view& out) noexcept;
 

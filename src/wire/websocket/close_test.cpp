@@ -18,7 +18,7 @@ namespace {
 
 using payload_buffer = std::array<std::byte, close_payload_bytes_max>;
 
-/// What closing with `code` and `reason` is on the wire.
+/// The close frame's payload for `code` and `reason`.
 std::vector<std::byte> encoded(close_code code, std::string_view reason = {}) {
     payload_buffer out;
     const result<std::size_t> bytes = encode_close(out, code, reason);

@@ -16,7 +16,7 @@ constexpr std::string_view client_alone = "client_no_context_takeover";
 constexpr std::string_view server_bits = "server_max_window_bits";
 constexpr std::string_view client_bits = "client_max_window_bits";
 
-/// The value of client_max_window_bits if it has none: any, as the other side likes.
+/// Stands for client_max_window_bits without a value: any size is acceptable.
 constexpr std::uint8_t any_bits = 0;
 
 /// One extension of the field with its parameters.
@@ -39,19 +39,19 @@ class field_reader {
 public:
     explicit field_reader(std::string_view field) noexcept : rest_(field) {}
 
-    /// Passes over empty elements of the list, and says whether nothing else is left.
+    /// Skips empty elements of the list, and returns whether nothing else is left.
     bool is_at_end() noexcept {
         while (take(',')) {
         }
         return rest_.empty();
     }
 
-    /// Reads one extension, which ends the field or has a comma behind it.
+    /// Reads one extension, which ends the field or is followed by a comma.
     /// @return Nothing if it is malformed.
     std::optional<extension> take_extension() noexcept;
 
 private:
-    /// Passes over spaces, and over `wanted` if it is next.
+    /// Skips spaces, and `wanted` if it is next.
     bool take(char wanted) noexcept;
 
     std::string_view take_token() noexcept;
@@ -86,9 +86,9 @@ std::optional<std::uint8_t> window_bits_of(std::string_view value) noexcept {
     return std::nullopt;
 }
 
-/// Notes a parameter of permessage-deflate.
+/// Records a parameter of permessage-deflate.
 /// @param value  Nothing if it has none.
-/// @return Whether it may be there (RFC 7692, 7.1.1 and 7.1.2).
+/// @return Whether it is allowed (RFC 7692, 7.1.1 and 7.1.2).
 bool note(extension& to, std::string_view name, std::optional<std::string_view> value) noexcept {
     if (is_same_text(name, server_alone)) {
         return !std::exchange(to.is_server_alone, true) && !value;
@@ -115,7 +115,7 @@ bool field_reader::take_parameter(extension& to) noexcept {
     if (take('=')) {
         const bool is_quoted = take('"');
         value = take_token();
-        // What is quoted is a token, too: a space before the other quote would not be one.
+        // A quoted value is a token, too, so it cannot contain a space.
         if (value->empty() || (is_quoted && (!rest_.starts_with('"') || !take('"')))) {
             return false;
         }
@@ -142,7 +142,7 @@ std::optional<extension> field_reader::take_extension() noexcept {
     return taken;
 }
 
-/// What comes of an offer; nothing if it cannot be kept.
+/// The parameters for an offer; nothing if it is not acceptable.
 std::optional<deflate_parameters> agreed_on(const extension& offer,
                                             const deflate_parameters& wanted) noexcept {
     deflate_parameters agreed = wanted;
@@ -154,7 +154,7 @@ std::optional<deflate_parameters> agreed_on(const extension& offer,
         return std::nullopt;
     }
     if (!offer.client_window_bits) {
-        agreed.client.window_bits = window_bits_max; // It must not be asked for less.
+        agreed.client.window_bits = window_bits_max; // The client does not accept a smaller one.
     } else if (*offer.client_window_bits != any_bits) {
         agreed.client.window_bits = std::min(wanted.client.window_bits, *offer.client_window_bits);
     }

@@ -10,36 +10,36 @@
 
 namespace zlink::wire::websocket {
 
-// How permessage-deflate (RFC 7692, 7) is agreed on, in the field Sec-WebSocket-Extensions:
+// The negotiation of permessage-deflate (RFC 7692, 7), in the field Sec-WebSocket-Extensions:
 //
 //   offer     permessage-deflate; client_max_window_bits, permessage-deflate; ...
 //   answer    permessage-deflate; server_no_context_takeover
 //
-// A client lists what it would take, the one it likes best first; a server answers with what shall
-// be, or not at all.
+// A client lists acceptable parameters, the preferred ones first; a server answers with the
+// parameters that it chooses, or not at all.
 
 /// A window of 2^8 to 2^15 octets. zlib inflates with any, but does not compress with 2^8.
 inline constexpr std::uint8_t window_bits_min = 8;
 inline constexpr std::uint8_t compressing_window_bits_min = 9;
 inline constexpr std::uint8_t window_bits_max = 15;
 
-/// How one side compresses its messages.
+/// The parameters with which one side compresses its messages.
 struct deflate_direction {
     /// Logarithm of the window's octets.
     std::uint8_t window_bits = window_bits_max;
 
-    /// The window goes on from one message to the next (context takeover), which takes its memory
-    /// while no message is under way. Otherwise each message is compressed for itself.
+    /// The window is kept from one message to the next (context takeover); its memory is then in
+    /// use even between messages. Otherwise each message is compressed independently.
     bool keeps_context = true;
 
     bool operator==(const deflate_direction&) const = default;
 };
 
-/// What we want, or what was agreed. A server is never made to do more than it wants; a client that
-/// cannot be asked for a small window is let use a large one.
+/// The wanted, or the negotiated, parameters. A server is never made to do more than it wants; a
+/// client that cannot be asked for a small window may use a large one.
 struct deflate_parameters {
-    deflate_direction server{}; ///< What the server compresses.
-    deflate_direction client{}; ///< What the client compresses.
+    deflate_direction server{}; ///< The server's compression.
+    deflate_direction client{}; ///< The client's compression.
 
     bool operator==(const deflate_parameters&) const = default;
 };
@@ -47,19 +47,18 @@ struct deflate_parameters {
 /// A server's answer to an offer.
 struct deflate_answer {
     deflate_parameters agreed;
-    std::string field; ///< What to answer in Sec-WebSocket-Extensions.
+    std::string field; ///< The value for Sec-WebSocket-Extensions.
 };
 
-/// Accepts the first offer of permessage-deflate that can be kept.
+/// Accepts the first acceptable offer of permessage-deflate.
 ///
-/// An offer is passed over if it has an unknown parameter, one of them twice, a value that is not
+/// An offer is skipped if it has an unknown parameter, one of them twice, a value that is not
 /// allowed (RFC 7692, 7.1), or wants a server's window of 2^8 octets.
 ///
 /// @param offered  The value of the client's Sec-WebSocket-Extensions; those of several fields
-/// joined
-///                 by commas. Other extensions in it are passed over.
+///                 joined by commas. Other extensions in it are skipped.
 /// @param wanted   Windows of 9 to 15 bits (server), 8 to 15 (client).
-/// @return Nothing if no offer can be kept, or one before it is malformed: messages are not
+/// @return Nothing if no offer is acceptable, or one before it is malformed: messages are not
 ///         compressed.
 std::optional<deflate_answer> accept_deflate(std::string_view offered,
                                              const deflate_parameters& wanted);
@@ -68,14 +67,13 @@ std::optional<deflate_answer> accept_deflate(std::string_view offered,
 /// @param wanted  Windows of 8 to 15 bits (server), 9 to 15 (client).
 std::string encode_deflate_offer(const deflate_parameters& wanted);
 
-/// Reads the server's answer to what encode_deflate_offer() made.
+/// Reads the server's answer to the offer of encode_deflate_offer().
 ///
 /// @param answer  The value of its Sec-WebSocket-Extensions, empty if there is no such field.
-/// @param wanted  What was offered.
-/// @return Nothing if the server does not compress, and takes nothing compressed.
-/// @error protocol_violation  The answer is malformed, has something that was not offered, or is
-/// not
-///                            what was: fail the connection (RFC 7692, 7.1).
+/// @param wanted  The offered parameters.
+/// @return Nothing if the server neither compresses nor accepts compressed messages.
+/// @error protocol_violation  The answer is malformed, has something that was not offered, or does
+///                            not match the offer: fail the connection (RFC 7692, 7.1).
 /// @error not_supported       It wants a client's window of 2^8 octets: likewise.
 result<std::optional<deflate_parameters>> decode_deflate_answer(std::string_view answer,
                                                                 const deflate_parameters& wanted);

@@ -27,7 +27,7 @@ deflate_parameters agreed_on(std::string_view offered,
     return answer->agreed;
 }
 
-/// What a client reads out of an answer that it accepts, and that compresses.
+/// The parameters that a client reads from an answer that it accepts, and that compresses.
 deflate_parameters read(std::string_view answer, const deflate_parameters& wanted = anything) {
     const auto decoded = decode_deflate_answer(answer, wanted);
     REQUIRE(decoded);

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <string_view>
 
-/// What the values of HTTP fields are made of (RFC 9110, 5.6).
+/// The syntax of HTTP field values (RFC 9110, 5.6).
 namespace zlink::wire::websocket {
 
 constexpr char lower_case(char letter) noexcept {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Whether texts are the same but for the case of ASCII letters.
+/// Whether two texts are equal, ignoring the case of ASCII letters.
 constexpr bool is_same_text(std::string_view one, std::string_view other) noexcept {
     return std::ranges::equal(one, other, {}, lower_case, lower_case);
 }
@@ -26,7 +26,7 @@ constexpr bool is_token_character(char character) noexcept {
            std::string_view{"!#$%&'*+-.^_`|~"}.find(character) != std::string_view::npos;
 }
 
-/// Whether `text` is a token: what names a subprotocol or an extension.
+/// Whether `text` is a token, the syntax of subprotocol and extension names.
 constexpr bool is_token(std::string_view text) noexcept {
     return !text.empty() && std::ranges::all_of(text, is_token_character);
 }
@@ -41,8 +41,8 @@ constexpr std::string_view trimmed(std::string_view text) noexcept {
     return text.substr(begin, text.find_last_not_of(spaces) + 1 - begin);
 }
 
-/// Takes what is before the first `separator` off the front of `list`, and the separator with it.
-/// @return Trimmed. All of `list` if there is no separator.
+/// Removes the part before the first `separator` from the front of `list`, and the separator.
+/// @return That part, trimmed. All of `list` if there is no separator.
 constexpr std::string_view take_element(std::string_view& list, char separator) noexcept {
     const std::size_t end = std::min(list.find(separator), list.size());
     const std::string_view element = list.substr(0, end);

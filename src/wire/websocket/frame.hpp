@@ -21,9 +21,9 @@ namespace zlink::wire::websocket {
 //   +-+-+-+-+-------+-+-------------+--------------------+---------------+------------------+
 //
 // Clients mask, servers do not. The length has the shortest form, and its top bit is zero. RSV1
-// says that a message is compressed (RFC 7692, 6): on its first frame only, where that was agreed.
+// marks a compressed message (RFC 7692, 6): on its first frame only, where that was negotiated.
 
-/// What a frame is for.
+/// The type of a frame.
 enum class opcode : std::uint8_t {
     continuation = 0, ///< A further fragment of a message.
     text = 1,         ///< A message of UTF-8, or its first fragment.
@@ -33,8 +33,8 @@ enum class opcode : std::uint8_t {
     pong = 10,
 };
 
-/// Whether frames of this kind are about the connection, and not a message or a part of one. They
-/// are whole, short, and may come between the fragments of a message.
+/// Whether frames of this kind concern the connection, and are not a message or a part of one. They
+/// are not fragmented, are short, and may come between the fragments of a message.
 constexpr bool is_control(opcode kind) noexcept {
     return (static_cast<unsigned>(kind) & 8) != 0;
 }
@@ -44,7 +44,7 @@ inline constexpr unsigned flag_compressed = 0x40; ///< RSV1: the message is comp
 inline constexpr unsigned flags_reserved = 0x30;  ///< RSV2 and RSV3. Must be zero.
 inline constexpr unsigned opcode_bits = 0x0f;
 
-inline constexpr unsigned length_mask_bit = 0x80; ///< Beside the length: a masking key follows it.
+inline constexpr unsigned length_mask_bit = 0x80; ///< In the length octet: a masking key follows.
 inline constexpr unsigned length_bits = 0x7f;
 inline constexpr unsigned length_of_2 = 126; ///< The length is in the next 2 octets,
 inline constexpr unsigned length_of_8 = 127; ///< or in the next 8.
@@ -58,14 +58,14 @@ inline constexpr std::size_t mask_key_bytes = 4;
 inline constexpr std::size_t header_bytes_min = 2;
 inline constexpr std::size_t header_bytes_max = 14;
 
-/// How many octets the header of an unmasked frame takes: 2, 4 or 10.
+/// The size of the header of an unmasked frame in octets: 2, 4 or 10.
 constexpr std::size_t header_bytes(std::uint64_t payload_bytes) noexcept {
     return payload_bytes <= short_payload_bytes_max    ? 2
            : payload_bytes <= medium_payload_bytes_max ? 4
                                                        : 10;
 }
 
-/// How many octets the header of a masked frame takes: 6, 8 or 14.
+/// The size of the header of a masked frame in octets: 6, 8 or 14.
 constexpr std::size_t masked_header_bytes(std::uint64_t payload_bytes) noexcept {
     return header_bytes(payload_bytes) + mask_key_bytes;
 }
@@ -95,7 +95,7 @@ inline std::size_t write_header(std::byte* out, opcode kind, std::uint64_t paylo
 /// Writes the header of a frame that a client sends. Its payload has to be masked with `key`.
 ///
 /// @param out  Room for masked_header_bytes(payload_bytes) octets.
-/// @param key  Another one, which nobody can foresee, for each frame (RFC 6455, 5.3).
+/// @param key  A new, unpredictable one for each frame (RFC 6455, 5.3).
 /// @return The octets written.
 inline std::size_t write_masked_header(std::byte* out, opcode kind, std::uint64_t payload_bytes,
                                        const mask_key& key, unsigned flags = flag_fin) noexcept {
@@ -105,7 +105,7 @@ inline std::size_t write_masked_header(std::byte* out, opcode kind, std::uint64_
     return key_at + mask_key_bytes;
 }
 
-/// What a header says.
+/// The contents of a header.
 struct frame_head {
     std::uint64_t payload_bytes = 0;
     mask_key key{}; ///< Zeros if the frame is not masked.
@@ -143,32 +143,32 @@ inline frame_head read_head_trusted(const std::byte* in) noexcept {
     return head;
 }
 
-/// Who sends frames.
+/// The side that sends frames.
 enum class sender : std::uint8_t {
-    client, ///< Whose frames are all masked.
-    server, ///< Whose frames are not.
+    client, ///< All its frames are masked.
+    server, ///< Its frames are not masked.
 };
 
-/// What the frames of one peer have to keep to besides RFC 6455.
+/// Rules for the frames of one peer in addition to RFC 6455.
 struct frame_rules {
     sender from = sender::client;
-    bool may_compress = false; ///< permessage-deflate was agreed.
+    bool may_compress = false; ///< permessage-deflate was negotiated.
 
-    /// Largest payload of a frame that is no control frame, in octets. Where messages may be
-    /// compressed, what the largest one takes then (compressed_bytes_max).
+    /// Largest payload of a frame that is not a control frame, in octets. Where messages may be
+    /// compressed, the maximum compressed size of the largest one (compressed_bytes_max).
     std::uint64_t payload_bytes_max = payload_bytes_limit;
 };
 
-/// What read_head found.
+/// The result of read_head.
 enum class head_status : std::uint8_t {
-    complete,   ///< A header that keeps the rules.
-    incomplete, ///< So far so good, but more octets are needed to tell.
+    complete,   ///< A valid header.
+    incomplete, ///< Valid so far, but more octets are needed.
     violation,  ///< It breaks RFC 6455: close with close_code::protocol_error.
     too_large,  ///< The payload is above the limit: close with close_code::too_large.
 };
 
-/// Whether a frame may begin with this octet: no reserved bit or opcode, no control frame that is
-/// fragmented, RSV1 on the first frame of a message only.
+/// Whether a frame may begin with this octet: no reserved bit or opcode, no fragmented control
+/// frame, RSV1 on the first frame of a message only.
 constexpr bool may_begin_frame(unsigned first, bool may_compress) noexcept {
     const unsigned kind = first & opcode_bits;
     if ((first & flags_reserved) != 0 || (kind & 7) > 2) {
@@ -181,14 +181,14 @@ constexpr bool may_begin_frame(unsigned first, bool may_compress) noexcept {
 }
 
 /// Reads a header that a peer sent. Needs no octet of the payload, so a hostile length never makes
-/// the caller wait or allocate; what is wrong is refused with the octet that shows it.
+/// the caller wait or allocate; an error is reported at the octet that shows it.
 ///
-/// Does not know what came before: whether the frame may come now is for message_tracker to say.
+/// Does not know the preceding frames: message_tracker checks whether the frame may come now.
 ///
 /// @param available  Octets at `in`; may be zero.
 /// @param out        Set if the outcome is `complete`, untouched otherwise.
-/// @return `violation` for a reserved bit or opcode; RSV1 where it may not be; a control frame that
-///         is fragmented or longer than 125 octets; a client's frame that is not masked, or a
+/// @return `violation` for a reserved bit or opcode; RSV1 where it is not allowed; a control frame
+///         that is fragmented or longer than 125 octets; a client's frame that is not masked, or a
 ///         server's that is; a length that has a shorter form, or its top bit set.
 inline head_status read_head(const std::byte* in, std::size_t available, const frame_rules& rules,
                              frame_head& out) noexcept {

@@ -14,7 +14,7 @@ namespace {
 /// Sixteen octets, which the compiler keeps in one register of SSE2 or NEON where it has them.
 using block = std::uint32_t __attribute__((vector_size(16)));
 
-/// The key's octets from `phase` on, in the order in which they lie in memory.
+/// The key's octets from `phase` on, in memory order.
 std::uint32_t pattern(const mask_key& key, std::size_t phase) noexcept {
     const auto word = std::bit_cast<std::uint32_t>(key);
     const int bits = static_cast<int>(phase % 4 * 8);
@@ -47,7 +47,7 @@ Step repeated(std::uint32_t word) noexcept {
 
 /// Masks any number of octets that is not below the size of one `Step`.
 ///
-/// Where the number is no multiple of it, the last step overlaps the one before. So it is loaded
+/// If the number is not a multiple of it, the last step overlaps the one before. So it is loaded
 /// before anything is stored: in place, its octets must not be masked twice.
 template<class Step>
 void mask_steps(std::byte* out, const std::byte* in, std::size_t bytes, const mask_key& key,

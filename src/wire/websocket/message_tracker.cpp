@@ -7,7 +7,8 @@ std::optional<close_code> message_tracker::on_inflated(std::span<const std::byte
     if (state_ != message_state::inside || !is_compressed_) {
         return std::nullopt;
     }
-    // What is within the limit is checked first, so that the outcome does not depend on the pieces.
+    // The part within the limit is checked first, so that the outcome does not depend on the
+    // pieces.
     const std::uint64_t rest_bytes = inflated_bytes_max_ - inflated_bytes_;
     const bool is_too_large = data.size() > rest_bytes;
     if (is_too_large) {

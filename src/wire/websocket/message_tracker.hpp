@@ -12,38 +12,38 @@
 
 namespace zlink::wire::websocket {
 
-/// What a message of `message_bytes` octets may take on the wire if it is compressed: what does not
-/// shrink grows by less than a quarter and 64 octets (zlib's deflateBound).
+/// The maximum size on the wire of a compressed message of `message_bytes` octets: incompressible
+/// data grows by less than a quarter and 64 octets (zlib's deflateBound).
 constexpr std::uint64_t compressed_bytes_max(std::uint64_t message_bytes) noexcept {
     return message_bytes < payload_bytes_limit / 2 ? message_bytes + message_bytes / 4 + 64
                                                    : payload_bytes_limit;
 }
 
-/// Where a peer stands.
+/// The state of a peer's messages.
 enum class message_state : std::uint8_t {
     between, ///< No message is under way.
     inside,  ///< A message has begun, and its last fragment has not ended.
-    over,    ///< It has sent a close frame, or broken a rule. What else it sends is discarded.
+    over,    ///< It has sent a close frame, or broken a rule. Further octets are discarded.
 };
 
-/// Follows the frames that one peer sends, and says which of them may not come (RFC 6455, 5.4, 5.5,
-/// 8.1), before and while their payloads arrive. Holds no octet of them.
+/// Tracks the frames that one peer sends, and reports those that are not allowed (RFC 6455, 5.4,
+/// 5.5, 8.1), before and while their payloads arrive. Holds no octet of them.
 ///
-/// For each frame: on_head(), on_payload() for what it has, on_frame_end(). A function that returns
+/// For each frame: on_head(), on_payload() for its payload, on_frame_end(). A function that returns
 /// a code has refused something: the connection is to be closed with that code, and the state is
-/// `over`, in which everything is taken and nothing counts.
+/// `over`, in which everything is accepted and ignored.
 ///
-/// A compressed message is limited and checked twice: on_payload() takes what is on the wire,
-/// on_inflated() what comes of it, before the on_frame_end() of its last frame.
+/// A compressed message is limited and checked twice: on_payload() takes the octets on the wire,
+/// on_inflated() the inflated ones, before the on_frame_end() of its last frame.
 ///
 /// Invariants
 ///  1. A message that is under way has not more than message_bytes_max octets, a compressed one
-///     not more than compressed_bytes_max(inflated_bytes_max), counting what its heads announce.
-///  2. What came of a text is the beginning of a valid one.
+///     not more than compressed_bytes_max(inflated_bytes_max), counting the sizes in its headers.
+///  2. The received part of a text is the beginning of a valid one.
 class message_tracker {
 public:
     /// @param message_bytes_max   Largest message accepted, in octets.
-    /// @param inflated_bytes_max  The same of what a compressed one comes to.
+    /// @param inflated_bytes_max  The same for a compressed one, after inflation.
     explicit message_tracker(std::uint64_t message_bytes_max,
                              std::uint64_t inflated_bytes_max) noexcept
         : message_bytes_max_(message_bytes_max), inflated_bytes_max_(inflated_bytes_max) {}
@@ -53,7 +53,7 @@ public:
     /// Begins a frame.
     ///
     /// @param head  Accepted by read_head().
-    /// @return protocol_error for a fragment of no message, or a message within another;
+    /// @return protocol_error for a fragment without a message, or a message within another;
     ///         too_large for a message above the limit.
     [[nodiscard]] std::optional<close_code> on_head(const frame_head& head) noexcept {
         if (state_ == message_state::over) {
@@ -86,23 +86,23 @@ public:
     }
 
     /// Takes octets of the frame's payload, unmasked, in pieces of any size.
-    /// @return invalid_payload for a text, not compressed, that is no UTF-8.
+    /// @return invalid_payload for an uncompressed text that is not UTF-8.
     [[nodiscard]] std::optional<close_code> on_payload(std::span<const std::byte> data) noexcept {
         const bool is_of_text = message_kind_ == opcode::text && !is_compressed_ &&
                                 state_ == message_state::inside && !is_control(frame_kind_);
         return is_of_text ? check_text(data) : std::nullopt;
     }
 
-    /// Takes octets that the payload of a compressed message inflates to, in pieces of any size.
-    /// The limit on messages is checked after each.
-    /// @return too_large for a message above the limit; invalid_payload for a text that is no
+    /// Takes inflated octets of a compressed message, in pieces of any size. The limit on messages
+    /// is checked after each.
+    /// @return too_large for a message above the limit; invalid_payload for a text that is not
     /// UTF-8.
     [[nodiscard]] std::optional<close_code> on_inflated(std::span<const std::byte> data) noexcept;
 
     /// Ends the frame.
     ///
     /// With the last frame of a message this ends the message, which is_text() and is_compressed()
-    /// are about until another begins. The payload of a close frame is for decode_close() to check.
+    /// describe until another begins. The payload of a close frame is checked by decode_close().
     /// @return invalid_payload for a text that ends within a character.
     [[nodiscard]] std::optional<close_code> on_frame_end() noexcept {
         if (state_ == message_state::over) {
@@ -128,7 +128,7 @@ public:
     /// Whether the message is text; otherwise it is binary.
     bool is_text() const noexcept { return message_kind_ == opcode::text; }
 
-    /// Whether what is on the wire of the message has to be inflated.
+    /// Whether the message's payload has to be inflated.
     bool is_compressed() const noexcept { return is_compressed_; }
 
 private:
@@ -137,14 +137,14 @@ private:
 
     std::uint64_t message_bytes_max_;
     std::uint64_t inflated_bytes_max_;
-    std::uint64_t wire_bytes_ = 0;     ///< Of the message, as its heads announce them.
+    std::uint64_t wire_bytes_ = 0;     ///< Of the message, according to its headers.
     std::uint64_t inflated_bytes_ = 0; ///< Of the message, if it is compressed.
     message_state state_ = message_state::between;
     opcode message_kind_ = opcode::binary;
     bool is_compressed_ = false;
-    opcode frame_kind_ = opcode::binary; ///< Of the frame under way, as is_last_frame_.
+    opcode frame_kind_ = opcode::binary; ///< Of the current frame, as is_last_frame_.
     bool is_last_frame_ = false;
-    utf8_validator text_; ///< Complete if the message is no text.
+    utf8_validator text_; ///< Complete if the message is not text.
 };
 
 } // namespace zlink::wire::websocket

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
-/// What came of the frames that a peer sent.
+/// The outcome of the frames that a peer sent.
 struct outcome {
     std::string messages;              ///< 't' and 'b' for each that ended, in their order.
-    std::optional<close_code> refusal; ///< What made the connection end, if anything did.
+    std::optional<close_code> refusal; ///< The code that ended the connection, if any.
     std::size_t taken_bytes = 0;       ///< Octets up to that, or up to the close frame's end.
     message_state state = message_state::between;
 };

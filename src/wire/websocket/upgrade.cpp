@@ -22,9 +22,9 @@ bool is_offered(std::string_view offered, std::string_view subprotocol) noexcept
     return false;
 }
 
-/// The parts of an origin, or of a pattern for some.
+/// The parts of an origin, or of a pattern for origins.
 struct origin_parts {
-    std::string_view scheme; ///< Empty in a pattern for every one.
+    std::string_view scheme; ///< Empty in a pattern for any scheme.
     std::string_view host;   ///< In a pattern behind the asterisk.
     std::string_view port;   ///< With its colon; empty if there is none.
 };
@@ -41,8 +41,8 @@ origin_parts split(std::string_view text) noexcept {
     return parts;
 }
 
-/// Whether a host is a name, and not one of the things that may precede or follow one in a URL, or
-/// an IPv6 address: those are below nothing.
+/// Whether a host is a name, without other parts of a URL, and not an IPv6 address, which is below
+/// no domain.
 bool is_host_name(std::string_view host) noexcept {
     return std::ranges::all_of(host, [](char character) {
         return is_letter_or_digit(character) || character == '-' || character == '.' ||
@@ -50,7 +50,7 @@ bool is_host_name(std::string_view host) noexcept {
     });
 }
 
-/// Whether what is behind a host is a port, or nothing.
+/// Whether the text behind a host is a port, or empty.
 bool is_port(std::string_view port) noexcept {
     return port.empty() ||
            (port.size() > 1 && port.find_first_not_of("0123456789", 1) == std::string_view::npos);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint8_t tail_lowest = 0x80;
 constexpr std::uint8_t tail_highest = 0xbf;
 
-/// How many octets at the front of `data` are ASCII, to the last whole step of 32 or 8 octets.
+/// The number of ASCII octets at the front of `data`, in whole steps of 32 or 8 octets.
 std::size_t ascii_steps_bytes(std::span<const std::byte> data) noexcept {
     constexpr std::uint64_t high_bits = 0x8080'8080'8080'8080;
     const auto word_at = [&](std::size_t at) {
@@ -34,8 +34,8 @@ constexpr bool is_tail(std::uint8_t byte) noexcept {
     return (byte & 0xc0) == 0x80;
 }
 
-/// How many octets the character at `data` takes, of which four can be looked at: 0 if it is not
-/// valid (RFC 3629, 3).
+/// The size of the character at `data`, of which four octets are readable: 0 if it is not valid
+/// (RFC 3629, 3).
 std::size_t character_bytes(const std::uint8_t* data) noexcept {
     const std::uint8_t lead = data[0];
     if (lead < 0x80) {
@@ -46,7 +46,7 @@ std::size_t character_bytes(const std::uint8_t* data) noexcept {
     }
     const std::uint32_t two = (lead & 0xfU) << 12 | (data[1] & 0x3fU) << 6;
     if (lead < 0xf0) {
-        // Below 0x800 it would be a longer form than needed, from 0xd800 on a surrogate.
+        // Below 0x800 it would be overlong, from 0xd800 on a surrogate.
         const bool is_valid = two >= 0x800 && (two & 0xf800U) != 0xd800;
         return is_valid && is_tail(data[1]) && is_tail(data[2]) ? 3 : 0;
     }
@@ -55,8 +55,8 @@ std::size_t character_bytes(const std::uint8_t* data) noexcept {
     return is_valid && is_tail(data[1]) && is_tail(data[2]) && is_tail(data[3]) ? 4 : 0;
 }
 
-/// How many octets at the front of `data` are whole valid characters, up to the last four octets,
-/// which cannot be looked at at once, or one that is not valid.
+/// The number of octets at the front of `data` that are complete valid characters, up to the last
+/// four octets, which cannot be read at once, or to an invalid one.
 std::size_t characters_bytes(std::span<const std::byte> data) noexcept {
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(data.data());
     std::size_t at = 0;
@@ -82,7 +82,7 @@ bool utf8_validator::push(std::span<const std::byte> data) noexcept {
     while (at < data.size()) {
         if (missing_count_ == 0) {
             at += characters_bytes(data.subspan(at));
-            // What is left is short, or is not valid.
+            // The rest is short, or not valid.
             while (at < data.size() && data[at] < std::byte{0x80}) {
                 ++at;
             }
@@ -108,8 +108,9 @@ bool utf8_validator::push(std::span<const std::byte> data) noexcept {
 }
 
 bool utf8_validator::begin_character(std::uint8_t lead) noexcept {
-    // RFC 3629, 4. What follows some leads is narrower than other tails: it would be a longer form
-    // than needed (e0, f0), a surrogate (ed), or too large a number (f4).
+    // RFC 3629, 4. After some leads the range of the next octet is narrower than that of other
+    // tails: otherwise the character would be overlong (e0, f0), a surrogate (ed), or too large
+    // (f4).
     missing_count_ = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
     lowest_ = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : tail_lowest;
     highest_ = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : tail_highest;

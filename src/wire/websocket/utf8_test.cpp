@@ -19,7 +19,7 @@ namespace {
 
 using byte_list = std::vector<std::byte>;
 
-/// RFC 3629, 3. Of any number below 2^21, allowed or not.
+/// RFC 3629, 3. For any number below 2^21, allowed or not.
 std::string encode(std::uint32_t number) {
     const auto tail = [&](int shift) { return static_cast<char>(0x80 | (number >> shift & 0x3f)); };
     if (number < 0x80) {
@@ -38,7 +38,7 @@ bool is_character(std::uint32_t number) {
     return number <= 0x10ffff && (number < 0xd800 || number > 0xdfff);
 }
 
-/// How many octets at the front of `data` are what encode() makes of a character; 0 if none are.
+/// The size of the character at the front of `data`, as encode() makes it; 0 if there is none.
 std::size_t character_bytes(std::string_view data) {
     for (std::size_t bytes = 1; bytes <= 4 && bytes <= data.size(); ++bytes) {
         const auto lead = static_cast<unsigned char>(data[0]);
@@ -68,7 +68,7 @@ bool is_valid(const byte_list& data) {
     return is_utf8(text(data));
 }
 
-/// How many octets are taken, one by one, until one makes the text invalid.
+/// The number of octets that are accepted, one by one, until one makes the text invalid.
 std::size_t taken_count(const byte_list& data) {
     utf8_validator validator;
     std::size_t count = 0;
@@ -104,7 +104,7 @@ TEST_SUITE("wire/websocket") {
                 data.push_back(static_cast<char>(third));
                 check(data);
                 if (pair < 0xf000) {
-                    continue; // Nothing that begins so has four octets.
+                    continue; // No four-octet character begins so.
                 }
                 for (const unsigned fourth : {0x7fu, 0x80u, 0xbfu, 0xc0u}) {
                     data.resize(3);
@@ -124,15 +124,15 @@ TEST_SUITE("wire/websocket") {
             {"cebae1bdb9cf83cebcceb5 f4 90 8080 656469746564", 12}, // Autobahn's 6.4.
             {"80", 0},                                              // A tail without a lead.
             {"bf", 0},                                              //
-            {"c0 80", 0},             // Two octets where one would do.
+            {"c0 80", 0},             // Two octets where one suffices.
             {"c1 bf", 0},             //
-            {"e0 9f bf", 1},          // Three where two would do.
-            {"f0 8f bf bf", 1},       // Four where three would do.
+            {"e0 9f bf", 1},          // Three where two suffice.
+            {"f0 8f bf bf", 1},       // Four where three suffice.
             {"ed a0 80", 1},          // Surrogates.
             {"ed bf bf", 1},          //
             {"f4 90 80 80", 1},       // U+110000.
             {"f5", 0},                //
-            {"f8 88 80 80 80", 0},    // Five and six octets, which there once were.
+            {"f8 88 80 80 80", 0},    // Five and six octets, an obsolete form.
             {"fc 84 80 80 80 80", 0}, //
             {"fe", 0},                //
             {"ff", 0},                //

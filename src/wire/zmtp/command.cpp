@@ -140,7 +140,7 @@ std::vector<std::byte> encode_error(std::string_view reason) {
 }
 
 result<std::string_view> decode_error(std::span<const std::byte> data) noexcept {
-    // An ERROR's data is built like a command: a length octet, text, the rest.
+    // An ERROR's data has the structure of a command: a length octet, text, the rest.
     const result<command_view> reason = decode_command(data);
     if (!reason) {
         return reason.error();

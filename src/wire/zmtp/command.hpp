@@ -34,7 +34,7 @@ inline constexpr std::string_view cancel_name = "CANCEL";
 inline constexpr std::string_view ping_name = "PING";
 inline constexpr std::string_view pong_name = "PONG";
 
-/// How the body of a SUBSCRIBE or CANCEL begins; the topic is the rest.
+/// The beginning of the body of a SUBSCRIBE or CANCEL; the rest is the topic.
 inline constexpr std::string_view subscribe_prefix = "\x09SUBSCRIBE";
 inline constexpr std::string_view cancel_prefix = "\006CANCEL";
 
@@ -51,7 +51,7 @@ inline constexpr std::size_t ping_body_bytes_min = 7;
 inline constexpr std::size_t heartbeat_body_bytes_max =
     ping_body_bytes_min + heartbeat_context_bytes_max;
 
-/// A command, as a view of octets that somebody else owns.
+/// A command, as a view of octets of another owner.
 struct command_view {
     std::string_view name;
     std::span<const std::byte> data;
@@ -74,20 +74,20 @@ std::vector<std::byte> encode_command(std::string_view name, std::span<const std
 inline constexpr std::string_view socket_type_property = "Socket-Type";
 inline constexpr std::string_view identity_property = "Identity";
 
-/// One property, as a view of octets that somebody else owns.
+/// One property, as a view of octets of another owner.
 struct property_view {
     std::string_view name;
     std::span<const std::byte> value;
 };
 
-/// Takes one property off the front of `metadata`, which holds at least one octet.
-/// @error protocol_violation  A length is zero (name), or runs beyond the end.
+/// Removes one property from the front of `metadata`, which holds at least one octet.
+/// @error protocol_violation  A length is zero (name), or exceeds the data.
 result<property_view> decode_property(std::span<const std::byte>& metadata) noexcept;
 
-/// Gives each property of `metadata` to `visit(const property_view&)`, in their order.
+/// Passes each property of `metadata` to `visit(const property_view&)`, in order.
 ///
-/// A property may come twice; libzmq lets the last one win. An error may come to light after
-/// some properties were visited.
+/// A property may occur twice; libzmq uses the last one. An error may be found after some
+/// properties were visited.
 /// @error protocol_violation  A property is malformed, or octets remain behind the last one.
 /// @error message_too_large   More than metadata_bytes_max or metadata_properties_max.
 template<class Visitor>
@@ -108,16 +108,16 @@ result<void> decode_metadata(std::span<const std::byte> metadata, Visitor&& visi
     return {};
 }
 
-/// What the metadata of a peer says about its socket.
+/// The socket properties in a peer's metadata.
 struct peer_metadata {
-    std::optional<socket_type> type;     ///< Nothing if the peer did not say: libzmq allows that.
+    std::optional<socket_type> type;     ///< Nothing if the peer sent none: libzmq allows that.
     std::span<const std::byte> identity; ///< A view into the metadata; empty if the peer sent none.
 };
 
-/// Reads Socket-Type and Identity out of `metadata`, and checks that `own` may talk to the peer.
+/// Reads Socket-Type and Identity from `metadata`, and checks that `own` may talk to the peer.
 /// @error protocol_violation  The metadata is malformed.
 /// @error message_too_large   As in decode_metadata, or an identity above identity_bytes_max.
-/// @error invalid_argument    The peer's socket type is unknown or does not go with `own`.
+/// @error invalid_argument    The peer's socket type is unknown or incompatible with `own`.
 result<peer_metadata> decode_peer_metadata(std::span<const std::byte> metadata, socket_type own);
 
 /// Appends one property.
@@ -127,7 +127,7 @@ void append_property(std::vector<std::byte>& out, std::string_view name,
                      std::span<const std::byte> value);
 
 /// Appends Socket-Type, Identity if there is one, and `extra`.
-/// @param identity  What REQ, DEALER and ROUTER send, even if it is empty; others send nothing.
+/// @param identity  Sent by REQ, DEALER and ROUTER, even if it is empty; others send nothing.
 void append_metadata(std::vector<std::byte>& out, socket_type own,
                      std::optional<std::span<const std::byte>> identity,
                      std::span<const property_view> extra = {});
@@ -138,11 +138,11 @@ std::vector<std::byte> encode_ready(socket_type own,
                                     std::span<const property_view> extra = {});
 
 /// Makes the body of an ERROR.
-/// @param reason  Cut off behind error_reason_bytes_max characters.
+/// @param reason  Truncated to error_reason_bytes_max characters.
 std::vector<std::byte> encode_error(std::string_view reason);
 
-/// Reads the reason out of the data of an ERROR. Octets behind it are ignored, as in libzmq.
-/// @error protocol_violation  The reason is shorter than it says.
+/// Reads the reason from the data of an ERROR. Octets behind it are ignored, as in libzmq.
+/// @error protocol_violation  The reason is shorter than its length.
 result<std::string_view> decode_error(std::span<const std::byte> data) noexcept;
 
 /// The time that a PING announces, in tenths of a second: 0 to 6553.5 s.
@@ -153,7 +153,7 @@ struct ping_view {
     std::span<const std::byte> context; ///< For the PONG; at most 16 octets.
 };
 
-/// Reads the data of a PING. Of a context above 16 octets the first 16 count, as in libzmq.
+/// Reads the data of a PING. Of a context above 16 octets the first 16 are used, as in libzmq.
 /// @error protocol_violation  There is no TTL: the whole body is shorter than 7 octets.
 result<ping_view> decode_ping(std::span<const std::byte> data) noexcept;
 
@@ -174,12 +174,12 @@ struct subscription_view {
     std::span<const std::byte> topic; ///< May be empty: everything.
 };
 
-/// Reads a SUBSCRIBE or CANCEL command (3.1); nothing if `body` is no such command.
+/// Reads a SUBSCRIBE or CANCEL command (3.1); nothing if `body` is not such a command.
 std::optional<subscription_view>
 decode_subscription_command(std::span<const std::byte> body) noexcept;
 
-/// Reads a subscription message, 01 or 00 and the topic (2.0, 3.0, ZWS); nothing if `body` does
-/// not begin so.
+/// Reads a subscription message, 01 or 00 and the topic (2.0, 3.0, ZWS); nothing if `body` begins
+/// otherwise.
 std::optional<subscription_view>
 decode_subscription_message(std::span<const std::byte> body) noexcept;
 

@@ -12,7 +12,7 @@ constexpr std::byte version_minor{0};
 constexpr std::size_t version_bytes = 2;
 constexpr std::size_t padding_bytes = 72;
 
-/// Takes the first `bytes` octets off `rest`, which has them.
+/// Removes the first `bytes` octets from `rest`, which has them.
 byte_view take(byte_view& rest, std::size_t bytes) noexcept {
     const byte_view taken = rest.first(bytes);
     rest = rest.subspan(bytes);

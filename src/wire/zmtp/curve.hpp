@@ -16,8 +16,9 @@
 namespace zlink::wire::zmtp {
 
 // The commands of CURVE (26/CURVEZMQ), without their cryptography. A box is its content and 16
-// octets of authentication. The nonce of a box has 24 octets: a text, and a number that goes with
-// it, of 8 octets (big-endian, each greater than the one before from the same side) or 16 (random).
+// octets of authentication. The nonce of a box has 24 octets: a text, and a number of 8 octets
+// (big-endian, each greater than the previous one from the same side) or 16 (random), which is
+// sent.
 //
 //   client                                                                                server
 //   HELLO     1.0 | 72 zeros | client's transient key 32 | nonce 8 | box of 64 zeros ──▶
@@ -53,7 +54,7 @@ struct curve_hello {
     std::uint64_t nonce = 0;
     byte_view box;
 };
-/// @error protocol_violation  It has not the size of a HELLO, or another version.
+/// @error protocol_violation  It does not have the size of a HELLO, or has another version.
 result<curve_hello> decode_curve_hello(byte_view data) noexcept;
 /// Makes a body. @param box  Of curve_hello_content_bytes.
 std::vector<std::byte> encode_curve_hello(const curve_hello& hello);
@@ -62,7 +63,7 @@ struct curve_welcome {
     byte_view nonce; ///< Long.
     byte_view box;
 };
-/// @error protocol_violation  It has not the size of a WELCOME.
+/// @error protocol_violation  It does not have the size of a WELCOME.
 result<curve_welcome> decode_curve_welcome(byte_view data) noexcept;
 std::vector<std::byte> encode_curve_welcome(const curve_welcome& welcome);
 
@@ -95,13 +96,13 @@ inline constexpr std::size_t curve_message_mac_at =
     curve_message_nonce_at + curve_short_nonce_bytes;
 inline constexpr std::size_t curve_message_flags_at =
     curve_message_mac_at + curve_box_overhead_bytes;
-/// What a MESSAGE has besides the payload.
+/// The size of a MESSAGE besides its payload.
 inline constexpr std::size_t curve_message_overhead_bytes = curve_message_flags_at + 1;
 
 inline constexpr unsigned curve_flag_more = 1;
 inline constexpr unsigned curve_flag_command = 2; ///< libzmq's.
 
-/// Whether `body`, of which the first curve_message_overhead_bytes are there, may be a MESSAGE.
+/// Whether `body`, of which the first curve_message_overhead_bytes are available, may be a MESSAGE.
 inline bool is_curve_message(const std::byte* body) noexcept {
     return std::memcmp(body, curve_message_prefix.data(), curve_message_prefix.size()) == 0;
 }

@@ -27,7 +27,7 @@ inline constexpr std::size_t header_bytes_max = 9;
 /// A size must leave the top bit of its 8 octets clear.
 inline constexpr std::uint64_t body_bytes_limit = ~std::uint64_t{0} >> 1;
 
-/// How many octets the header of a frame with `body_bytes` of body takes: 2 or 9.
+/// The size of the header of a frame with `body_bytes` of body in octets: 2 or 9.
 constexpr std::size_t header_bytes(std::uint64_t body_bytes) noexcept {
     return body_bytes <= short_body_bytes_max ? header_bytes_min : header_bytes_max;
 }
@@ -37,7 +37,7 @@ inline void write_short_header(std::byte* out, std::size_t body_bytes, unsigned 
     store_big_endian(out, static_cast<std::uint16_t>(flags << 8 | body_bytes)); // In one store.
 }
 
-/// Writes the header of a frame with the shortest size that can say `body_bytes`.
+/// Writes the header of a frame with the shortest size that can represent `body_bytes`.
 ///
 /// @param out    Room for header_bytes(body_bytes) octets.
 /// @param flags  Zero, flag_more or flag_command.
@@ -52,10 +52,10 @@ inline std::size_t write_header(std::byte* out, std::uint64_t body_bytes, unsign
     return header_bytes_max;
 }
 
-/// What a header says.
+/// The contents of a header.
 struct frame_head {
     std::uint64_t body_bytes = 0;
-    std::uint8_t header_bytes = 0; ///< 2 or 9: the body starts so far behind the header's start.
+    std::uint8_t header_bytes = 0; ///< 2 or 9: the offset of the body from the header's start.
     std::uint8_t flags = 0;        ///< flag_more, flag_long, flag_command.
 
     constexpr bool more() const noexcept { return (flags & flag_more) != 0; }
@@ -74,16 +74,16 @@ inline frame_head read_head_trusted(const std::byte* in) noexcept {
     return {load_big_endian<std::uint64_t>(in + 1), header_bytes_max, flags};
 }
 
-/// What read_head found.
+/// The result of read_head.
 enum class head_status : std::uint8_t {
-    complete,   ///< A header that keeps the rules.
-    incomplete, ///< So far so good, but more octets are needed to tell.
+    complete,   ///< A valid header.
+    incomplete, ///< Valid so far, but more octets are needed.
     violation,  ///< A reserved flag, a COMMAND with MORE, or a size with its top bit set.
     too_large,  ///< The size is above the limit.
 };
 
 /// Reads a header that a peer sent. Needs no octet of the body, so a hostile size never makes the
-/// caller wait or allocate; what the flags alone show to be wrong is refused at the first octet.
+/// caller wait or allocate; an error in the flags is reported at the first octet.
 ///
 /// @param available       Octets at `in`; may be zero.
 /// @param body_bytes_max  Largest body accepted, in octets.
@@ -94,8 +94,8 @@ inline head_status read_head(const std::byte* in, std::size_t available,
         return head_status::incomplete;
     }
     const auto flags = std::to_integer<unsigned>(in[0]);
-    // Zero to three, and four or six, are the flags that exist: no reserved bit, and not both
-    // MORE and COMMAND.
+    // The valid flags are zero to three, and four or six: no reserved bit, and not both MORE and
+    // COMMAND.
     constexpr unsigned command_with_more = flag_command | flag_more;
     if ((flags & flags_reserved) != 0 || (flags & command_with_more) == command_with_more) {
         return head_status::violation;

@@ -47,8 +47,8 @@ greeting_state greeting_exchange::on_received(std::span<const std::byte>& input)
 std::size_t greeting_exchange::wanted_bytes() const noexcept {
     switch (state_) {
     case greeting_state::signature:
-        // A peer of version 1.0 with a short identity may have sent two octets and now wait for
-        // us, so the first octet is looked at by itself.
+        // A peer of version 1.0 with a short identity may have sent two octets and now wait for us,
+        // so the first octet is checked alone.
         return received_bytes_ == 0 ? 1 : signature_bytes;
     case greeting_state::version:
         return major_at + 1;
@@ -91,7 +91,7 @@ greeting_state greeting_exchange::advance() noexcept {
 greeting_state greeting_exchange::on_version() noexcept {
     peer_.major = std::to_integer<std::uint8_t>(theirs_[major_at]);
     if (peer_.major < own_major) {
-        // Zero is version 1.0 behind a signature, one is what version 2.0 sends.
+        // Zero is version 1.0 behind a signature, one is version 2.0.
         peer_.version = peer_.major == 0 ? peer_version::v1 : peer_version::v2;
         own_[older_type_at] = static_cast<std::byte>(own_type_);
         staged_bytes_ = older_type_at + 1;
@@ -110,7 +110,7 @@ greeting_state greeting_exchange::on_rest() noexcept {
     peer_.minor = std::to_integer<std::uint8_t>(theirs_[minor_at]);
     peer_.as_server = (theirs_[as_server_at] & std::byte{1}) != std::byte{0};
 
-    // Only trailing zeros are padding: a name with a zero inside equals none of ours.
+    // Only trailing zeros are padding: a name with a zero inside equals no known name.
     const auto* const name = reinterpret_cast<const char*>(&theirs_[mechanism_at]);
     std::size_t name_bytes = mechanism_bytes_max;
     while (name_bytes > 0 && name[name_bytes - 1] == '\0') {

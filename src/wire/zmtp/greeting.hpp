@@ -16,19 +16,19 @@ inline constexpr std::size_t signature_bytes = 10;
 inline constexpr std::size_t greeting_bytes = 64;
 inline constexpr std::size_t mechanism_bytes_max = 20;
 
-/// How far the exchange of greetings has come.
+/// The progress of the exchange of greetings.
 ///
 ///   signature ──▶ version ──▶ rest ──▶ complete, mechanism_mismatch
 ///       │            └──────▶ socket_type ──▶ older_peer
 ///       └────────────────────────────────────────▲
 enum class greeting_state : std::uint8_t {
-    signature,   ///< Waiting for the peer's first 10 octets.
-    version,     ///< It has a signature: waiting for its version.
-    rest,        ///< It speaks 3.0 or later: waiting for the other 53 octets.
-    socket_type, ///< It speaks 2.0, or 1.0 behind a signature: waiting for one octet more.
-    complete,    ///< peer() holds what it said. The handshake may begin.
-    older_peer,  ///< It speaks ZMTP 1.0 or 2.0: peer().version says which. Identities follow.
-    mechanism_mismatch, ///< It wants another mechanism than ours: close the connection.
+    signature,          ///< Waiting for the peer's first 10 octets.
+    version,            ///< It has a signature: waiting for its version.
+    rest,               ///< It speaks 3.0 or later: waiting for the other 53 octets.
+    socket_type,        ///< It speaks 2.0, or 1.0 behind a signature: waiting for one octet more.
+    complete,           ///< peer() holds the peer's greeting. The handshake may begin.
+    older_peer,         ///< It speaks ZMTP 1.0 or 2.0: see peer().version. Identities follow.
+    mechanism_mismatch, ///< It wants another mechanism: close the connection.
 };
 
 /// The protocol that a peer speaks.
@@ -38,14 +38,14 @@ enum class peer_version : std::uint8_t {
     v3, ///< 23/ZMTP 3.0, 37/ZMTP 3.1, or later.
 };
 
-/// What a peer's greeting says.
+/// The contents of a peer's greeting.
 struct peer_greeting {
     peer_version version = peer_version::v3;
     std::uint8_t major = 0;
     std::uint8_t minor = 0;
-    bool as_server = false; ///< To look at, not to rely on: libzmq always says false.
+    bool as_server = false; ///< Informational only: libzmq always sends false.
 
-    /// What an older peer says that it is, unchecked; nothing from one that sends no signature.
+    /// The type that an older peer states, unchecked; nothing from one that sends no signature.
     std::optional<socket_type> type{};
 
     /// Without the padding. A view into the greeting_exchange.
@@ -55,9 +55,9 @@ struct peer_greeting {
     bool has_subscribe_command() const noexcept { return major > 3 || minor >= 1; }
 };
 
-/// Exchanges greetings with a peer, step by step as libzmq does: our signature at once, our
-/// version when the peer's signature has shown that it is not of version 1.0, the rest when its
-/// version is known. Older peers and programs with a raw socket rely on that order.
+/// Exchanges greetings with a peer, step by step as libzmq does: our signature at once, our version
+/// when the peer's signature has shown that it is not of version 1.0, the rest when its version is
+/// known. Older peers and programs with a raw socket rely on that order.
 ///
 ///   +----+----------------+----+-------+-------+----------------+-----------+--------------+
 ///   | ff | padding (8)    | 7f | major | minor | mechanism (20) | as-server | zeros (31)   |
@@ -65,14 +65,13 @@ struct peer_greeting {
 ///   0    1                9    10      11      12               32          33            64
 ///   (37/ZMTP, "Greeting")
 ///
-/// What the peer puts into padding, as-server and filler is not checked. Does no I/O and
-/// allocates nothing.
+/// The peer's padding, as-server and filler are not checked. Does no I/O and allocates nothing.
 class greeting_exchange {
 public:
     /// @param mechanism         Our mechanism, 1 to 20 characters, e.g. "NULL".
     /// @param routing_id_bytes  Size of our routing id: a peer of version 1.0 reads our
-    ///                          signature as the header of the frame that brings it.
-    /// @param type              Ours, which an older peer is told instead of the mechanism.
+    ///                          signature as the header of the frame with the routing id.
+    /// @param type              Ours, which is sent to an older peer instead of the mechanism.
     greeting_exchange(std::string_view mechanism, std::size_t routing_id_bytes,
                       socket_type type) noexcept;
 
@@ -81,10 +80,10 @@ public:
 
     /// Takes octets off the front of `input`, until the greeting ends or `input` is empty.
     ///
-    /// Takes no octet that may belong to what follows the greeting: from a 3.x peer at most 64, 12
-    /// from an older one. From one that sends no signature it stops behind the octet that gave it
-    /// away; received() has them all.
-    /// @return The state, from which further calls take nothing once it is one of the last three.
+    /// Takes no octet that may belong to the data after the greeting: from a 3.x peer at most 64,
+    /// 12 from an older one. For a peer without a signature it stops behind the octet that shows
+    /// this; received() returns all that were taken.
+    /// @return The state; once it is one of the last three, further calls take nothing.
     greeting_state on_received(std::span<const std::byte>& input) noexcept;
 
     /// The octets to send next; may grow with each on_received.
@@ -93,13 +92,13 @@ public:
         return {own_.data() + sent_bytes_, staged_bytes_ - sent_bytes_};
     }
 
-    /// Drops the first `count` octets, at most all, of outgoing(): they were sent.
+    /// Removes the first `count` octets, at most all, of outgoing(): they were sent.
     void on_sent(std::size_t count) noexcept { sent_bytes_ += count; }
 
     greeting_state state() const noexcept { return state_; }
 
-    /// @return Whole in the state complete and mechanism_mismatch; in older_peer only `version`,
-    ///         and `major` and `type` where the peer sent them. From the state socket_type on
+    /// @return Complete in the states complete and mechanism_mismatch; in older_peer it has
+    ///         `version`, and `major` and `type` if they were sent. From the state socket_type on
     ///         `version` is known.
     const peer_greeting& peer() const noexcept { return peer_; }
 
@@ -118,7 +117,7 @@ private:
 
     std::array<std::byte, greeting_bytes> own_{};
     std::array<std::byte, greeting_bytes> theirs_{};
-    std::size_t staged_bytes_ = signature_bytes; ///< How much of own_ the peer may see by now.
+    std::size_t staged_bytes_ = signature_bytes; ///< How much of own_ may be sent by now.
     std::size_t sent_bytes_ = 0;
     std::size_t received_bytes_ = 0;
     std::size_t mechanism_bytes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MPL-2.0
-// Peers are octets that are written out; each exchange sees them at once and one by one.
+// Peers are given as octets; each exchange gets them at once and one by one.
 #include "wire/zmtp/greeting.hpp"
 
 #include "testing/bytes.hpp"
@@ -15,14 +15,14 @@ using zlink::testing::hex;
 namespace {
 
 constexpr const char* libzmq_greeting =
-    "ff 00*7 01 7f 03 01 'NULL' 00*16 00 00*31"; // What libzmq 4.3 sends.
+    "ff 00*7 01 7f 03 01 'NULL' 00*16 00 00*31"; // Sent by libzmq 4.3.
 
 std::vector<std::byte> staged(const greeting_exchange& exchange) {
     const auto outgoing = exchange.outgoing();
     return {outgoing.begin(), outgoing.end()};
 }
 
-/// Lets `exchange` see `spelled` at once, and states how many octets it left.
+/// Passes `spelled` to `exchange` at once, and returns the number of octets left.
 std::size_t left_after(greeting_exchange& exchange, std::string_view spelled) {
     const auto received = hex(spelled);
     std::span<const std::byte> input{received};
@@ -208,7 +208,7 @@ TEST_SUITE("wire/zmtp") {
               "ff 00*8 7f 03 01 'NULLL' 00*15 00*32", // A longer one.
               "ff 00*8 7f 03 01 'NUL' 00*17 00*32",   // A shorter one.
               "ff 00*8 7f 03 01 'null' 00*16 00*32",
-              "ff 00*8 7f 03 01 'NULL' 00*15 01 00*32", // Padding that is none.
+              "ff 00*8 7f 03 01 'NULL' 00*15 01 00*32", // Padding that is not zero.
               "ff 00*8 7f 03 01 'N'*20 00*32"}) {
             greeting_exchange exchange{"NULL", 0, socket_type::pull};
             CHECK(left_after(exchange, spelled) == 0);

@@ -33,8 +33,8 @@ result<void> identity_exchange::on_received(std::span<const std::byte>& input) {
     return {};
 }
 
-/// Looks whether the header is whole. No flag is set in it: what has some is another protocol,
-/// which the first octets of version 1.0 do not tell.
+/// Checks whether the header is complete. It must have no flags: a header with flags belongs to
+/// another protocol, which the first octets of version 1.0 do not show.
 result<void> identity_exchange::on_header() {
     frame_head head;
     const head_status status =

@@ -11,19 +11,19 @@
 
 namespace zlink::wire::zmtp {
 
-/// What follows the greeting of a peer older than 3.0, in place of a handshake: each side sends one
-/// frame, which holds its identity, of at most identity_bytes_max octets. Does no I/O.
+/// The exchange after the greeting of a peer older than 3.0, in place of a handshake: each side
+/// sends one frame with its identity, of at most identity_bytes_max octets. Does no I/O.
 class identity_exchange {
 public:
-    /// @param peer  What its greeting says.
+    /// @param peer  The contents of its greeting.
     explicit identity_exchange(const peer_greeting& peer) noexcept
         : version_(peer.version), has_signature_(peer.type.has_value()) {}
 
-    /// Appends what is to be sent. A peer that sends no signature has taken ours for the header.
+    /// Appends the octets to send. A peer without a signature has taken ours for the header.
     void start(std::string_view own_identity, std::vector<std::byte>& out) const;
 
     /// Takes octets off the front of `input`, up to the end of the frame.
-    /// @error protocol_violation  It is no such frame.
+    /// @error protocol_violation  It is not such a frame.
     /// @error message_too_large   It is larger than an identity may be.
     result<void> on_received(std::span<const std::byte>& input);
 
@@ -38,9 +38,9 @@ private:
     peer_version version_;
     bool has_signature_;
     bool is_complete_ = false;
-    std::vector<std::byte> frame_;   ///< As far as it was received.
-    std::size_t identity_begin_ = 0; ///< In frame_; 0 until the header is whole.
-    std::size_t frame_bytes_ = 0;    ///< Once the header is whole.
+    std::vector<std::byte> frame_;   ///< The octets received so far.
+    std::size_t identity_begin_ = 0; ///< In frame_; 0 until the header is complete.
+    std::size_t frame_bytes_ = 0;    ///< Once the header is complete.
 };
 
 } // namespace zlink::wire::zmtp

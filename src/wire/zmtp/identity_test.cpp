@@ -27,7 +27,7 @@ std::vector<std::byte> sent_to(const peer_greeting& peer, std::string_view own_i
     return out;
 }
 
-/// What becomes of an exchange whose peer sends `spelled` one octet at a time.
+/// The outcome of an exchange whose peer sends `spelled` one octet at a time.
 result<void> outcome_of(const peer_greeting& peer, std::string_view spelled) {
     identity_exchange exchange{peer};
     for (const std::byte& each : hex(spelled)) {

@@ -24,7 +24,7 @@ std::vector<std::byte> encode_plain_hello(const plain_hello& hello) {
 }
 
 result<plain_hello> decode_plain_hello(std::span<const std::byte> data) noexcept {
-    // A text behind its length is built like a command.
+    // A length and a text have the structure of a command.
     const result<command_view> username = decode_command(data);
     if (!username) {
         return username.error();

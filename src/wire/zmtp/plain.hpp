@@ -20,7 +20,7 @@ namespace zlink::wire::zmtp {
 
 inline constexpr std::size_t plain_text_bytes_max = 255;
 
-/// Whom a client says to be, as a view of octets that somebody else owns.
+/// The user that a client claims to be, as a view of octets of another owner.
 struct plain_hello {
     std::string_view username;
     std::string_view password;
@@ -36,7 +36,7 @@ struct plain_hello {
 std::vector<std::byte> encode_plain_hello(const plain_hello& hello);
 
 /// Reads the data of a HELLO.
-/// @error protocol_violation  A length runs beyond the end, or octets remain.
+/// @error protocol_violation  A length exceeds the data, or octets remain.
 result<plain_hello> decode_plain_hello(std::span<const std::byte> data) noexcept;
 
 } // namespace zlink::wire::zmtp

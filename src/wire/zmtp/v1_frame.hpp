@@ -20,7 +20,7 @@ inline constexpr std::uint64_t v1_short_body_bytes_max = 253;
 inline constexpr std::size_t v1_header_bytes_min = 2;
 inline constexpr std::size_t v1_header_bytes_max = 10;
 
-/// How many octets the header of a frame with `body_bytes` of body takes: 2 or 10.
+/// The size of the header of a frame with `body_bytes` of body in octets: 2 or 10.
 constexpr std::size_t v1_header_bytes(std::uint64_t body_bytes) noexcept {
     return body_bytes <= v1_short_body_bytes_max ? v1_header_bytes_min : v1_header_bytes_max;
 }
@@ -39,17 +39,17 @@ head_status read_v1_head(std::span<const std::byte> in, frame_head& out) noexcep
 /// Reads a whole header that write_v1_header() has written.
 frame_head read_v1_head_trusted(const std::byte* in) noexcept;
 
-/// Rewrites frames of version 1.0 as those of 2.0 and 3.x, which are never longer, where they lie.
-/// Keeps count of where frames end, and allocates nothing.
+/// Rewrites frames of version 1.0 as those of 2.0 and 3.x, which are never longer, in place. Tracks
+/// the ends of frames, and allocates nothing.
 class v1_decoder {
 public:
     struct outcome {
         std::span<const std::byte> frames; ///< The octets of 2.0; the last frame may go on.
-        std::span<const std::byte> rest;   ///< Part of a header: to be put before what comes next.
-        bool is_violation = false;         ///< What follows `frames` is no frame.
+        std::span<const std::byte> rest;   ///< Part of a header: prepend it to the next octets.
+        bool is_violation = false;         ///< The octets after `frames` are not a frame.
     };
 
-    /// Takes what was received.
+    /// Takes received octets.
     /// @param data  Overwritten. The outcome consists of views of it.
     outcome decode(std::span<std::byte> data) noexcept;
 

@@ -22,14 +22,15 @@ head_status status_of(std::string_view spelled) {
     return read_v1_head(hex(spelled), head);
 }
 
-/// Some frames of version 1.0, and the same ones of version 2.0.
+/// Some frames of version 1.0, and the same ones in version 2.0.
 constexpr const char* v1_frames = "01 00 04 00 'abc' 03 01 'de' fe 00 'x'*253 "
                                   "ff 00000000000000ff 01 'y'*254 ff 0000000000000101 00 'z'*256 "
                                   "ff 0000000000000004 00 'abc'";
 constexpr const char* v2_frames = "00 00 00 03 'abc' 01 02 'de' 00 fd 'x'*253 "
                                   "01 fe 'y'*254 02 0000000000000100 'z'*256 00 03 'abc'";
 
-/// Decodes `received` in pieces, as a session does: what is left over comes again, in front.
+/// Decodes `received` in pieces, as a session does: the rest of a piece is prepended to the next
+/// one.
 byte_list decoded(const byte_list& received, std::size_t piece_bytes_max) {
     v1_decoder decoder;
     byte_list frames;

@@ -1,6 +1,6 @@
-"""The programs that speak through other implementations; tests/suites/foreign builds them.
+"""The programs that use other implementations; tests/suites/foreign builds them.
 
-They lie in the folder that ZLINK_FOREIGN_PEERS names, each in a folder of its implementation's name.
+They lie in the folder ZLINK_FOREIGN_PEERS, each in a folder with its implementation's name.
 """
 
 import os
@@ -17,7 +17,7 @@ COMMANDS = {
 
 
 class Programs(dict):
-    """Skips the tests of what was not built, because its tools are missing."""
+    """Skips the tests of programs that were not built, because their tools are missing."""
 
     def __missing__(self, kind):
         pytest.skip(f"{kind} is not built")

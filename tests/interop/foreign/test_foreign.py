@@ -1,6 +1,6 @@
 """Other implementations against zlink: every pattern and mechanism that they have, in both roles.
 
-Some of them have faults of their own, whatever is at the other end; what is left out for that is named beside it.
+Some of them have faults of their own, whatever the peer is; a comment beside each omission names the fault.
 """
 
 from functools import partial
@@ -21,12 +21,12 @@ from exchange import (
 )
 from security import CLIENT_PUBLIC, CURVE_CLIENT, CURVE_SERVER, PLAIN_CLIENT, PLAIN_SERVER, Handler
 
-# The options of the binder, which is the mechanism's server, and of the other side.
+# Options of the binder, which is the mechanism's server, and of the other side.
 SECURITY = {"NULL": ({}, {}), "PLAIN": (PLAIN_SERVER, PLAIN_CLIENT), "CURVE": (CURVE_SERVER, CURVE_CLIENT)}
 
-# Implementation: its transports that are those of libzmq, its mechanisms, its patterns.
+# Implementation: the transports that it shares with libzmq, its mechanisms, its patterns.
 IMPLEMENTATIONS = {
-    "stock": (["tcp"], ["PLAIN"], list(PATTERNS)),  # NULL and CURVE belong to the tests one folder up.
+    "stock": (["tcp"], ["PLAIN"], list(PATTERNS)),  # NULL and CURVE are tested one folder up.
     "jeromq": (["tcp"], ["NULL", "PLAIN", "CURVE"], list(PATTERNS)),
     "zmq4": (["tcp", "ipc"], ["NULL", "PLAIN"], list(PATTERNS)),
     "zeromq.rs": (["tcp", "ipc"], ["NULL"], [pattern for pattern in PATTERNS if pattern != "PAIR"]),
@@ -44,7 +44,7 @@ def conversations():
 
 
 def lacking():
-    """What an implementation cannot do, whatever is at the other end: mechanism, pattern, first, binder."""
+    """Limits of an implementation, whatever the peer is: mechanism, pattern, first, binder."""
     for pattern in ("REQ-REP", "REQ-ROUTER"):
         case = ("stock", "PLAIN", pattern, "foreign", "foreign")
         yield case, "a REQ of libzmq that is PLAIN's server loses the reply"
@@ -73,12 +73,12 @@ def test_they_converse(implementation, transport, mechanism, pattern, first, bin
     options[binder].update(SECURITY[mechanism][0])
     options[connector].update(SECURITY[mechanism][1])
     if (implementation, mechanism) == ("jeromq", "CURVE"):
-        options["foreign"].update(UNBOUNDED)  # It hands out encrypted messages once a queue was full.
+        options["foreign"].update(UNBOUNDED)  # It delivers messages still encrypted once a queue was full.
     sockets = {
         first: processes[first].socket(first_kind, **options[first]),
         second: processes[second].socket(second_kind, **options[second]),
     }
-    # JeroMQ and zmq4 admit everybody without a handler.
+    # JeroMQ and zmq4 accept every client without a handler.
     asks_zap = mechanism == "PLAIN" and (binder == "zlink" or implementation == "stock")
     handler = Handler(processes[binder]) if asks_zap else None
     join(sockets[binder], sockets[connector], wildcard(transport), handler)
@@ -86,9 +86,9 @@ def test_they_converse(implementation, transport, mechanism, pattern, first, bin
 
 
 def conversation(implementation, foreign_kind, say):
-    """What is said where the implementation's socket of this kind does not take part in everything."""
+    """The replacement conversation for a socket of the implementation that cannot take part in everything."""
     if (implementation, foreign_kind) == ("zmq4", "REP"):
-        # It takes the last empty part for the end of the envelope.
+        # It treats the last empty part as the end of the envelope.
         return partial(say, contents=[content for content in CONTENTS if all(content)])
     if (implementation, foreign_kind) == ("zeromq.rs", "XPUB"):
         return heard_and_published
@@ -100,14 +100,14 @@ def other(role):
 
 
 def heard_and_published(publisher, subscriber):
-    """An XPUB of zeromq.rs takes notice of subscriptions while it receives."""
+    """An XPUB of zeromq.rs processes subscriptions while it receives."""
     subscribe(subscriber, b"")
     assert publisher.recv() == [b"\x01"]
     one_way(publisher, subscriber)
 
 
 def join(binding, connecting, endpoint, handler=None):
-    """Binds and connects. Connecting may take until the handshake is done, so ZAP is served meanwhile."""
+    """Binds and connects. connect() may block until the handshake is done, so ZAP requests are answered meanwhile."""
     connect = connecting.start("connect", endpoint=binding.bind(endpoint))
     if handler:
         handler.decide(b"200")
@@ -117,7 +117,7 @@ def join(binding, connecting, endpoint, handler=None):
 @implementations
 @pytest.mark.parametrize("binder", ["foreign", "zlink"])
 def test_only_what_was_asked_for_arrives(implementation, binder, peers, wildcard):
-    """In the order of subscriptions: the next topic's arrival shows that the last one's end has arrived too."""
+    """Subscriptions arrive in order: the next topic's arrival shows that the last unsubscription has arrived, too."""
     for publishing, subscribing in ((implementation, "zlink"), ("zlink", implementation)):
         publisher, subscriber = peers(publishing).socket("PUB"), peers(subscribing).socket("SUB")
         is_publisher_bound = (binder == "zlink") == (publishing == "zlink")
@@ -216,7 +216,7 @@ def test_a_crashed_peer_is_forgotten_and_the_next_is_served(implementation, peer
 # The others do not answer heartbeats.
 @pytest.mark.parametrize("beating", ["zlink", "jeromq"])
 def test_heartbeats_are_answered(beating, peers, wildcard):
-    """A connection that lasts keeps the routing id that the router made up for it."""
+    """A connection that lasts keeps the routing id that the router generated for it."""
     heartbeats = {"HEARTBEAT_IVL": 20, "HEARTBEAT_TIMEOUT": 500}
     router = peers("zlink").socket("ROUTER", **(heartbeats if beating == "zlink" else {}))
     dealer = peers("jeromq").socket("DEALER", **(heartbeats if beating == "jeromq" else {}))
@@ -230,7 +230,7 @@ def test_heartbeats_are_answered(beating, peers, wildcard):
 
 
 @pytest.mark.parametrize("implementation", ["jeromq", "zmq4"])
-def test_whom_zap_refuses_stays_outside(implementation, peers, wildcard):
+def test_a_client_refused_by_zap_stays_outside(implementation, peers, wildcard):
     server_process = peers("zlink")
     handler = Handler(server_process)
     server = server_process.socket("PULL", **PLAIN_SERVER)
@@ -247,7 +247,7 @@ def test_whom_zap_refuses_stays_outside(implementation, peers, wildcard):
 
 
 def admit_only(user, handler):
-    """Refuses everybody until `user` comes, for who was refused may come again."""
+    """Refuses every client until `user` comes, because a refused client may retry."""
     while True:
         question = handler.question()
         is_welcome = question[6] == user

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Memory that the system refuses. Every allocation of every scenario fails in turn, each in a
-// process of its own: the call that wanted it says ENOMEM, or one connection ends, and afterwards
-// all works.
+// process of its own: the call that needed it fails with ENOMEM, or one connection ends, and
+// afterwards everything works.
 //
 //   refused_allocations [--list] [--share N] [--at WHERE:NUMBER] [SCENARIO...]
 //
-// --list   names the scenarios
-// --share  refuses so many allocations of each scenario only, spread over all of them
+// --list   prints the names of the scenarios
+// --share  refuses only so many allocations of each scenario, spread over all of them
 // --at     refuses one: caller:NUMBER or library:NUMBER
 //
-// Writes a line for each scenario; closes with 'N passed, M failed'.
+// Prints a line for each scenario; ends with 'N passed, M failed'.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "refusal.hpp"
 #include "scenario.hpp"
@@ -41,14 +41,14 @@ using refusal::where;
 constexpr unsigned longest_seconds = 60;
 constexpr std::size_t faults_shown_max = 5;
 
-/// What became of a process.
+/// The end of a process.
 struct ending {
-    int status = 0;   ///< As waitpid(2) tells it.
-    long counted = 0; ///< Allocations; as far as the process came to tell.
+    int status = 0;   ///< As from waitpid(2).
+    long counted = 0; ///< Allocations; 0 if the process did not report them.
     std::string said;
 };
 
-/// Has the scenario take place in a process of its own.
+/// Runs the scenario in a process of its own.
 ending converse_apart(const scenario& chosen, const refusal::credentials& shown, where counted,
                       long number) {
     std::array<int, 2> figures;
@@ -106,7 +106,7 @@ void show(const scenario& chosen, where counted, long number, const ending& foun
     std::fflush(stdout);
 }
 
-/// What was asked for on the command line.
+/// The command line.
 struct plan {
     long share = 0; ///< 0: all.
     long number = -1;
@@ -135,7 +135,7 @@ plan plan_of(int argc, char** argv) {
 }
 
 /// Refuses the allocations of one kind of thread in turn.
-/// @return How many, and how many of them were not stood.
+/// @return The number refused, and the number that led to a fault.
 std::pair<long, std::size_t> refuse_each(const scenario& chosen, const refusal::credentials& shown,
                                          where counted, const plan& how) {
     const ending undisturbed = converse_apart(chosen, shown, counted, -1);
@@ -156,7 +156,7 @@ std::pair<long, std::size_t> refuse_each(const scenario& chosen, const refusal::
     return {tried, faults};
 }
 
-/// @return Whether all was stood.
+/// @return Whether no refusal led to a fault.
 bool passes(const scenario& chosen, const refusal::credentials& shown, const plan& how) {
     const auto begin = std::chrono::steady_clock::now();
     long tried = 0;
@@ -180,11 +180,11 @@ bool passes(const scenario& chosen, const refusal::credentials& shown, const pla
 
 int main(int argc, char** argv) {
     const plan how = plan_of(argc, argv);
-    doctest::Context asserts; // Of what makes certificates.
+    doctest::Context asserts; // For the assertions in the helpers that make certificates.
     asserts.setAsDefaultForAssertsOutOfTestCases();
     asserts.setAssertHandler([](const doctest::AssertData&) { std::abort(); });
-    // OpenSSL that was refused memory when it was first used never works again: here it has been
-    // used already, as in a program that uses it for itself, too.
+    // If OpenSSL is refused memory at its first use, it never works again: here it has been used
+    // already, as in a program that uses it itself.
     OPENSSL_init_ssl(0, nullptr);
     const zlink::testing::temporary_folder folder;
     zlink::testing::authority issuer{folder, "issuer"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// malloc(3) and its kin, in place of the system's for the whole program with its libraries.
+// malloc(3) and its relatives, replacing the system's for the whole program and its libraries.
 #include "refusal.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@
 #include <new>
 #include <unistd.h>
 
-// The address sanitizer's allocator has a name of its own, so have the C library's functions.
+// The address sanitizer's allocator has names of its own, and so have the C library's functions.
 #ifdef __SANITIZE_ADDRESS__
 #define REAL(function) __interceptor_##function
 #else
@@ -72,7 +72,7 @@ void* new_memory(std::size_t bytes, std::size_t alignment) {
 } // namespace
 
 void refusal::begin(where where_counted, long number) noexcept {
-    std::array<void*, 4> first; // Loads what backtrace(3) needs.
+    std::array<void*, 4> first; // Loads the library that backtrace(3) needs.
     ::backtrace(first.data(), static_cast<int>(first.size()));
     is_caller = true;
     refused_where = where_counted;
@@ -109,12 +109,12 @@ void refusal::show() noexcept {
     }
 }
 
-// So that the libraries find them.
+// Makes them visible to the libraries.
 #pragma GCC visibility push(default)
 
 extern "C" {
 
-// The C library's resolver ends the process where it is refused memory (nss_database.c).
+// The C library's resolver ends the process if it is refused memory (nss_database.c).
 int getaddrinfo(const char* host, const char* service, const addrinfo* wanted, addrinfo** found) {
     static const auto real =
         reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
@@ -154,7 +154,7 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
 
 #pragma GCC visibility pop
 
-// The address sanitizer has its own, which would go past malloc.
+// The address sanitizer has its own operators, which would bypass malloc.
 
 void* operator new(std::size_t bytes) {
     return new_memory(bytes, 1);

@@ -24,7 +24,7 @@ using enum scenario::security;
 
 constexpr auto patience = 8s;
 constexpr int attempts_max = 1000;
-constexpr int messages_wanted = 12;  ///< Behind the refusal, and in all.
+constexpr int messages_wanted = 12;  ///< After the refusal, and in all.
 constexpr char stream_connected = 1; ///< The event of a STREAM.
 constexpr std::size_t large_bytes = 30000;
 constexpr std::array<std::size_t, 3> sizes{40, 3000, large_bytes};
@@ -74,7 +74,7 @@ constexpr std::array scenarios{
     scenario{"stream-wss", "wss://127.0.0.1:*", ZLINK_STREAM, ZLINK_STREAM, 1, false, tls},
 };
 
-/// A conversation under way.
+/// A running conversation.
 class conversation {
 public:
     conversation(const scenario& chosen, const credentials& shown)
@@ -96,7 +96,7 @@ public:
             hear_something();
             drain(watcher_);
             if (chosen_.near_type == ZLINK_XPUB) {
-                drain(near_); // Subscriptions.
+                drain(near_); // Receives subscriptions.
             }
             note_progress();
         }
@@ -114,7 +114,7 @@ private:
         }
     }
 
-    /// Whether a call did not fail, or for want of memory only, or of what that prevented.
+    /// Whether a call succeeded. Any error but missing memory and its consequences is a fault.
     bool check(int outcome, const char* what, std::initializer_list<int> allowed = {}) noexcept {
         if (outcome >= 0) {
             return true;
@@ -125,7 +125,7 @@ private:
         return false;
     }
 
-    /// Makes a call until it succeeds.
+    /// Repeats a call until it succeeds.
     template<class Call>
     void insist(const char* what, Call&& call, std::initializer_list<int> allowed = {}) {
         for (int count = 0; count < attempts_max; ++count) {
@@ -148,7 +148,7 @@ private:
 
     void* open(int type) {
         void* made = nullptr;
-        // A thread for which there is no memory is refused with EAGAIN (pthread_create(3)).
+        // pthread_create(3) fails with EAGAIN if there is no memory for a thread.
         insist("socket", [&] { return (made = zlink_socket(context_, type)) != nullptr ? 0 : -1; },
                {EAGAIN});
         if (made == nullptr) {
@@ -318,7 +318,7 @@ private:
         return more != 0;
     }
 
-    /// What follows the first frame.
+    /// Receives the frames after the first.
     void take_rest(void* socket) {
         std::array<char, 300> rest;
         while (has_more(socket) && fault_ == nullptr) {

@@ -23,7 +23,7 @@ struct scenario {
 
 std::span<const scenario> every_scenario() noexcept;
 
-/// What endpoints with TLS or CURVE need, made before memory is refused.
+/// Keys and certificates for endpoints with TLS or CURVE, made before memory is refused.
 struct credentials {
     std::string certificate;
     std::string key;
@@ -32,10 +32,10 @@ struct credentials {
     std::array<char, 41> hidden{};
 };
 
-/// Has the conversation take place, with one allocation refused as refusal::begin() was told. Calls
-/// that fail for want of memory are made again.
-/// @return 0 if nothing but that failed, and messages came through behind it. Otherwise the
-///         standard error output says what happened.
+/// Runs the conversation, with one allocation refused as refusal::begin() was told. Calls that fail
+/// because of it are repeated.
+/// @return 0 if nothing else failed, and messages arrived after the refusal. Otherwise the standard
+///         error output describes the fault.
 int converse(const scenario& chosen, const credentials& shown);
 
 } // namespace refusal

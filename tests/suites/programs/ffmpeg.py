@@ -5,7 +5,7 @@ import re
 import harness
 
 SENDER = "testsrc=size=64x64:rate=25"
-# Sends one command to a filter until it is answered. libzmq itself is called: nothing else is installed for this.
+# Sends one command to a filter until it is answered. It calls libzmq directly: nothing else is installed for this.
 COMMAND = """
 import ctypes, sys, time
 zmq = ctypes.CDLL(sys.argv[1], use_errno=True)
@@ -35,7 +35,7 @@ def run(place):
 
 
 def protocol(place):
-    """Ten seconds of MPEG-TS, sent in time; the receiver comes later and takes two seconds of it."""
+    """Ten seconds of MPEG-TS, sent in real time; the receiver joins later and takes two seconds of it."""
     quiet = ("ffmpeg", "-nostdin", "-hide_banner")
     source = ("-re", "-f", "lavfi", "-i", f"{SENDER}:duration=30")
     place.start("sender", *quiet, *source, "-c:v", "mpeg2video", "-f", "mpegts", "zmq:tcp://127.0.0.1:15555")
@@ -63,7 +63,7 @@ def audio_filter(place):
 
 
 def ask(place, title, address, *commands):
-    """Sends the commands, each after the reply to the one before."""
+    """Sends the commands, each after the reply to the previous one."""
     program = ("/usr/bin/python3", "-c", COMMAND, place.library, address)
     status = place.run(f"{title}_commands", *program, *commands, seconds=60)
     if status is None:

@@ -1,9 +1,9 @@
-"""What the programs of the suite applications share: processes on the library under test, and what is said of them.
+"""Shared by the programs of the suite applications: processes on the library under test, and their results.
 
-A program is a module of this folder with `install (place)`, which may use the network and does nothing the second
-time, and `run (place)`, which has a loopback interface alone, where the system allows that. The results are lines on
-standard output, 'PASS NAME', 'FAIL NAME  REASON', 'SKIP NAME  REASON'; a line 'LOADED PROGRAM  FILE' shows which
-library a process had mapped, and those lines are no results.
+A program is a module of this folder with `install (place)`, which may use the network and does nothing the second time,
+and `run (place)`, which has only a loopback interface, if the system allows that. The results are lines on standard
+output, 'PASS NAME', 'FAIL NAME  REASON', 'SKIP NAME  REASON'; a line 'LOADED PROGRAM  FILE' shows which library a
+process had mapped, and is no result.
 """
 
 import contextlib
@@ -28,11 +28,11 @@ REASON_MAX = 120
 
 
 class Failure(Exception):
-    """What did not become true in time, or a command that failed."""
+    """A condition that did not become true in time, or a command that failed."""
 
 
 class Place:
-    """Where one program is installed, writes its files, and finds the library of a PREFIX."""
+    """The folders of one program, and the library of a PREFIX."""
 
     def __init__(self, name, prefix, cache, logs):
         self.name = name
@@ -127,7 +127,7 @@ class Place:
         return self._folders[-1]
 
     def start(self, title, *command, **options):
-        """Starts a process of its own group, which ends with the program. What it says is in the logs."""
+        """Starts a process of its own group, which ends with the program. Its output is in the logs."""
         options.setdefault("env", self.environment())
         with (self.logs / f"{title}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -142,7 +142,7 @@ class Place:
         return process
 
     def said(self, title):
-        """What a process that was started under `title` has printed up to now."""
+        """The output of the process started under `title` up to now."""
         return (self.logs / f"{title}.log").read_text(errors="replace")
 
     def finish(self, process, seconds):
@@ -154,11 +154,11 @@ class Place:
             return None
 
     def run(self, title, *command, seconds=60, **options):
-        """Runs a command on the library under test to its end. Returns its status, None if that took too long."""
+        """Runs a command on the library under test to its end. Returns its status, or None if it took too long."""
         return self.finish(self.start(title, *command, **options), seconds)
 
     def stop_all(self):
-        """Ends every process that was started, in the opposite order, and what those have left behind."""
+        """Ends every process that was started, in reverse order, and their remaining descendants."""
         for process in reversed(self._started):
             kill_group(process)
         self._started.clear()
@@ -188,11 +188,11 @@ class Place:
         return holds
 
     def last_word(self, title):
-        """The last line of what a process that was started under `title` has printed."""
+        """The last line printed by the process started under `title`."""
         return last_line(self.said(title))
 
     def lines(self, title, *command, **options):
-        """Runs a program of ours that tells its results itself, a line each, without this program's name."""
+        """Runs a test program that prints its own results, one per line, without this program's name."""
         status = self.run(title, *command, **options)
         results = re.findall(r"^(PASS|FAIL|SKIP) (.*)$", self.said(title), re.M)
         for word, rest in results:
@@ -201,14 +201,14 @@ class Place:
             self.failed(f"{title}_end", f"status {status}: {self.last_word(title)}")
 
     def junit(self, file, unfit=()):
-        """Tells the results that a JUnit file holds. Those that are `unfit` fail whatever the library."""
+        """Prints the results in a JUnit file. Tests in `unfit` fail with any library."""
         results = {}
         for case in xml.etree.ElementTree.parse(file).iter("testcase"):
             name = ".".join((case.get("classname", "").split(".")[-2:]) + [case.get("name")]).replace(" ", "_")
             bad = case.find("failure") if case.find("failure") is not None else case.find("error")
             if name in unfit:
                 results[name] = self.skipped, "fails with the library of pyzmq's wheel as well"
-            elif bad is not None:  # An error in the teardown fails a test that has passed.
+            elif bad is not None:  # An error in the teardown makes a passed test fail.
                 results[name] = self.failed, bad.get("message") or "failed"
             elif case.find("skipped") is not None:
                 results.setdefault(name, (self.skipped, case.find("skipped").get("message") or ""))
@@ -232,7 +232,7 @@ class Place:
 
 
 class Watch:
-    """Notes which libraries the descendants of this process map, as long as it runs."""
+    """Records which libraries the descendants of this process map, until stop()."""
 
     def __init__(self):
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -248,14 +248,14 @@ class Watch:
                     self._seen.setdefault(file, set()).update(program_name(pid))
 
     def stop(self):
-        """Returns each library that was mapped, with the names of the programs that had it."""
+        """Returns each library that was mapped, with the names of the programs that mapped it."""
         self._is_over.set()
         self._thread.join()
         return self._seen
 
 
 def report_loaded(place, seen):
-    """Shows the libraries that were mapped, and checks that there is the one under test and no other."""
+    """Prints the libraries that were mapped, and checks that only the one under test is among them."""
     for file, programs in sorted(seen.items()):
         for program in sorted(programs):
             print(f"LOADED {place.name}/{program}  {file}", flush=True)
@@ -299,7 +299,7 @@ def program_name(pid):
 
 
 def kill_group(process):
-    """Ends a process and its group, by SIGTERM first."""
+    """Ends a process and its group, with SIGTERM first."""
     for deadly, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, deadly)
@@ -309,7 +309,7 @@ def kill_group(process):
 
 
 def wait_until(fact, seconds, what):
-    """Calls `fact` until it gives something true, and returns that. @error Failure  It did not in time."""
+    """Calls `fact` until its result is true, and returns it. @error Failure  It was not true in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(OSError):

@@ -65,7 +65,7 @@ def run(place):
 
 
 def report(place):
-    """Compares what the workers told the master with what the server counted."""
+    """Compares the numbers that the workers reported to the master with the server's count."""
     said = place.said("master")
     try:
         told = json.loads(said[said.index("\n[\n") :].strip().split("\n]")[0] + "\n]")

@@ -2,7 +2,7 @@
 
     main.py PREFIX CACHE LOGS install|run NAME
 
-`install` prints why it failed, and ends with 1 then. See harness.py for what `run` prints.
+If `install` fails, it prints the reason and exits with 1. harness.py describes the output of `run`.
 """
 
 import importlib

@@ -9,7 +9,7 @@ WALLET = "42ey1afDFnn4886T7196doS9GPMzexD9gXpsZJDwVjeRVdFCSoHnv7KPbBeGpzJBzHRCAs
 BLOCKS = 20
 RPC = "tcp://127.0.0.1:28082"
 PUB = "tcp://127.0.0.1:28083"
-# Asks over ZMQ; and says 'subscribed', then what is published.
+# Sends requests over ZMQ; or prints 'subscribed', then the messages published.
 CLIENT = """
 import json, sys, zmq
 address, kind, *arguments = sys.argv[1:]

@@ -13,7 +13,7 @@ async function pair() {
     return frames.map(String).join() === 'one,two' || `received ${frames}`;
 }
 
-// Both sides wait in turn, so every message needs a wake-up of its own.
+// Both sides wait in turn, so every message needs its own wake-up.
 async function requestReply() {
     const server = new zmq.Reply();
     await server.bind('tcp://127.0.0.1:*');

@@ -1,8 +1,8 @@
-"""The npm package zeromq, whose addon holds a libzmq of its own: the library under test comes before it.
+"""The npm package zeromq, whose addon contains a libzmq of its own: the library under test is loaded before it.
 
-The addon calls the functions of that libzmq through the dynamic linker, so a library that is preloaded takes its
-place. The tests are those of the older package zmq, which zeromq's compatibility mode is meant for, and a program of
-ours for the newer API.
+The addon calls the functions of that libzmq through the dynamic linker, so a preloaded library takes its place. The
+tests are those of the older package zmq, for which zeromq's compatibility mode is meant, and a program of ours for the
+newer API.
 """
 
 import json
@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 PACKAGES = ("zeromq@6.8.0", "zmq@2.15.3", "mocha@11.7.5", "should@13.2.3", "semver@7.7.3")
-# Tests that fail with the libzmq that the addon carries as well: compatibility mode has not all that zmq had.
+# Tests that fail with the addon's own libzmq as well: compatibility mode lacks some features of zmq.
 UNFIT = {
     "proxy.xpub-xsub should throw an error if the order is wrong",
     "socket.error-callback should callback with error when not connected",
@@ -21,7 +21,7 @@ UNFIT = {
     "socket.router should handle the unroutable",
     "socket.zap should support plain",
 }
-# One time in fourteen compatibility mode keeps Node busy for ever while an unbind is under way, with any library.
+# In one of fourteen runs compatibility mode keeps Node busy for ever during an unbind, with any library.
 RACES = {"socket.unbind"}
 SECONDS = 120
 RACE_SECONDS = 20
@@ -51,7 +51,7 @@ def run(place):
 
 
 def bindings(place, environment):
-    """Checks that each function of libzmq that the addon called was that of the library under test."""
+    """Checks that each function of libzmq that the addon called belongs to the library under test."""
     program = "const z = require ('zeromq'); const s = new z.Push (); s.close ()"
     place.run("bindings", "node", "-e", program, env={**environment, "LD_DEBUG": "bindings"}, cwd=place.cache)
     bound = re.findall(r"addon\.node \[\d+\] to (\S+) \[\d+\]: normal symbol `(zmq_\w+)'", place.said("bindings"))
@@ -60,21 +60,21 @@ def bindings(place, environment):
 
 
 def mocha(place, test, environment):
-    """Runs a file of tests. A test that does not end fails alone; if Node itself ends, the file fails."""
+    """Runs a file of tests. A test that does not end fails without the others; if Node itself ends, the file fails."""
     told = run_tests(place, test, test.stem, environment)
     if told is None:
         place.failed(test.stem, f"it does not end, or not well: {place.last_word(test.stem)}")
         return
     for case in told["tests"]:
         if "Address already in use" in case["err"].get("message", ""):
-            # Sockets of the test before may have it still: zmq_close (3) does not wait.
+            # Sockets of the previous test may still hold it: zmq_close (3) does not wait.
             again = run_tests(place, test, f"{test.stem}.again", environment, "--fgrep", case["fullTitle"])
             case = again["tests"][0] if again else case
         tell(place, case["fullTitle"], case["err"].get("message"), case in told["pending"])
 
 
 def run_tests(place, test, title, environment, *options):
-    """Runs tests of a file. Returns what mocha says of them, or None if it ended before."""
+    """Runs the tests of a file. Returns mocha's results, or None if it ended early."""
     result = place.logs / f"{title}.json"
     program = place.cache / "node_modules" / "mocha" / "bin" / "mocha.js"
     reporter = ("--reporter", "json", "--reporter-option", f"output={result}")

@@ -1,7 +1,8 @@
-"""pushpin: condure, zurl, pushpin-proxy and pushpin-handler, which talk to each other through libzmq alone.
+"""pushpin: condure, zurl, pushpin-proxy and pushpin-handler, which communicate through libzmq only.
 
-A client asks pushpin, which asks our server; the server tells it, by GRIP headers, to answer at once, to hold the
-request until something is published (long poll), or to keep the response open and go on with what is published.
+A client sends a request to pushpin, which forwards it to our server; the server tells it, by GRIP headers, to answer at
+once, to hold the request until something is published (long poll), or to keep the response open and append everything
+published.
 """
 
 import http.client
@@ -52,7 +53,7 @@ defpolicy=allow
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
-    """What pushpin is a proxy for."""
+    """The server behind pushpin."""
 
     protocol_version = "HTTP/1.1"
 
@@ -167,7 +168,7 @@ def http_large(_):
 
 
 def at_once(work, count):
-    """Calls `work (i)` in as many threads. Returns what they returned, or raised."""
+    """Calls `work (i)` in as many threads. Returns their results or exceptions."""
     results = [None] * count
 
     def call(i):
@@ -191,7 +192,7 @@ def http_at_once(_):
 
 
 def held(path, count):
-    """Clients whose requests pushpin holds; what they get is there once their threads have ended."""
+    """Clients whose requests pushpin holds; their results are available once their threads have ended."""
     waiting = threading.Semaphore(0)
 
     def wait(_):
@@ -207,7 +208,7 @@ def held(path, count):
 
 
 def publish_until_answered(threads, content):
-    """Publishes again and again, as a client that is not subscribed yet has to wait for the next one."""
+    """Publishes again and again, because a client that is not subscribed yet has to wait for the next one."""
     for _ in range(100):
         publish("poll", {"http-response": {"body": content}})
         end = time.monotonic() + 0.2
@@ -232,7 +233,7 @@ def long_poll_many(_):
 
 
 def open_stream():
-    """A response that is kept open. Its first line says that pushpin has subscribed it."""
+    """A response that is kept open. Its first line shows that pushpin has subscribed it."""
     _, response = ask("/stream")
     assert response.status == 200, response.status
     assert response.readline() == b"hello\n", "another first line"

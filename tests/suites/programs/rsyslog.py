@@ -1,4 +1,4 @@
-"""rsyslog: omczmq sends what imczmq of another rsyslogd takes in; both use czmq on libzmq."""
+"""rsyslog: omczmq sends messages to imczmq of another rsyslogd; both use czmq on libzmq."""
 
 import socket
 
@@ -59,7 +59,7 @@ def log(folder, *messages):
 
 
 def test(place, name, sender, receiver):
-    """Both daemons run; sends probes until one is through, then all messages, of which each has to arrive."""
+    """Both daemons run; sends probes until one arrives, then all messages, each of which has to arrive."""
     folder = place.short_folder()
     daemon(place, f"{name}_receiver", RECEIVER, folder, *receiver)
     daemon(place, f"{name}_sender", SENDER, folder, *sender)
@@ -77,7 +77,7 @@ def test(place, name, sender, receiver):
 
 
 def late(place, name, sender, receiver):
-    """The sender connects and takes messages in before there is a receiver."""
+    """The sender connects and accepts messages before there is a receiver."""
     folder = place.short_folder()
     daemon(place, f"{name}_sender", SENDER, folder, *sender)
     try:

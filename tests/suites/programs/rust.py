@@ -10,10 +10,10 @@ import shutil
 from pathlib import Path
 
 CRATES = {"zmq": "0.10.0", "tmq": "0.5.0"}
-# What the tests need besides and we leave out: tests of what does not compile, and benchmarks.
+# Parts of the tests that we leave out: tests of code that must not compile, and benchmarks.
 UNNEEDED = re.compile(r"^\[(dev-dependencies\.(trybuild|criterion)|\[bench\])\]?\n(.+\n)*", re.M)
-# Closes its receiver while messages to it may be waiting to be sent, without a limit to their lingering: whether the
-# context can end then is a matter of luck with any library.
+# This test closes its receiver while messages to it may be waiting to be sent, with unlimited linger: with any library
+# it is a matter of luck whether the context can end then.
 RACES = {"zmq.test.test_conflating_receiver"}
 
 
@@ -43,7 +43,7 @@ def build(place):
 
 
 def fetch(place):
-    """Where Cargo keeps the sources of the crates."""
+    """The folders in which Cargo keeps the sources of the crates."""
     project = place.cache / "project"
     (project / "src").mkdir(parents=True, exist_ok=True)
     (project / "src" / "lib.rs").touch()

@@ -73,7 +73,7 @@ def environment(place):
 
 
 def salt(place, root, *arguments, program="salt"):
-    """Runs a salt command. Returns what it printed as JSON, or the text if it printed something else."""
+    """Runs a salt command. Returns what it printed as JSON, or as text if it is no JSON."""
     title = re.sub(r"\W+", "_", f"salt {' '.join(arguments)}")[:60]
     command = (place.cache / "venv" / "bin" / program, "-c", root / "conf" / "master", "--out=json", "--static")
     command = command[:-1] if program != "salt" else command
@@ -121,7 +121,7 @@ def large_reply(place, root):
 
 
 def state(place, root):
-    """A minion fetches a file from the master, and puts it where the state says."""
+    """A minion fetches a file from the master, and puts it at the path in the state."""
     told = salt(place, root, "*", "state.apply", "made")
     source = (root / "files" / "source.txt").read_text()
     made = [root / f"made-by-{name}" for name in MINIONS]

@@ -18,7 +18,7 @@ def build(place):
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(told["Dir"], source)
     for folder in [source, *(path for path in source.rglob("*") if path.is_dir())]:
-        folder.chmod(0o755)  # Those of Go's cache may not be written to.
+        folder.chmod(0o755)  # The folders of Go's cache are read-only.
     place.command("go", "test", "-c", "-o", str(place.cache / "zmq4.test"), ".", cwd=source)
 
 

@@ -25,7 +25,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, ar
 const trusting = await browser.newContext({ ignoreHTTPSErrors: true });
 const strict = await browser.newContext();
 
-/** A page with a WebSocket, if it has got one. */
+/** A page, and its WebSocket after connect(). */
 class Tab {
     static async open(origin = listed, context = trusting) {
         const tab = new Tab();
@@ -34,7 +34,7 @@ class Tab {
         return tab;
     }
 
-    /** What has become of it: 'open SUBPROTOCOL', or 'closed CODE REASON'. */
+    /** The outcome: 'open SUBPROTOCOL', or 'closed CODE REASON'. */
     connect(endpoint, subprotocols = []) {
         return this.page.evaluate(([to, offered]) => window.connect(to, offered), [endpoint, subprotocols]);
     }
@@ -47,7 +47,7 @@ class Tab {
     say(text) {
         return this.page.evaluate((said) => window.socket.send(said), text);
     }
-    /** The next message: a text, or a list of bytes' count and what they add up to. */
+    /** The next message: a text, or a list of the number of bytes and their checksum. */
     hears() {
         return this.page.evaluate(() => window.hears());
     }
@@ -74,7 +74,7 @@ function bind(scheme, options = {}) {
     return Peer.start("bind", `${scheme}://127.0.0.1:*/chat`, { origins: listed, ...own, ...options });
 }
 
-/** What a page makes of bytes that web_peer has made. */
+/** The checksum that a page computes of web_peer's bytes. */
 function sumOf(bytes) {
     return payload(bytes).reduce((sum, byte, index) => (sum + byte * (1 + (index % 1000))) % 1000003, 0);
 }

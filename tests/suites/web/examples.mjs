@@ -31,7 +31,7 @@ async function listens(port) {
     }
 }
 
-/** A running server, and where its page is. */
+/** A running server, and the URL of its page. */
 async function start(name, html, endpoint, owned) {
     const port = await freePort();
     const given = endpoint.replace(/:\d+/, `:${port}`);

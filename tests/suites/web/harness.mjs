@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
-// What the tests of WebSocket with JavaScript at the other end share: one line for each test, and the program
-// web_peer, which is zlink's side.
+// Shared by the tests of WebSocket with JavaScript at the other end: one line for each test, and the program web_peer,
+// which is zlink's side.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -15,7 +15,7 @@ export function soon(promise, what) {
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** Values that come one after the other, to be waited for. */
+/** A queue of values that a test can wait for. */
 export class Queue {
     #values = [];
     #waiting = [];
@@ -66,7 +66,7 @@ export class Peer {
     }
 }
 
-/** The bytes that web_peer makes. */
+/** The bytes that web_peer generates. */
 export function payload(bytes) {
     const made = Buffer.alloc(bytes);
     for (let index = 0; index < bytes; ++index) made[index] = (index * 7 + Math.floor(index / 251)) & 0xff;
@@ -81,7 +81,7 @@ export function equal(found, expected, what) {
     expect(found === expected, `${what} is ${found}, not ${expected}`);
 }
 
-/** Runs a test. What it gave to `owned` is ended when it ends. */
+/** Runs a test. At its end the objects that it passed to `owned` are ended. */
 export async function test(name, body) {
     const owned = [];
     try {

@@ -14,7 +14,7 @@ const TEXTS = ["", "x", "grün 😀", "y".repeat(125), "y".repeat(126), "z".repe
 const SIZES = [0, 1, 125, 126, 65535, 65536, 1 << 20];
 const CONNECTIONS = 64;
 
-/** One end of a connection: what comes is put into queues. */
+/** One end of a connection: messages and events are put into queues. */
 class End {
     constructor(socket) {
         this.socket = socket;
@@ -63,7 +63,7 @@ async function connect(endpoint, subprotocols = [], options = {}) {
     return end;
 }
 
-/** The error that connecting ends with. */
+/** The error with which connecting fails. */
 async function refusal(...arguments_) {
     try {
         (await connect(...arguments_)).end();
@@ -110,7 +110,8 @@ async function reached(scheme, owned, options = {}, serverOptions = {}) {
     return [await server.connections.next("a connection"), peer, server];
 }
 
-/** What is the same whoever has connected to whom. `make` gives an End and the web_peer at the other. */
+/** Behaviour that does not depend on which side has connected. `make` returns an End and the web_peer at the other
+ * end. */
 async function bothRoles(name, make) {
     await test(`${name}: text`, async (owned) => {
         const [end] = await make(owned);
@@ -208,7 +209,7 @@ for (const scheme of ["ws", "wss"]) {
         await peer.says(/\|Subprotocol: two$/);
         expect(/no subprotocol/.test(await refusal(peer.endpoint, ["four"])), "a subprotocol that nobody offered");
     });
-    await test(`${client}: who offers compression is served`, async (owned) => {
+    await test(`${client}: a client that offers compression is served`, async (owned) => {
         const peer = owned(await bind(scheme));
         const end = owned(await connect(peer.endpoint, [], { perMessageDeflate: true }));
         await end.echoes("hello");
@@ -240,7 +241,7 @@ for (const scheme of ["ws", "wss"]) {
         equal(end.path, "/chat?room=1", "the path");
         await peer.says(/\|Path: \/chat\?room=1\|Subprotocol: two$/);
     });
-    await test(`${server}: who is told that it is overloaded comes again`, async (owned) => {
+    await test(`${server}: a client told that the server is overloaded reconnects`, async (owned) => {
         let asked = 0;
         const verifyClient = (_, answer) => answer(++asked > 2, 503);
         const [end, peer] = await reached(scheme, owned, {}, { verifyClient });

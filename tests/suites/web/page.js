@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
-// What a page does that browser.mjs tests zlink with.
+// The functions of the page with which browser.mjs tests zlink.
 "use strict";
 
 let heard, waiting, outcome;
 
-/** Connects; gives 'open SUBPROTOCOL', or 'closed CODE REASON'. */
+/** Connects; returns 'open SUBPROTOCOL', or 'closed CODE REASON'. */
 function connect(endpoint, subprotocols) {
     heard = [];
     waiting = [];
@@ -66,7 +66,7 @@ async function hears() {
     return [content.length, content.reduce((sum, byte, index) => (sum + byte * (1 + (index % 1000))) % 1000003, 0)];
 }
 
-/** Opens connections at the same time, exchanges a message on each, and gives how many came back. */
+/** Opens connections at the same time, exchanges a message on each, and returns the number of those that came back. */
 async function exchangeOnMany(endpoint, count) {
     const exchange = (number) =>
         new Promise((resolve) => {

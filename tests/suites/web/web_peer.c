@@ -4,16 +4,16 @@
  *
  *     web_peer bind|connect ENDPOINT [OPTION=VALUE...]
  *
- * An option is one of the table below, or times=N, to connect so often. Writes where it is bound or
- * connected, then 'come ID TEXT' and 'gone ID TEXT' about its peers, the lines of a text divided by
- * '|'. Runs until it is ended.
+ * An option is one of the table below, or times=N, to connect so often. Prints its endpoint,
+ * then 'come ID TEXT' and 'gone ID TEXT' about its peers, the lines of a text divided by '|'. Runs
+ * until it is killed.
  *
- * A text that begins with '!' is not sent back, but done:
+ * A text that begins with '!' is not sent back, but executed:
  *
  *     !close CODE REASON   ends the connection that it came from
- *     !send BYTES          sends so many bytes there, the one at place n being n * 7 + n / 251
- *     !all BYTES           sends them to all that are connected, at once, and says to whom it came
- * from to how many */
+ *     !send BYTES          sends so many bytes there; the byte at index n is n * 7 + n / 251
+ *     !all BYTES           sends them to all connected peers, at once, and reports the number of
+ *                          these to the peer that it came from */
 #include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const struct {
     {"heartbeat", ZLINK_HEARTBEAT_IVL, 0},
 };
 
-/* The routing ids of who is connected, one behind the other. */
+/* The routing ids of the connected peers, one behind the other. */
 static char present[peers_max][4];
 static size_t present_count;
 
@@ -47,7 +47,7 @@ static void must(int outcome, const char* what) {
     }
 }
 
-/* Returns how often to connect, or 0 if `argument` is something else. */
+/* Returns the number of connections, or 0 if `argument` is another option. */
 static int set_option(void* socket, const char* argument) {
     const char* value = strchr(argument, '=');
     size_t index;

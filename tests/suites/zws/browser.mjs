@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 
 const { chromium } = createRequire(`${process.env.NODE_FOLDER}/`)("playwright-core");
 
-/** Each runs in the page, which has jszmq as `zmq`; `next(socket)` is its next message, as texts. */
+/** Each function runs in the page, which has jszmq as `zmq`; `next(socket)` is its next message, as texts. */
 const CONVERSATIONS = {
     async request(at) {
         const socket = new zmq.Req();
@@ -57,7 +57,7 @@ const CONVERSATIONS = {
         const publisher = new zmq.Pub();
         publisher.connect(at.SUB);
         const heard = next(puller);
-        // Until the subscription has arrived nothing is sent.
+        // Messages are dropped until the subscription has arrived.
         const repeating = setInterval(() => publisher.send(["news", "today"]), 20);
         equal(await heard, ["heard", "news", "today"]);
         clearInterval(repeating);

@@ -1,4 +1,4 @@
-"""Sockets at ws:// or wss:// for jszmq at the other end, with a libzmq.so.5 that is named.
+"""Sockets at ws:// or wss:// for jszmq at the other end, with a given libzmq.so.5.
 
     peer.py LIBRARY [CERTIFICATE KEY]
 

@@ -1,4 +1,4 @@
-// A process with go-zeromq/zmq4 sockets that a test drives through standard input; see ../../peer.py.
+// A process with go-zeromq/zmq4 sockets that a test controls through standard input; see ../../peer.py.
 package main
 
 import (
@@ -68,7 +68,7 @@ type arrival struct {
 type worker struct {
 	commands chan command
 	socket   zmq4.Socket
-	pending  chan arrival // Of a Recv that outlived its time; Recv itself has no limit.
+	pending  chan arrival // Of a Recv that outlived its time limit; Recv itself has none.
 }
 
 var makers = map[string]func(context.Context, ...zmq4.Option) zmq4.Socket{
@@ -100,7 +100,7 @@ func (w *worker) carryOut(c command) (any, error) {
 	case "bind":
 		return w.bind(c.Endpoint)
 	case "connect":
-		return nil, w.socket.Dial(c.Endpoint) // Waits for the peer, where ZeroMQ's connect does not.
+		return nil, w.socket.Dial(c.Endpoint) // Waits for the peer, which ZeroMQ's connect does not.
 	case "close":
 		return nil, w.socket.Close()
 	case "send":
@@ -119,7 +119,7 @@ func (w *worker) carryOut(c command) (any, error) {
 	return nil, fmt.Errorf("no such command: %s", c.Op)
 }
 
-// Options that the library does not have, such as high-water marks, are left at what it does.
+// Options that the library does not have, such as high-water marks, keep its behaviour.
 func (w *worker) open(c command) error {
 	options := []zmq4.Option{
 		zmq4.WithAutomaticReconnect(true),
@@ -154,7 +154,7 @@ func (w *worker) bind(endpoint string) (string, error) {
 	return "tcp://" + w.socket.Addr().String(), nil
 }
 
-// Some socket types refuse to send as long as there is no peer, where ZeroMQ's send waits for one.
+// Some socket types refuse to send while there is no peer, but ZeroMQ's send waits for one.
 func (w *worker) send(parts [][]byte, limit time.Duration) error {
 	for deadline := time.Now().Add(limit); ; time.Sleep(retryInterval) {
 		err := w.socket.SendMulti(zmq4.NewMsgFrom(parts...))
@@ -169,7 +169,7 @@ func (w *worker) recv(limit time.Duration) ([][]byte, error) {
 		w.pending = make(chan arrival, 1)
 		go func(arrivals chan<- arrival) {
 			message, err := w.socket.Recv()
-			for errors.Is(err, io.EOF) { // A connection has ended; the next one brings messages again.
+			for errors.Is(err, io.EOF) { // A connection has ended; the next one delivers messages again.
 				message, err = w.socket.Recv()
 			}
 			arrivals <- arrival{message, err}
@@ -184,7 +184,7 @@ func (w *worker) recv(limit time.Duration) ([][]byte, error) {
 	}
 }
 
-// JSON tells an empty part from one that is nil, which the library returns for the former.
+// JSON distinguishes an empty part from a nil one, which the library returns for an empty part.
 func withoutNil(parts [][]byte) [][]byte {
 	for index, part := range parts {
 		if part == nil {
@@ -282,7 +282,7 @@ func main() {
 	for {
 		var c command
 		if err := lines.Decode(&c); err != nil {
-			return // The test is over. What is still open is not waited for.
+			return // The test is over. Open sockets are not waited for.
 		}
 		w, isKnown := workers[c.Socket]
 		if !isKnown {

@@ -28,7 +28,7 @@ const (
 	connections = 64
 )
 
-// check ends the test that runs.
+// check ends the running test unless `holds`.
 func check(holds bool, otherwise string, arguments ...any) {
 	if !holds {
 		panic(fmt.Errorf(otherwise, arguments...))
@@ -41,7 +41,7 @@ func must(err error) {
 	}
 }
 
-// owner ends what a test has made when the test ends.
+// owner releases the resources of a test when the test ends.
 type owner struct{ ends []func() }
 
 func (o *owner) own(end func()) { o.ends = append(o.ends, end) }
@@ -104,13 +104,13 @@ func (p *peer) line() string {
 	}
 }
 
-// says takes the next line, which must match.
+// says reads the next line, which must match.
 func (p *peer) says(pattern string) {
 	line := p.line()
 	check(regexp.MustCompile(pattern).MatchString(line), "web_peer says %q, not %s", line, pattern)
 }
 
-// payload is what web_peer makes.
+// payload is the content that web_peer generates.
 func payload(size int) []byte {
 	made := make([]byte, size)
 	for index := range made {
@@ -119,7 +119,7 @@ func payload(size int) []byte {
 	return made
 }
 
-// end is one end of a connection, whose pings and pongs are noted while it reads.
+// end is one end of a connection, which records pings and pongs while it reads.
 type end struct {
 	*websocket.Conn
 	pings, pongs []string
@@ -154,7 +154,7 @@ func (e *end) echoes(kind int, message []byte) {
 
 func (e *end) asks(command string) { must(e.WriteMessage(websocket.TextMessage, []byte(command))) }
 
-// isClosedWith reads to the end, and closes as an application does then.
+// isClosedWith reads to the end, and then closes, as an application does.
 func (e *end) isClosedWith(code int, text string) {
 	_, _, err := e.ReadMessage()
 	var closed *websocket.CloseError
@@ -199,7 +199,7 @@ func connect(o *owner, endpoint string, subprotocols ...string) *end {
 	return newEnd(o, connection)
 }
 
-// server gives the connections that come to it, and what it is asked for.
+// server provides the connections made to it, and their requests.
 type server struct {
 	endpoint    string
 	connections chan *websocket.Conn
@@ -244,7 +244,7 @@ func reached(o *owner, scheme string, upgrader websocket.Upgrader, options ...st
 	return serving.next(o), from, serving
 }
 
-// bothRoles tests what is the same whoever has connected to whom.
+// bothRoles tests behaviour that does not depend on which side has connected.
 func bothRoles(name string, connected func(o *owner, options ...string) (*end, *peer)) {
 	test(name+": text", func(o *owner) {
 		at, _ := connected(o)
@@ -360,7 +360,7 @@ func asClient(scheme string) {
 		other.says(`\|Subprotocol: two$`)
 		check(connect(o, other.endpoint, "four").Subprotocol() == "", "a subprotocol that nobody has offered")
 	})
-	test(name+": who offers compression is served", func(o *owner) {
+	test(name+": a client that offers compression is served", func(o *owner) {
 		by := dialer()
 		by.EnableCompression = true
 		connection, _, err := by.Dial(bind(o, scheme).endpoint, nil)

@@ -1,4 +1,4 @@
-//! A process with sockets of the `zeromq` crate that a test drives through standard input; see ../../peer.py.
+//! A process with sockets of the `zeromq` crate that a test controls through standard input; see ../../peer.py.
 
 use base64::{engine::general_purpose::STANDARD, Engine};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ const LONG: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(5);
 const COUNTER_OCTETS: usize = 12;
 
-/// What a failed command is answered with: a text, and the name of ZeroMQ's error where there is one.
+/// The reply to a failed command: a text, and the name of ZeroMQ's error if there is one.
 struct Failure(String, &'static str);
 
 type Outcome<T> = Result<T, Failure>;
@@ -34,7 +34,7 @@ fn failed<T>(text: impl Into<String>) -> Outcome<T> {
     Err(Failure(text.into(), ""))
 }
 
-/// One type for all kinds of socket, because `Socket` makes no trait objects.
+/// One type for all kinds of socket, because `Socket` is not object-safe.
 enum AnySocket {
     Pub(PubSocket),
     Sub(SubSocket),
@@ -87,7 +87,7 @@ impl AnySocket {
         with_socket!(self, socket => socket.bind(endpoint).await)
     }
 
-    /// Waits for the peer, where ZeroMQ's connect does not.
+    /// Waits for the peer, which ZeroMQ's connect does not.
     async fn connect(&mut self, endpoint: &str) -> ZmqResult<()> {
         with_socket!(self, socket => socket.connect(endpoint).await)
     }
@@ -169,7 +169,7 @@ async fn carry_out(slot: &mut Option<AnySocket>, command: &Value) -> Outcome<Val
     Ok(Value::Null)
 }
 
-/// Options that the library does not have, such as high-water marks, are left at what it does.
+/// Options that the library does not have, such as high-water marks, keep its behaviour.
 fn open(command: &Value) -> Outcome<AnySocket> {
     let mut options = SocketOptions::default();
     if command["ROUTING_ID"].is_string() {
@@ -190,7 +190,7 @@ async fn bind(socket: &mut AnySocket, endpoint: &str) -> Outcome<Value> {
     Ok(json!(bound.to_string()))
 }
 
-/// Sends, and tries again until `limit` as long as there is no peer, where ZeroMQ's send waits for one.
+/// Sends, and retries until `limit` while there is no peer, because ZeroMQ's send waits for one.
 async fn send(socket: &mut AnySocket, parts: Vec<Bytes>, limit: Duration) -> Outcome<()> {
     let deadline = Instant::now() + limit;
     loop {
@@ -302,5 +302,5 @@ async fn main() {
         });
         commands.send(command).expect("a worker does not end");
     }
-    std::process::exit(0); // The test is over. What is still open is not waited for.
+    std::process::exit(0); // The test is over. Open sockets are not waited for.
 }

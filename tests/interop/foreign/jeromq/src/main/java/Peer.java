@@ -21,7 +21,7 @@ import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
 import zmq.ZError;
 
-/** A process with JeroMQ sockets that a test drives through standard input; see ../../peer.py. */
+/** A process with JeroMQ sockets that a test controls through standard input; see ../../peer.py. */
 final class Peer {
     static final ZMQ.Context CONTEXT = ZMQ.context(1);
     private static final Gson GSON = new GsonBuilder().serializeNulls().create();
@@ -33,7 +33,7 @@ final class Peer {
             JsonObject command = JsonParser.parseString(line).getAsJsonObject();
             workers.computeIfAbsent(command.get("socket").getAsString(), Worker::new).commands.add(command);
         }
-        Runtime.getRuntime().halt(0); // The test is over. What is still open is not waited for.
+        Runtime.getRuntime().halt(0); // The test is over. Open sockets are not waited for.
     }
 
     static synchronized void reply(JsonObject reply) {
