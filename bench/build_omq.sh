@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MPL-2.0
 #
-# Builds the C library of the crate omq-libzmq with cargo and lays it down as DEST/libzmq.so.5. A file of that name,
-# or DEST/VERSION, that this script has not made is left alone, with status 1.
+# Builds the C library of the crate omq-libzmq with cargo and installs it as DEST/libzmq.so.5. If DEST has a file of
+# that name, or a VERSION, that this script did not create, nothing is changed and the exit status is 1.
 set -euo pipefail
 
 readonly version="0.8.0"
@@ -20,13 +20,13 @@ dest="$1"
 mkdir -p "$dest"
 dest="$(cd "$dest" && pwd)"
 if [ -e "$dest/libzmq.so.5" ] && [ "$(cat "$dest/VERSION" 2>/dev/null)" = "$version" ]; then
-    echo "$dest/libzmq.so.5 is there"
+    echo "$dest/libzmq.so.5 is up to date"
     exit 0
 fi
 
 if [ -e "$dest/libzmq.so.5" ] || [ -e "$dest/VERSION" ]; then
     if [ ! -e "$dest/libzmq.so.5" ] || ! grep -qxE '[0-9]+\.[0-9]+\.[0-9]+' "$dest/VERSION" 2>/dev/null; then
-        echo "build_omq.sh: $dest holds a libzmq.so.5 or VERSION that this script has not made; name another" >&2
+        echo "build_omq.sh: $dest has a libzmq.so.5 or VERSION that this script did not create; choose another folder" >&2
         exit 1
     fi
 fi

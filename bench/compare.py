@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Compares libraries that offer zmq.h by alternating runs of one binary, and reports the ratios."""
+"""Compares libraries that provide zmq.h by alternating runs of one binary, and reports the ratios."""
 
 import argparse
 import dataclasses
@@ -79,12 +79,12 @@ class Case:
         return f"{name} {self.transport} {format_size(self.size)}"
 
 
-# The rate of zmq_msg_* at 64 B, of that of zmq_send and zmq_recv.
+# The goal of zmq_msg_* at 64 B, as a share of that of zmq_send and zmq_recv.
 MSG_SHARE = 0.8
 
 
 def goals():
-    """The goals as (case, bound); a bound of a latency is an upper one."""
+    """The goals as (case, bound); the bound of a latency is an upper one."""
     table = []
 
     def add(patterns, transport, bounds, peers=1):
@@ -101,7 +101,7 @@ def goals():
     add(("dealer_router", "router_router", "router_router_poll"), "tcp", (4.0, 1.8, 1.1))
     add(("pub_sub",), "tcp", (4.0, 2.0, 1.1), peers=1)
     add(("pub_sub",), "tcp", (4.0, 2.0, 1.1), peers=8)
-    # Handed over by reference, as the goal for large messages in a process is meant, besides copied.
+    # By reference, which is what the goal for large inproc messages is about, in addition to copied.
     for pattern in plain:
         table.append((Case(pattern, "inproc", 65536, api="ref"), 1.5))
     for api in ("msg", "buffer"):
@@ -112,7 +112,7 @@ def goals():
     return table
 
 
-# What a message may cost both processes of a subject that is not the baseline.
+# Instructions per message in both processes together, for subjects other than the baseline.
 INSTRUCTIONS_BY_BUFFER = 351
 INSTRUCTIONS_BY_MSG = 480
 
@@ -168,7 +168,7 @@ class Comparison:
         ]
 
     def run_once(self, subject, case):
-        """One measured run; returns the value and the figures beside it."""
+        """One measured run; returns the value and further figures."""
         arguments = self.arguments
         options = self._options(subject, case)
         options += ["--seconds", str(arguments.seconds), "--warmup", str(arguments.warmup)]
@@ -190,7 +190,7 @@ class Comparison:
             for key in ("voluntary_switches", "involuntary_switches"):
                 figures[f"{role}_{key}"] = line[key]
         if value <= 0:
-            raise runner.RunFailed("nothing was measured")
+            raise runner.RunFailed("the measured value is 0")
         return value, figures
 
     def raw_limit(self, case):
@@ -223,7 +223,7 @@ class Comparison:
         figures = {name: [beside for _, beside in rows] for name, rows in results.items()}
         return values, figures, failures
 
-    # --- profiles: counts that are repeatable where times are not ---
+    # --- profiles: counts, which are repeatable, unlike times ---
 
     def profile(self, case, subject):
         """System calls and instructions per message of both processes together."""
@@ -240,7 +240,7 @@ class Comparison:
         return self._per_message(case, subject, self._instructions)
 
     def _per_message(self, case, subject, measure):
-        """The difference of two runs, which takes away what starting and closing cost."""
+        """The difference of two runs, which excludes the cost of starting and closing."""
         if case.is_latency:
             more = PROFILE_ROUND_TRIPS
         else:
@@ -483,29 +483,29 @@ def decode_arguments():
     parser.add_argument("--api", type=listed(str, APIS),
                         help="msg, buffer, ref, frames (msg; with --targets all but buffer)")
     parser.add_argument("--mechanism", type=listed(str, ["null", "plain", "curve"]),
-                        help="null, plain, curve (null; with --targets as each goal says)")
+                        help="null, plain, curve (null; with --targets that of each goal)")
     parser.add_argument(
         "--io-threads", action="append", default=[], metavar="NAME=N",
         help="I/O threads of a subject (1); 0 lets the caller drive I/O",
     )
     parser.add_argument("--busy", type=int, default=0, metavar="N",
-                        help="N processes compute beside it, as where a machine has other work (0)")
+                        help="run N compute-bound processes at the same time, as on a machine with other work (0)")
     parser.add_argument("--profile", action="store_true",
                         help="also count system calls (strace) and instructions (callgrind)")
     parser.add_argument("--instructions", action="store_true",
                         help="instead of rates, count instructions per message (callgrind)")
-    parser.add_argument("--no-raw", action="store_true", help="leave out the raw-socket limit")
-    parser.add_argument("--binary", help="pattern_bench to run (default: built when needed)")
+    parser.add_argument("--no-raw", action="store_true", help="do not measure the raw-socket limit")
+    parser.add_argument("--binary", help="pattern_bench to run (default: built if needed)")
     arguments = parser.parse_args()
     threads = {}
     for text in arguments.io_threads:
         name, _, number = text.partition("=")
         if not number.isdigit():
-            parser.error(f"--io-threads {text}: NAME=N is needed")
+            parser.error(f"--io-threads {text}: must be NAME=N, such as zlink=2")
         threads[name] = int(number)
     arguments.io_threads = threads
     if arguments.busy < 0:
-        parser.error("--busy must not be negative")
+        parser.error("--busy must be 0 or more")
     return arguments, decode_subjects(parser, arguments)
 
 
@@ -513,7 +513,7 @@ def select_cases(arguments):
     """The cases to run, each with its goal or None."""
     known = dict(instruction_goals() if arguments.instructions else goals())
     if arguments.targets:
-        # Goals in instructions are few: each by its own call. Of the others msg is the normal case.
+        # There are few goals in instructions, one per API; for the others msg is the default.
         cases = [case for case in known if arguments.api or arguments.instructions or case.api != "buffer"]
     else:
         cases = [
@@ -558,7 +558,7 @@ def compare_all(comparison, context, cases, progress):
 
 
 def count_all(comparison, context, cases, progress):
-    """The same where instructions are counted."""
+    """The same for counted instructions."""
     for case, lines in count_instructions(comparison, cases, progress):
         yield [dict(context, **line) for line in lines], [instruction_row(case, line) for line in lines]
 
@@ -568,7 +568,7 @@ def main():
     runner.exit_on_signals()
     cases = select_cases(arguments)
     if not cases:
-        sys.exit("no case is selected")
+        sys.exit("no case matches the options")
     comparison = Comparison(arguments, subjects)
     context = make_context(subjects)
     os.makedirs(arguments.output, exist_ok=True)

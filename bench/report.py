@@ -76,7 +76,7 @@ def format_value(value, unit):
 
 
 def variant(parameters):
-    """The pattern with whatever of its parameters is not the default."""
+    """The pattern and its parameters that differ from the default."""
     name = PATTERN_TITLES[parameters["pattern"]]
     if parameters["pattern"] == "pub_sub":
         name += f", {parameters['peers']} subscriber" + ("s" if parameters["peers"] > 1 else "")
@@ -95,7 +95,7 @@ def variant(parameters):
 
 
 def log_ticks(low, high, is_ratio):
-    """Values for the marks of a logarithmic axis, and the axis limits around them."""
+    """The tick values of a logarithmic axis; the first and the last are its limits."""
     if is_ratio:
         first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
         if first == last:
@@ -394,7 +394,7 @@ def facts(lines):
 
 
 def make_page(lines):
-    """The whole page as text; it refers to nothing outside itself."""
+    """The whole page as text, without external references."""
     ratios = [line for line in lines if line["kind"] == "ratio"]
     absolutes = [line for line in lines if line["kind"] == "absolute"]
     failures = [line for line in lines if line["kind"] == "failure"]
@@ -408,8 +408,8 @@ def make_page(lines):
     parts.append(facts(lines))
     parts.append(
         "<p>Runs of the subjects alternate. A ratio is the median over the pairs; whiskers reach from "
-        "the least to the greatest. A rate counts messages that arrived. For round trips a smaller "
-        "value is better. Absolute figures depend on the machine and on what else runs there.</p>"
+        "the minimum to the maximum. A rate counts messages that arrived. For round trips a smaller "
+        "value is better. Absolute figures depend on the machine and its other load.</p>"
     )
     judged = [line for line in ratios if "goal" in line]
     if judged:
@@ -437,7 +437,7 @@ def make_page(lines):
 
 
 def write_page(make, usage):
-    """Makes the page that the command line names out of the result files behind it."""
+    """Makes the page, the first argument, from the result files, the other arguments."""
     if len(sys.argv) < 3:
         sys.exit(f"usage: {usage} PAGE.html RESULTS.jsonl...")
     lines = []
@@ -447,7 +447,7 @@ def write_page(make, usage):
     if os.path.exists(sys.argv[1]):
         with open(sys.argv[1], encoding="utf-8", errors="replace") as there:
             if not there.read(64).lstrip().lower().startswith("<!doctype html"):
-                sys.exit(f"{sys.argv[1]} is there and no page; it is left as it is")
+                sys.exit(f"{sys.argv[1]} exists and is not an HTML page; it was not changed")
     with open(sys.argv[1], "w", encoding="utf-8") as page:
         page.write(make(lines))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 """Starts the two processes of a pattern benchmark, paces their rounds and collects their lines.
 
-Every process is started in a group of its own, is bounded by its own time limit and by the
-driver's, and is ended by its id when anything goes wrong.
+Every process runs in a group of its own, has a time limit of its own and one of the driver, and is
+ended by its id after any failure.
 """
 
 import atexit
@@ -29,7 +29,7 @@ PORT_MIN = 20000
 PORT_MAX = 32767
 PORT_ATTEMPTS_MAX = 200
 
-# The binary ends itself at its limit; the driver waits this much longer before it does so.
+# The binary exits at its limit; the driver ends it this much later.
 LIMIT_MARGIN_SECONDS = 5.0
 STDERR_KEPT_BYTES = 4000
 
@@ -62,7 +62,7 @@ _live_lock = threading.Lock()
 
 
 def _end(process):
-    """Ends one process and what it started."""
+    """Ends a process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -82,7 +82,7 @@ def end_all():
 atexit.register(end_all)
 
 
-# Computes until the process that started it is gone, or ends it.
+# Computes until its parent exits or ends it.
 BUSY_PROGRAM = """
 import os
 parent = os.getppid()
@@ -95,10 +95,10 @@ _group = {"start_new_session": True}
 
 
 def start_busy(count):
-    """Starts processes that do nothing but compute, until end_all()."""
+    """Starts compute-bound processes, which run until end_all()."""
     if count:
-        # The system shares processors out among sessions first (sched(7), autogroup), so those of
-        # one session compete harder.
+        # The system distributes processor time among sessions first (sched(7), autogroup), so
+        # processes of one session compete harder.
         _group.clear()
         _group["process_group"] = 0
     for _ in range(count):
@@ -108,7 +108,7 @@ def start_busy(count):
 
 
 def exit_on_signals():
-    """Makes SIGTERM and SIGHUP end the children as an interrupt does."""
+    """Makes SIGTERM and SIGHUP end the children like an interrupt."""
 
     def on_signal(number, _frame):
         raise KeyboardInterrupt(f"signal {number}")
@@ -155,7 +155,7 @@ class Side:
         try:
             line = self._events.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            raise RunFailed(f"{self.name}: no '{event}' line in time") from None
+            raise RunFailed(f"{self.name}: no '{event}' line within the time limit") from None
         if line is None:
             status = self._process.wait()
             raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
@@ -168,13 +168,13 @@ class Side:
             self._process.stdin.write("\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # The next wait_for tells how the process ended.
+            pass  # The next wait_for reports how the process ended.
 
     def join(self, deadline):
         try:
             status = self._process.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise RunFailed(f"{self.name} did not end") from None
+            raise RunFailed(f"{self.name} did not exit within the time limit") from None
         if status != 0:
             raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
 
@@ -191,7 +191,7 @@ class Side:
         try:
             self._process.stdin.close()
         except BrokenPipeError:
-            pass  # A release that the process did not live to read.
+            pass  # The process exited before it read a release.
         self._process.stdout.close()
         self._stderr.close()
 
@@ -206,7 +206,7 @@ def free_port():
                 return port
             except OSError:
                 continue
-    raise RunFailed("no free port was found")
+    raise RunFailed(f"no free port between {PORT_MIN} and {PORT_MAX}")
 
 
 def make_endpoint(transport, folder):
@@ -234,10 +234,10 @@ class RunOutcome:
 def run_pattern(
     binary, subject, pattern, transport, options, seconds_max, rounds=1, wrap=None, peer_subject=None
 ):
-    """Runs both sides on `subject`, or the receiver on `peer_subject`, and returns what they said.
+    """Runs both sides on `subject`, or the receiver on `peer_subject`, and returns their lines.
 
-    `options` are further arguments of the binary; `seconds_max` bounds each round; `wrap` maps a
-    role to the command that a tool such as strace is started by.
+    `options` are further arguments of the binary; `seconds_max` limits each round; `wrap` maps a
+    role to a command that runs it, such as strace.
     """
     wrap = wrap or (lambda role: [])
     receiver_subject = peer_subject or subject
@@ -286,7 +286,7 @@ def _run_two_processes(sides, binder, binder_subject, seconds_max, rounds):
         deadline = time.monotonic() + seconds_max + LIMIT_MARGIN_SECONDS
         check_library(sides[binder].wait_for("ready", deadline), binder_subject)
         connector.release()
-        # The receiver first: it names a loss, where the sender only notices that a peer is gone.
+        # The receiver first: it reports a loss, while the sender only sees its peer disconnect.
         lines = {"receiver": receiver.wait_for("result", deadline)}
         lines["sender"] = sender.wait_for("result", deadline)
         sender.release()
@@ -317,7 +317,7 @@ def run_raw(binary, transport, size, seconds, warmup, is_latency):
 def build_binary(
     name, folder=BENCH_DIR, libraries=("-lzmq",), needs="libzmq3-dev or -DZLINK_BENCH_LIBZMQ"
 ):
-    """Builds one bench program with the system's compiler unless an up-to-date one exists."""
+    """Builds a bench program with the system's compiler unless it is up to date."""
     source = os.path.join(folder, name + ".cpp")
     target = os.path.join(BUILD_DIR, name)
     sources = [entry.path for entry in os.scandir(folder) if entry.name.endswith(".hpp")] + [source]
@@ -326,7 +326,7 @@ def build_binary(
         return target
     os.makedirs(BUILD_DIR, exist_ok=True)
     compiler = os.environ.get("CXX", "c++")
-    # Others may be building or running it.
+    # Another process may be building or running it.
     fresh = f"{target}.{os.getpid()}"
     command = [compiler, "-std=c++20", "-O2", "-pthread", source, "-o", fresh]
     include_dir = os.path.join(PROJECT_DIR, "include")
@@ -341,7 +341,7 @@ def build_binary(
 
 
 def default_zlink_dir():
-    """The folder of this tree's own libzmq.so.5: where a release build lays it."""
+    """The folder of this tree's libzmq.so.5, as a release build writes it."""
     release = os.path.join(PROJECT_DIR, "build", "release")
     for folder in (release, os.path.join(release, "lib"), os.path.join(release, "src")):
         if os.path.exists(os.path.join(folder, "libzmq.so.5")):
@@ -353,22 +353,22 @@ DEFAULT_LIBZMQ_DIR = "/usr/lib/x86_64-linux-gnu"
 
 
 def make_python(name, *kind):
-    """Makes a Python environment with pyzmq unless it is there, and returns its folder."""
+    """Creates a Python environment with pyzmq unless it exists, and returns its folder."""
     folder = os.path.join(BUILD_DIR, "venv", name)
     command = [os.path.join(PROJECT_DIR, "scripts", "make_venv"), folder, *kind]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
-        raise RunFailed(f"no Python environment: {' '.join(made.stderr.split())}")
+        raise RunFailed(f"creating a Python environment failed: {' '.join(made.stderr.split())}")
     return folder
 
 
 def wheel_dir():
-    """A folder in which the libzmq of pyzmq's wheel, 4.3.5, has the name that programs load."""
+    """A folder with the libzmq 4.3.5 of pyzmq's wheel, under the name that programs load."""
     bundled = glob.glob(os.path.join(make_python("stock", "stock"), "lib", "*", "*", "pyzmq.libs", "*"))
     folder = os.path.join(BUILD_DIR, "wheel")
     os.makedirs(folder, exist_ok=True)
     for path in bundled:
-        # Beside it what it loads itself.
+        # The other files are its dependencies.
         name = os.path.basename(path)
         link = os.path.join(folder, "libzmq.so.5" if name.startswith("libzmq") else name)
         if not os.path.exists(link):
@@ -377,7 +377,7 @@ def wheel_dir():
 
 
 def decode_subject(text):
-    """Decodes NAME=DIR; the names libzmq, wheel, zlink and omq have folders of their own."""
+    """Decodes NAME=DIR; the names libzmq, wheel, zlink and omq have default folders."""
     name, separator, folder = text.partition("=")
     if not separator:
         folder = {
@@ -388,5 +388,5 @@ def decode_subject(text):
         }.get(name, str)()
     subject = Subject(name, os.path.abspath(os.path.expanduser(folder)))
     if not folder or not os.path.exists(subject.library()):
-        raise ValueError(f"{name}: no libzmq.so.5 in '{folder}'")
+        raise ValueError(f"{name}: '{folder}' has no libzmq.so.5; give NAME=DIR")
     return subject

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Runs the stability matrix: every message arrives whole and in order, nothing hangs, memory stays.
+"""Runs the stability matrix: messages arrive whole and in order, no run hangs, memory does not grow.
 
-Each cell runs its rounds in the same two processes (one for inproc), with a context of its own per
-round. A cell passes when every round ends in time without a loss, a reordering or an altered byte
+Each cell runs its rounds in the same two processes (one for inproc), with a new context for each
+round. A cell passes if every round ends in time without a loss, a reordering or an altered byte
 and the resident memory of each process after closing its context does not grow.
 """
 
@@ -21,15 +21,15 @@ TRANSPORTS = ["tcp", "ipc", "inproc"]
 SIZES = [64, 1024]
 COUNTS = [2_000, 10_000, 200_000]
 
-# Memory that allocators and thread stacks may keep from the early rounds to the late ones.
+# Memory that allocators and thread stacks may gain from the early rounds to the late ones.
 RSS_SLACK_KIB = 8 * 1024
-# Rounds left out of the comparison while pools and arenas fill.
+# Rounds excluded from the comparison, in which pools and arenas fill.
 SETTLING_ROUNDS = 2
 COMPARED_ROUNDS_MAX = 3
 
 
 def growth_kib(resident):
-    """How much the last rounds hold more than the first ones after settling."""
+    """The memory that the last rounds hold in excess of the first ones after settling."""
     settled = resident[min(SETTLING_ROUNDS, max(0, len(resident) - 2)) :]
     span = min(COMPARED_ROUNDS_MAX, max(1, len(settled) // 2))
     return int(statistics.median(settled[-span:]) - statistics.median(settled[:span]))
@@ -54,7 +54,7 @@ def run_cell(arguments, subject, cell):
         received = lines["receiver"]["received"]
         expected = count * (arguments.peers if pattern == "pub_sub" else 1)
         if received != expected:
-            raise runner.RunFailed(f"{received} of {expected} messages came")
+            raise runner.RunFailed(f"{received} of {expected} messages arrived")
     growth = {
         role: growth_kib([closing[role]["rss_kib"] for closing in outcome.closings])
         for role in outcome.closings[0]
@@ -69,21 +69,21 @@ def decode_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--subject", default="zlink", metavar="NAME=DIR")
     parser.add_argument(
-        "--receiver", metavar="NAME=DIR", help="another library for the receiver; leaves out inproc"
+        "--receiver", metavar="NAME=DIR", help="another library for the receiver; excludes inproc"
     )
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--patterns", type=listed(str, PATTERNS), default=PATTERNS)
     parser.add_argument("--transports", type=listed(str, TRANSPORTS), default=TRANSPORTS)
     parser.add_argument("--sizes", type=listed(decode_size), default=SIZES)
-    parser.add_argument("--counts", type=listed(int), default=COUNTS, help="messages of a round")
+    parser.add_argument("--counts", type=listed(int), default=COUNTS, help="messages per round")
     parser.add_argument("--peers", type=int, default=2, help="subscribers of pub_sub")
     parser.add_argument("--api", choices=["buffer", "msg", "ref", "frames"], default="buffer")
     parser.add_argument("--io-threads", type=int, default=1)
-    parser.add_argument("--limit", type=int, default=60, help="seconds after which a round hangs")
-    parser.add_argument("--binary", help="pattern_bench to run (default: built when needed)")
+    parser.add_argument("--limit", type=int, default=60, help="seconds after which a round counts as hung")
+    parser.add_argument("--binary", help="pattern_bench to run (default: built if needed)")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
-        parser.error("--rounds must be positive")
+        parser.error("--rounds must be at least 1")
     try:
         subject = runner.decode_subject(arguments.subject)
         if arguments.receiver:

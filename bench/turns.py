@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""Subjects by turns: what the drivers that compare libraries have in common."""
+"""Alternating runs of subjects: code shared by the drivers that compare libraries."""
 
 import argparse
 import datetime
@@ -45,7 +45,7 @@ def library_digest(subject):
 
 
 class Progress:
-    """A bar on a terminal; one plain line per run elsewhere. Always on standard error."""
+    """Progress on standard error: a bar on a terminal, else one plain line per run."""
 
     WIDTH = 28
 
@@ -87,7 +87,7 @@ class Progress:
 
 
 def make_context(subjects):
-    """What every result line says about where it comes from."""
+    """The origin of the results, which every result line states."""
     return {
         "commit": read_commit(),
         "machine": describe_machine(),
@@ -97,10 +97,10 @@ def make_context(subjects):
 
 
 def alternate(subjects, pairs, label, run_once, show, progress):
-    """Runs the subjects by turns: A B A B ...
+    """Runs the subjects alternately: A B A B ...
 
-    `run_once` takes a subject and returns what is to be kept, `show` makes a word for the progress of that.
-    Returns what was kept per subject, and per subject that failed the reason: it has no further turn.
+    `run_once` takes a subject and returns a result; `show` turns a result into a text for the progress line.
+    Returns the results per subject, and the reason per failed subject, which is not run again.
     """
     results = {subject.name: [] for subject in subjects}
     failures = {}
@@ -151,7 +151,7 @@ def listed(decode, choices=None):
         items = [decode(item) for item in text.split(",") if item]
         for item in items:
             if choices is not None and item not in choices:
-                raise argparse.ArgumentTypeError(f"{item} is none of {', '.join(choices)}")
+                raise argparse.ArgumentTypeError(f"{item} is not one of {', '.join(choices)}")
         return items
 
     return decode_list
@@ -171,9 +171,9 @@ def add_run_arguments(parser, output, what_is_written):
 
 
 def decode_subjects(parser, arguments):
-    """The subjects that the command line names; checks what add_run_arguments added."""
+    """The subjects of the command line; checks the options of add_run_arguments."""
     if arguments.pairs < 1 or arguments.seconds <= 0:
-        parser.error("--pairs and --seconds must be positive")
+        parser.error("--pairs must be at least 1 and --seconds above 0")
     try:
         subjects = [
             runner.decode_subject(text) for text in arguments.subjects or ["libzmq", "zlink"]
@@ -181,5 +181,5 @@ def decode_subjects(parser, arguments):
     except ValueError as problem:
         parser.error(str(problem))
     if len({subject.name for subject in subjects}) != len(subjects):
-        parser.error("each subject needs a name of its own")
+        parser.error("two subjects have the same name; give each a different one, as NAME=DIR")
     return subjects

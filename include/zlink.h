@@ -35,7 +35,8 @@
 ///
 /// @threads A context is thread-safe. A socket may be used by one thread at a time; passing it to
 ///          another thread requires a full memory barrier, such as a mutex provides. The same holds
-///          for messages, timers and stopwatches. Atomic counters are thread-safe.
+///          for messages, timers and stopwatches. Atomic counters are thread-safe, except for
+///          setting and destroying them.
 #ifndef ZLINK_H
 #define ZLINK_H
 
@@ -401,8 +402,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RCVMORE 13     ///< Read, flag: more frames follow the frame received last.
 #define ZLINK_FD                                                                                   \
     14 ///< Read, int: descriptor that becomes readable when ZLINK_EVENTS may have changed;
-       ///< edge-triggered. Without I/O threads it does so only while another caller drives; a
-       ///< STREAM then fails with EMTHREAD.
+       ///< edge-triggered. Without I/O threads it does so only while another caller drives, and
+       ///< reading the option of a STREAM fails with EMTHREAD.
 #define ZLINK_EVENTS                                                                               \
     15                ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not block.
 #define ZLINK_TYPE 16 ///< Read, int: the socket's type.
@@ -442,7 +443,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_PLAIN_PASSWORD 46 ///< Text: the PLAIN client's password.
 #define ZLINK_CURVE_SERVER 47   ///< Flag: act as the CURVE server. 0.
 #define ZLINK_CURVE_PUBLICKEY                                                                      \
-    48 ///< Key: 32 bytes, or 40 characters of Z85. This socket's public key.
+    48 ///< Key: this socket's public key, 32 bytes or 40 characters of Z85.
 #define ZLINK_CURVE_SECRETKEY 49 ///< Key: this socket's secret key.
 #define ZLINK_CURVE_SERVERKEY 50 ///< Key: the server's public key.
 #define ZLINK_PROBE_ROUTER                                                                         \

@@ -114,9 +114,8 @@ def index_of(preamble, groups, pages):
         return linked(text, pages, "README.md")
 
     text = f"# The C API\n\n{NOTE}"
-    for each in preamble.text[1:]:
-        text += link(each) + ("\n" if each.startswith("-") else "\n\n")
-    text += f"\n**Threads:** {link(preamble.tagged('threads')[0])}\n\n"
+    text += "\n\n".join(link(each) for each in preamble.text[1:]) + "\n\n"
+    text += f"**Threads:** {link(preamble.tagged('threads')[0])}\n\n"
     text += "Socket and context options have [a page of their own](../options.md).\n\n"
     for group in groups:
         file = f"{slug(group.name)}.md"

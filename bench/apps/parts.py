@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the Python workloads have in common: parts in processes or threads, a window, and a result line.
+"""Code shared by the Python workloads: parts in processes or threads, a window, and a result line.
 
-The same as cast, board and measurement are for the C++ ones: the leader starts the parts, waits until they
-have arrived, opens the window, closes it, and lets the load stop. A part that fails ends the run.
+It corresponds to cast, board and measurement of the C++ workloads: the leader starts the parts, waits until
+they are ready, opens the window, closes it, and stops the load. A part that fails ends the run.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import zmq
 STARTING, WARMING, MEASURING, STOPPING = range(4)
 PHASE_NAMES = ("starting", "warming up", "measuring", "draining")
 
-# Added to the length of a run for connecting, draining and closing.
+# Allowed in addition to the length of a run, for connecting, draining and closing.
 TIME_LIMIT_SLACK_SECONDS = 30
 EXIT_FAILURE = 2
 EXIT_TIMEOUT = 3
@@ -32,8 +32,8 @@ CPUCLOCK_SCHED = 2
 
 
 class Board:
-    """Counters in memory that processes share: the phase, the time of round trips, and per part what it sent
-    and what came. Each counter has one writer.
+    """Counters in shared memory: the phase, the round-trip times, and for each part the messages sent and
+    received. Each counter has one writer.
     """
 
     PHASE, P50_NS, P99_NS, SHARED_COUNT = range(4)
@@ -59,7 +59,7 @@ class Board:
         return sum(self._words[self.SHARED_COUNT + field :: self.FIELD_COUNT])
 
     def publish(self, round_trips_ns):
-        """Says what the median and p99 of the round trips were; one part calls it once."""
+        """Stores the median and p99 of the round trips; one part calls it once."""
         ordered = sorted(round_trips_ns)
         for word, share in ((self.P50_NS, 50), (self.P99_NS, 99)):
             self._words[word] = ordered[(len(ordered) - 1) * share // 100] if ordered else 0
@@ -82,17 +82,17 @@ class Bodies:
 
     def __init__(self, size):
         if size < BODY_BYTES_MIN:
-            sys.exit(f"a body has at least {BODY_BYTES_MIN} bytes")
+            sys.exit(f"--size must be at least {BODY_BYTES_MIN}")
         self._filling = bytes((i * 131 + 7) % 256 for i in range(8, size))
 
     def make(self, sequence):
         return sequence.to_bytes(8, "little") + self._filling
 
     def check(self, body):
-        """The sequence number of a body, which must be as it was made."""
+        """Returns the sequence number of a body, which must be unaltered."""
         data = memoryview(body)
         if data[8:] != self._filling:
-            raise ValueError("a body came altered")
+            raise ValueError("a body was altered")
         return int.from_bytes(data[:8], "little")
 
 
@@ -123,7 +123,7 @@ def process_usage(pid):
 
 
 def loaded_library():
-    """The file of the libzmq that this process runs on."""
+    """The path of the libzmq that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8") as lines:
         for line in lines:
             path = line.rstrip("\n").partition("/")
@@ -143,7 +143,7 @@ class Cast:
             signal.signal(signal.SIGCHLD, self._on_child)
 
     def start(self, part):
-        """Starts `part(context)`. It closes its own sockets."""
+        """Starts `part(context)`, which closes its own sockets."""
         if self._context is not None:
             self._threads.append(threading.Thread(target=self._play_thread, args=(part,)))
             self._threads[-1].start()
@@ -200,21 +200,21 @@ class Cast:
 
 
 def decode_arguments(**own):
-    """The command line; `own` are further options, each with its default and its help."""
+    """The command line; `own` are further options, each with default and help text."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--warmup", type=float, default=0.5)
     parser.add_argument("--limit", type=int, default=0)
-    parser.add_argument("--endpoint", default="inproc://app", help="for parts in processes tcp or ipc")
+    parser.add_argument("--endpoint", default="inproc://app", help="tcp or ipc: parts are processes; inproc: threads")
     for name, (default, text) in own.items():
         parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
     return parser.parse_args()
 
 
 def run_workload(arguments, board, parts):
-    """Starts the parts one by one, each when the one before has arrived, and prints what they did.
+    """Starts the parts one by one, each after the previous one is ready, and prints the result.
 
-    Every part arrives when it is ready, and once more when it has everything.
+    Every part calls arrive() when it is ready, and again when it has received all messages.
     """
     cast = Cast(arguments.endpoint.startswith("inproc:"))
 
@@ -234,7 +234,7 @@ def run_workload(arguments, board, parts):
     cast.end()
     sent, done = board.sum(Board.SENT), board.sum(Board.DONE)
     if sent != done or not measured["done"]:
-        sys.exit(f"{done} of {sent} came, {measured['done']} of them within the window")
+        sys.exit(f"{done} of {sent} messages arrived, {measured['done']} of them within the window")
     line = {"event": "result", "library": loaded_library(), "total": done, **measured, **board.round_trips()}
     print(json.dumps(line), flush=True)
 

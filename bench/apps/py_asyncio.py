@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""zmq.asyncio: a ROUTER in one event loop answers DEALERs in another, each with a task of its own."""
+"""zmq.asyncio: a ROUTER in one event loop answers DEALERs in another, one task per DEALER."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from parts import END, MEASURING, STOPPING, Board, Bodies, decode_arguments, req
 
 def main():
     arguments = decode_arguments(
-        size=(64, "bytes of a body"), clients=(20, "DEALERs that have a request under way each")
+        size=(64, "bytes of a body"), clients=(20, "DEALERs, each with one request in flight")
     )
     board = Board(2)
     bodies = Bodies(arguments.size)
@@ -36,7 +36,7 @@ def main():
                 start = time.monotonic_ns()
                 board.add(1, Board.SENT)
                 await socket.send(bodies.make(number))
-                require(bodies.check(await socket.recv()) == number, "another answer came")
+                require(bodies.check(await socket.recv()) == number, "the answer does not match the request")
                 board.add(1, Board.DONE)
                 if board.phase == MEASURING:
                     round_trips.append(time.monotonic_ns() - start)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MPL-2.0
-"""A ROUTER in an asyncio loop by ZMQ_FD and add_reader. Many DEALERs of one thread ask once each, then take
-their answers."""
+"""A ROUTER in an asyncio loop with ZMQ_FD and add_reader. Many DEALERs of one thread send one request each, then
+receive their answers."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ def main():
         loop = asyncio.get_running_loop()
         has_ended = loop.create_future()
 
-        # The descriptor tells of changes only, so ZMQ_EVENTS is asked until it says that nothing is left.
+        # The descriptor reports changes only, so ZMQ_EVENTS is read until it no longer has POLLIN.
         def answer_all():
             while socket.events & zmq.POLLIN:
                 client, question = socket.recv_multipart(zmq.DONTWAIT)
@@ -51,7 +51,7 @@ def main():
             socket.send(bodies.make(number))
             board.add(1, Board.SENT)
         for socket, start in zip(sockets, starts):
-            require(bodies.check(socket.recv()) == number, "another answer came")
+            require(bodies.check(socket.recv()) == number, "the answer does not match the request")
             board.add(1, Board.DONE)
             if board.phase == MEASURING:
                 round_trips.append(time.monotonic_ns() - start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""pyzmq: one REQ asks one REP."""
+"""pyzmq: request and reply between one REQ and one REP."""
 
 import time
 
@@ -35,7 +35,7 @@ def main():
                 start = time.monotonic_ns()
                 board.add(1, Board.SENT)
                 socket.send(bodies.make(number))
-                require(bodies.check(socket.recv()) == number, "another answer came")
+                require(bodies.check(socket.recv()) == number, "the answer does not match the request")
                 board.add(1, Board.DONE)
                 if board.phase == MEASURING:
                     round_trips.append(time.monotonic_ns() - start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""pyzmq: one PUSH sends bytes to one PULL as fast as it takes them, copied or not."""
+"""pyzmq: one PUSH sends bytes to one PULL at full rate, with or without copies."""
 
 import zmq
 

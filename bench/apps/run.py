@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Compares libraries that offer zmq.h by programs as users write them, which run on each of them by turns."""
+"""Compares libraries that provide zmq.h with typical applications, which run on each of them alternately."""
 
 import argparse
 import fnmatch
@@ -28,7 +28,7 @@ from turns import (
 
 GEOMETRIC_MEAN_GOAL = 2.0
 
-# What is divided by the baseline's, where both have it; of all but the rate less is better.
+# Figures divided by the baseline's, if both have them; except for the rate, less is better.
 MEASURES = {
     "rate": "rate",
     "cpu": "cpu_us_per_message",
@@ -59,7 +59,7 @@ def select(patterns):
     """The workloads whose names match one of the patterns, in the order of the table."""
     unknown = [pattern for pattern in patterns if not fnmatch.filter(WORKLOADS, pattern)]
     if unknown:
-        sys.exit(f"no workload is called {', '.join(unknown)}; --list names them")
+        sys.exit(f"no workload matches {', '.join(unknown)}; --list prints the names")
     return [
         workload
         for name, workload in WORKLOADS.items()
@@ -68,7 +68,7 @@ def select(patterns):
 
 
 def compare(arguments, subjects, workload, cpus, progress):
-    """Runs the subjects by turns; returns the result lines per subject, and the failures."""
+    """Runs the subjects alternately; returns the result lines per subject, and the failures."""
     return alternate(
         subjects,
         arguments.pairs,
@@ -87,7 +87,7 @@ def numbers(line):
 
 
 def ratios_of(mine, theirs):
-    """The pairwise ratios of each measure, summed up."""
+    """A summary of the pairwise ratios of each measure."""
     ratios = {}
     for name, key in MEASURES.items():
         pairs = [(a[key], b[key]) for a, b in zip(mine, theirs) if a.get(key) and b.get(key)]
@@ -97,7 +97,7 @@ def ratios_of(mine, theirs):
 
 
 def judge(workload, ratios):
-    """Which of the two targets a workload misses, and by how much."""
+    """Compares a workload with its two targets; returns those missed, and by how much."""
     missed = {}
     if ratios["rate"]["median"] < workload.rate_bound:
         missed["rate"] = 1 - ratios["rate"]["median"] / workload.rate_bound
@@ -201,7 +201,7 @@ def rows(lines):
 
 
 def summaries(context, lines):
-    """A line per compared subject and number of processors: how the workloads stand together."""
+    """A line per compared subject and number of processors, which sums up all workloads."""
     ratios = [line for line in lines if line["kind"] == "ratio"]
     groups = sorted({(line["subject"], line["parameters"]["cpus"]) for line in ratios})
     for subject, cpus in groups:
@@ -239,12 +239,12 @@ def decode_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="NAME",
                         help="workloads by name or pattern, such as 'proxy-*' (all)")
-    parser.add_argument("--list", action="store_true", help="name the workloads and end")
+    parser.add_argument("--list", action="store_true", help="print the workloads and exit")
     parser.add_argument("--cpus", type=listed(int), default=[2, 1], metavar="N,N",
-                        help="numbers of processors to be pinned to, one after the other (2,1)")
+                        help="numbers of processors to pin the run to, one after the other (2,1)")
     parser.add_argument("--brief", action="store_true",
-                        help="fewer clients, topics and workers, to try it out")
-    parser.add_argument("--programs", help="folder of the programs (default: built when needed)")
+                        help="fewer clients, topics and workers, for a quick check")
+    parser.add_argument("--programs", help="folder of the programs (default: built if needed)")
     add_run_arguments(parser, os.path.join("apps", "results"), "results.jsonl")
     arguments = parser.parse_args()
     if arguments.list:

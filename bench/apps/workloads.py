@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The workloads, how their programs are built, and one run of one of them."""
+"""The workloads: their list, how to build their programs, and how to run one of them once."""
 
 import dataclasses
 import os
@@ -16,11 +16,11 @@ import runner  # noqa: E402
 PROGRAMS_DIR = os.path.join(runner.BUILD_DIR, "apps")
 NEEDS = "libzmq3-dev, cppzmq-dev, libuv1-dev and cmake (scripts/install_dependencies tests)"
 
-# For connecting, draining and closing: a run that takes this much longer than it should has failed.
+# For connecting, draining and closing: a run that takes this much longer has failed.
 SLACK_SECONDS = 30
 
 RATE_BOUND = 1.0
-# Where the load is paced, or a client that is not the library's is the limit.
+# If the load is paced, or code other than the library is the bottleneck.
 LIMITED_RATE_BOUND = 0.97
 CPU_BOUND = 1.0
 
@@ -34,7 +34,7 @@ class Workload:
     options: tuple = ()
     transport: str = "tcp"
     rate_bound: float = RATE_BOUND
-    brief: tuple = ()  # Options of a run that shall only show that it works.
+    brief: tuple = ()  # Options of a short run, which only checks that the workload works.
 
     @property
     def is_python(self):
@@ -50,7 +50,7 @@ def _make(name, program, transport="tcp", rate_bound=RATE_BOUND, brief=(), **val
 
 
 def _python(name, program, transport="tcp", **values):
-    # The interpreter is the limit.
+    # The interpreter is the bottleneck.
     return _make(name, program, transport, LIMITED_RATE_BOUND, **values)
 
 
@@ -114,7 +114,7 @@ WORKLOADS = {
 
 
 def build_programs():
-    """Builds what is missing or older than its sources; returns the folder of the programs."""
+    """Builds programs that are missing or older than their sources; returns their folder."""
     print("building the applications", file=sys.stderr)
     commands = (
         ["cmake", "-S", FOLDER, "-B", PROGRAMS_DIR, "-DCMAKE_BUILD_TYPE=Release"],
@@ -135,7 +135,7 @@ _interpreters = {}
 
 
 def interpreter(subject):
-    """The Python whose pyzmq runs on the subject's library."""
+    """The Python interpreter whose pyzmq loads the subject's library."""
     if subject not in _interpreters:
         library = os.path.join(subject.library_dir, "libzmq.so.5")
         folder = runner.make_python(f"app-{subject.name}", "zlink", library)
@@ -144,10 +144,10 @@ def interpreter(subject):
 
 
 def pinned_to(processor_count):
-    """The command that pins what follows to so many of the processors that this process may use."""
+    """The prefix that pins a command to that many of the processors that this process may use."""
     processors = sorted(os.sched_getaffinity(0))
     if processor_count > len(processors):
-        raise runner.RunFailed(f"there are {len(processors)} processors")
+        raise runner.RunFailed(f"{processor_count} processors needed, {len(processors)} available")
     return ["taskset", "-c", ",".join(map(str, processors[:processor_count]))]
 
 
@@ -159,7 +159,7 @@ def _command(workload, programs_dir, subject, folder):
 
 
 def run_once(workload, programs_dir, subject, processor_count, seconds, warmup, more=()):
-    """One run, which has passed its own check; returns its result line."""
+    """Runs the workload once; returns its result line. Raises RunFailed if it fails its own checks."""
     with tempfile.TemporaryDirectory(prefix="zapps-") as folder:
         command = pinned_to(processor_count) + _command(workload, programs_dir, subject, folder)
         limit = int(seconds + warmup) + SLACK_SECONDS

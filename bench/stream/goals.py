@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What STREAM must reach, and the published figures it is held against, as ratios of runs.
+"""The goals of STREAM, and published figures to compare it with, as ratios of runs.
 
-A group is what runs in turns; a bound is a ratio of products of throughputs of runs that had their
-turns together.
+The entrants of a group run in turns; a bound is a ratio of products of throughputs of runs of the same turn.
 """
 
 import dataclasses
@@ -38,7 +37,7 @@ class Bound:
     over: tuple
     under: tuple
     least: float
-    is_exceeded: bool = False  # `least` itself is not enough.
+    is_exceeded: bool = False  # The ratio must exceed `least`.
 
     def reached_by(self, ratio):
         return ratio > self.least if self.is_exceeded else ratio >= self.least
@@ -46,11 +45,11 @@ class Bound:
 
 @dataclasses.dataclass
 class Group:
-    """What runs in turns, and what is said of it.
+    """Entrants that run in turns, and the bounds on their results.
 
-    What has bounds keeps its connections for some windows, of which several make a run: turns are
-    short, and a machine whose speed drifts is the same for all that are compared. After those all of
-    it is started anew, so that where a process happens to lie in memory is not the same in all runs.
+    With bounds, entrants keep their connections for some windows, of which several make a run: turns
+    are short, so a drift in the machine's speed affects all entrants alike. Then all of them are
+    restarted, so that the placement of processes in memory varies between runs.
     """
 
     entrants: list
@@ -70,25 +69,25 @@ class Group:
 
     @property
     def tcp_bytes(self):
-        """What the kernel has to lend to TCP for all buffers of a large load; 0 for others."""
+        """The TCP memory that all buffers of a large load need; 0 for other loads."""
         return max(map(_buffer_bytes, self.entrants)) if self._is_large else 0
 
     def runs(self, asked):
-        """How many an entrant has; those of a large load are long, and tell as much in fewer."""
+        """The number of runs of an entrant; runs of a large load are long, so fewer of them suffice."""
         return min(asked, RUNS_OF_LARGE_LOAD) if self._is_large else asked
 
     def windows(self, asked):
-        """How many an entrant has in these runs."""
+        """The number of windows of an entrant in these runs."""
         return self.runs(asked) * self.windows_per_run
 
     def turns(self, asked):
-        """Whose turn it is in which window: there and back, so that what drifts favours nobody."""
+        """Yields (window, entrant); every second window is in reverse order, so that drift favours none."""
         for index in range(self.windows(asked)):
             for entrant in self.entrants[:: -1 if index % 2 else 1]:
                 yield index, entrant
 
     def narrowed(self, keeps):
-        """Without the entrants that `keeps` refuses, and without the bounds that need them."""
+        """The group without entrants that `keeps` rejects, and without the bounds that need them."""
         entrants = [entrant for entrant in self.entrants if keeps(entrant)]
         left = set(entrants)
         bounds = [bound for bound in self.bounds if left.issuperset(bound.over + bound.under)]
@@ -96,18 +95,18 @@ class Group:
         return Group([entrant for entrant in entrants if entrant in needed], bounds)
 
 
-# Full buffers of this many connections exceed what the kernel lends to TCP (net.ipv4.tcp_mem, by
-# default a tenth of the memory): it then drops segments, and what is measured is how it does. So
-# they are smaller, and more is asked of the kernel (tcp_bytes). What is under way takes long to drain,
-# and four to six seconds to fill, in which the rate rises and falls by half: the profile's windows
-# hold also where shorter ones were asked for.
+# Full buffers of this many connections exceed the kernel's limit for TCP memory (net.ipv4.tcp_mem, by
+# default a tenth of the memory): it then drops segments, and the result measures how it does that. So
+# the buffers are smaller, and the limit is raised (tcp_bytes). Buffers take long to drain, and four to
+# six seconds to fill, during which the rate varies by half, so the profile's windows apply even if
+# shorter ones were requested.
 _LARGE_LOAD = (("sndbuf", 65536), ("rcvbuf", 65536), ("drain_timeout", 60.0),
                ("warmup", PROFILE["warmup"]), ("measure", PROFILE["measure"]))
 
 
 def _buffer_bytes(entrant):
     profile = entrant.load.profile(PROFILE)
-    # The kernel doubles what is asked for; and there are two ends.
+    # The kernel doubles the requested size, and there are two ends.
     return 4 * entrant.load.ccu * (profile["sndbuf"] + profile["rcvbuf"])
 
 
@@ -122,7 +121,7 @@ def _tcp_group(size):
         {name: _entrant(name, "tcp", ccu, size) for name in ("zlink-io", "asio", "zlink", "epoll")}
         for ccu in CCUS
     )
-    # Next to each other runs what is compared.
+    # Entrants that are compared run next to each other.
     group = Group([*few.values(), *reversed(many.values())])
     for found in (few, many):
         for name, over, under, least in (
@@ -147,7 +146,7 @@ def _tcp_group(size):
     return group
 
 
-# (transport, size): over Beast's defaults, as the goals say it, and as claims A5 and A6 do.
+# (transport, size): ratios over Beast's defaults, of the goals and of claims A5 and A6.
 _WEBSOCKET_GOALS = {
     "ws": {64: 5.0, 1024: 5.0, 65536: 2.5, 262144: 2.5},
     "wss": {64: 2.0, 1024: 2.0, 65536: 1.4, 262144: 1.4},

@@ -18,7 +18,7 @@ TRANSPORTS = ("tcp", "tls", "ws", "wss")
 LIBRARIES = ("-lssl", "-lcrypto")
 NEEDS = "libssl-dev and libboost1.81-dev"
 
-# A process ends itself when its run takes this much longer than it should.
+# A process exits if its run takes this much longer than planned.
 TIME_LIMIT_SLACK_SECONDS = 30
 
 
@@ -28,8 +28,8 @@ class Server:
     program: str
     transports: tuple
     options: tuple = ()
-    caller_driven: bool = False  # --io-threads is 0, whatever was asked for.
-    is_variant: bool = False  # Runs only when it is named.
+    caller_driven: bool = False  # --io-threads is always 0.
+    is_variant: bool = False  # Runs only if it is named.
 
     def io_threads(self, profile):
         return 0 if self.caller_driven else profile["io_threads"]
@@ -55,7 +55,7 @@ SERVERS = {
     )
 }
 
-# The locked profile. What a load has of its own (ccu, inflight, size) is not in it.
+# The locked profile, without the parameters of a load (ccu, inflight, size).
 PROFILE = {
     "warmup": 3.0,
     "measure": 10.0,
@@ -88,7 +88,7 @@ class Load:
     ccu: int
     inflight: int
     size: int
-    changes: tuple = ()  # What differs from the profile, as (name, value) pairs.
+    changes: tuple = ()  # Differences from the profile, as (name, value) pairs.
 
     def profile(self, base):
         return {**base, **dict(self.changes)}
@@ -101,7 +101,7 @@ def options_of(values):
 
 
 class Programs:
-    """Where the programs are. Those that are missing in `folder` are built, if there is none."""
+    """Finds the programs in `folder`, or builds them if no folder is given."""
 
     def __init__(self, folder=None, library_dir=None):
         self._folder = folder
@@ -123,19 +123,19 @@ class Programs:
         return variables
 
     def why_missing(self, program):
-        """Why a program cannot be had, or None."""
+        """Why a program is unavailable, or None."""
         if self._folder:
             path = os.path.join(self._folder, program)
-            return None if os.path.exists(path) else f"{path} is not there"
+            return None if os.path.exists(path) else f"{path} does not exist"
         if program != "zlink_echo":
             return None
         header = os.path.join(runner.PROJECT_DIR, "include", "zlink.h")
         with open(header, encoding="utf-8") as text:
             if "ZLINK_STREAM_EVENTS" not in text.read():
-                return "zlink.h has no framed STREAM socket"
+                return "zlink.h lacks the framed STREAM socket"
         if not os.path.exists(os.path.join(self._library_dir, "libzlink.so")):
             return (
-                f"there is no libzlink.so in {self._library_dir}; build/release gets one by "
+                f"{self._library_dir} has no libzlink.so; build it with "
                 "`cmake --preset release && cmake --build --preset release --target zlink`"
             )
         return None
@@ -151,7 +151,7 @@ class Programs:
 
 @contextlib.contextmanager
 def certificate():
-    """Options that name a certificate of 127.0.0.1 and its key, made for this run."""
+    """Options with a certificate of 127.0.0.1 and its key, created for this run."""
     with tempfile.TemporaryDirectory(prefix="zbench-") as folder:
         files = [os.path.join(folder, name) for name in ("certificate.pem", "key.pem")]
         command = ["openssl", "req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"]
@@ -160,7 +160,7 @@ def certificate():
         command += ["-out", files[0], "-keyout", files[1]]
         made = subprocess.run(command, capture_output=True, text=True, check=False)
         if made.returncode != 0:
-            sys.exit(f"openssl made no certificate: {made.stderr.strip()}")
+            sys.exit(f"openssl could not create a certificate: {made.stderr.strip()}")
         yield ["--certificate", files[0], "--key", files[1]]
 
 
@@ -169,11 +169,11 @@ TCP_MEMORY_FILE = "/proc/sys/net/ipv4/tcp_mem"
 
 @contextlib.contextmanager
 def tcp_memory(bytes_min, path=TCP_MEMORY_FILE):
-    """Has the kernel lend TCP at least so much, in bytes, and what it lent before afterwards.
+    """Raises the kernel's limits for TCP memory to at least `bytes_min`, and restores them afterwards.
 
-    Gives the numbers in force, in pages: from the first on the kernel may save, from the last on it
-    drops. They stay as they are where that is enough, where half of the machine's memory is not, and
-    where this process may not change them.
+    Yields the limits in force, in pages: above the first the kernel may save memory, above the last it
+    drops. They are not changed if they suffice, if `bytes_min` exceeds half of the machine's memory, or
+    if this process may not change them.
     """
     try:
         with open(path, encoding="ascii") as file:
@@ -210,20 +210,20 @@ def seconds_max(load, profile):
     seconds = profile["warmup"] + profile["measure"] + profile["drain_timeout"]
     rounds = -(-load.ccu // profile["connect_concurrency"])
     attempts = profile["retries"] + 1
-    # All attempts of all connections may time out only in theory; a few rounds of it may.
+    # A few rounds of connecting may time out entirely; that all do is not considered.
     return seconds + min(rounds, 4) * attempts * profile["connect_timeout"]
 
 
 class Sitting:
-    """A server and its clients, who stay connected from one run of the load to the next.
+    """A server and its clients, which stay connected from one run of the load to the next.
 
-    Everything raises RunFailed when a process fails or hangs; a run that misses the pass rule has
-    `pass` False, and says nothing about runs after it on the same connections.
+    All methods raise RunFailed if a process fails or hangs. A run that does not meet the pass rule has
+    `pass` False; later runs on the same connections may pass.
     """
 
     def __init__(self, programs, server, load, base_profile, certificate_options, pins=(None, None),
                  runs=1, others=0):
-        """`runs` at most; so many `others` have runs of their own in between."""
+        """At most `runs` runs; `others` sittings run in between."""
         profile = load.profile(base_profile)
         self._limit = int(seconds_max(load, profile) + TIME_LIMIT_SLACK_SECONDS)
         self._server_name = server.name

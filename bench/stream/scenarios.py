@@ -3,11 +3,11 @@
 """Runs the STREAM scenarios on echo servers in turns; prints a table, and writes CSV, JSON and HTML.
 
   s0      one connection, one echo
-  s1      connect, nothing else
+  s1      connecting only
   s2      echo under load
-  s3      s2 over backlogs, high-water marks, buffers, I/O threads and connect concurrency
+  s3      s2 with several backlogs, high-water marks, buffers, I/O threads and connect concurrencies
   s4      s0, s1 and s2 on tcp, tls, ws and wss
-  goals   what STREAM must reach, with a verdict per line
+  goals   the goals of STREAM, with a verdict per line
   claims  the published figures A5 to A7, with a verdict per line
 """
 
@@ -43,7 +43,7 @@ CSV_COLUMNS = (
     "connect_timeout", "sent", "recv", "incomplete_ratio", "throughput", "p50_us", "p95_us",
     "p99_us", "drain_timeout", "gating_violation", "pass",
 )
-# Beside the columns that the scenarios define.
+# In addition to the columns that the scenarios define.
 CSV_PARAMETERS = (
     "io_threads", "backlog", "hwm", "sndbuf", "rcvbuf", "connect_concurrency", "workers", "batch",
     "warmup", "measure",
@@ -55,11 +55,11 @@ FIGURES = (
 )
 
 
-# --- what runs ---
+# --- selection of runs ---
 
 
 def scenario_groups(command, arguments):
-    """A group per load, with every server that has its transport."""
+    """A group per load, with every server that supports its transport."""
     if command == "s4":
         return [
             group
@@ -129,7 +129,7 @@ class Comparison:
         self.failures = []
 
     def prepare(self, selected):
-        """Builds what is needed; servers that cannot be had are reported, and left out."""
+        """Builds the programs needed; returns the unavailable servers, each with the reason."""
         self._programs.path("load_client")
         missing = {}
         for name in {entrant.server for group in selected for entrant in group.entrants}:
@@ -141,7 +141,7 @@ class Comparison:
         return missing
 
     def digests(self):
-        """What ran: SHA-256 of each program that was looked up."""
+        """The start of the SHA-256 of each program that was looked up."""
         found = {}
         for name, path in sorted(self._programs.paths().items()):
             with open(path, "rb") as program:
@@ -163,7 +163,7 @@ class Comparison:
         return self._lines(group, results, failed)
 
     def _run(self, group, progress):
-        """Runs the entrants of a group in turns; returns the runs per entrant, each its windows."""
+        """Runs the entrants of a group in turns; returns the runs per entrant, each a list of windows."""
         results = {entrant: [] for entrant in group.entrants}
         failed = {}
         sittings = {}
@@ -308,7 +308,7 @@ def whole_runs(group, windows):
 
 
 def figure(run):
-    """What was measured, over all windows: they are of one length."""
+    """The measured figure of a run: the mean of its windows, which have the same length."""
     return statistics.fmean(map(measured, run))
 
 
@@ -452,7 +452,7 @@ def csv_row(line):
 def decode_pin(text):
     processors = text.split(",")
     if len(processors) != 2 or not all(item.isdigit() for item in processors):
-        raise argparse.ArgumentTypeError("SERVER,CLIENT is needed, e.g. 0,1")
+        raise argparse.ArgumentTypeError("must be SERVER,CLIENT, such as 0,1")
     return tuple(int(item) for item in processors)
 
 
@@ -463,18 +463,18 @@ def decode_arguments():
     parser.add_argument("commands", nargs="+", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("--servers", type=listed(str, list(SERVERS)), help=", ".join(SERVERS))
     parser.add_argument("--transports", type=listed(str, TRANSPORTS), help="(tcp; s4: all)")
-    parser.add_argument("--ccu", type=listed(int), help="connections (10000; goals: as they say)")
+    parser.add_argument("--ccu", type=listed(int), help="connections (10000; goals: their own)")
     parser.add_argument("--inflight", type=listed(int), help="messages per connection (30)")
-    parser.add_argument("--sizes", type=listed(decode_size), help="(1K; goals: as they say)")
+    parser.add_argument("--sizes", type=listed(decode_size), help="(1K; goals: their own)")
     parser.add_argument("--pairs", type=int,
                         help="runs of each server, in turns (5; goals: 6, each in six windows)")
     for name, value in PROFILE.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), help=f"({value:g})")
     parser.add_argument("--pin", type=decode_pin, default=(None, None), metavar="SERVER,CLIENT",
-                        help="processors for the two processes (left to the system)")
+                        help="pin the two processes to these processors (not pinned)")
     parser.add_argument("--keep-tcp-mem", action="store_true",
-                        help="do not raise net.ipv4.tcp_mem for goals that need more for a while")
-    parser.add_argument("--programs", help="folder of the programs (built when needed)")
+                        help="do not temporarily raise net.ipv4.tcp_mem for goals that need more")
+    parser.add_argument("--programs", help="folder of the programs (built if needed)")
     parser.add_argument("--library", help="folder of libzlink.so (the release build's)")
     parser.add_argument("--output", default=os.path.join(runner.BUILD_DIR, "stream"),
                         help="folder for results.csv, results.jsonl and report.html")
@@ -482,17 +482,17 @@ def decode_arguments():
     if arguments.pairs is None:
         arguments.pairs = 6 if only_judges(arguments) else 5
     if arguments.pairs < 1:
-        parser.error("--pairs must be positive")
+        parser.error("--pairs must be at least 1")
     return arguments
 
 
 def only_judges(arguments):
-    """Whether nothing is asked for but goals and claims."""
+    """Whether only goals and claims are requested."""
     return {"goals", "claims"}.issuperset(arguments.commands)
 
 
 def make_profile(arguments):
-    """The locked profile, with what the command line says; goals need shorter runs, and more."""
+    """The locked profile with the options of the command line; goals have more and shorter runs."""
     profile = dict(PROFILE)
     if only_judges(arguments):
         profile.update(warmup=0.5, measure=3.0)
@@ -504,7 +504,7 @@ def make_profile(arguments):
 
 
 def drop_missing(selected, missing):
-    """Groups without the servers that cannot be had; bounds that need them become failures."""
+    """The groups without unavailable servers, and the bounds that need these, which become failures."""
     unmeasured = []
     kept = []
     for group in selected:
@@ -522,7 +522,7 @@ def main():
     runner.exit_on_signals()
     selected = select_groups(arguments)
     if not selected:
-        sys.exit("nothing is selected: no server has such a transport, or no goal such a load")
+        sys.exit("nothing matches the options: no server has the transport, or no goal the load")
     context = {
         "commit": read_commit(),
         "machine": describe_machine(),
@@ -534,7 +534,7 @@ def main():
         print(f"left out: {name}: {why}", file=sys.stderr)
     selected, unmeasured = drop_missing(selected, missing)
     if only_judges(arguments) and unmeasured and not any(group.bounds for group in selected):
-        sys.exit("nothing can be judged without what was left out")
+        sys.exit("no goal or claim can be judged without the servers left out")
     context["libraries"] = comparison.digests()
     os.makedirs(arguments.output, exist_ok=True)
     paths = {

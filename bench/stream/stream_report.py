@@ -34,7 +34,7 @@ def load_name(parameters):
 
 
 def may_be_plotted(line):
-    """What differs from the profile is in the tables only: there is one point per size and server."""
+    """Runs that differ from the profile are in the tables only: a plot has one point per size and server."""
     parameters = line["parameters"]
     return parameters["scenario"] == "s2" and not parameters["changes"] and line["minimum"] > 0
 
@@ -160,7 +160,7 @@ def parameter_table(parameters):
 
 
 def make_page(lines):
-    """The whole page as text; it refers to nothing outside itself."""
+    """The whole page as text, without external references."""
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -173,8 +173,8 @@ def make_page(lines):
     parts.append(facts(lines))
     parts.append(
         "<p>Servers run in turns, each in a process of its own, under the load of one client. A ratio "
-        "is the median over the runs; whiskers reach from the least to the greatest. Absolute "
-        "figures depend on the machine and on what else runs there.</p>"
+        "is the median over the runs; whiskers reach from the minimum to the maximum. Absolute "
+        "figures depend on the machine and its other load.</p>"
     )
     for kind, title, word in (
         ("goal", "Goals", "reached"),

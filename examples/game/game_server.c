@@ -17,7 +17,7 @@ enum {
     field_max = 1000000, /* The field's size from the middle, in each direction. */
     tick_ms = 50,
     messages_max = 10,        /* A player may send in a tick. */
-    waiting_max = 100,        /* Messages that may wait for a player: 5 s of ticks. */
+    waiting_max = 100,        /* Messages queued for a player: 5 s of ticks. */
     kernel_bytes_max = 16384, /* Small: messages are to wait in zlink, which counts them. */
     goodbye_ms = 3000,
     code_too_slow = 4000 /* Close codes from 4000 on are the application's own. */
@@ -102,7 +102,7 @@ static void play(void* server, const zlink_stream_message_t* message) {
     players[index].y = (int)y;
 }
 
-/* Handles all messages and events that have come; never waits. */
+/* Handles all messages and events that have arrived; never blocks. */
 static void receive(void* server) {
     zlink_stream_message_t batch[64];
     int count;

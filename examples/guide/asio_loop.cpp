@@ -23,7 +23,7 @@ public:
         : socket_{socket}, descriptor_{owner, descriptor_of(socket)}, handler_{std::move(handler)} {
         take_all();
     }
-    // The descriptor is the socket's, and must not be closed here.
+    // The descriptor belongs to the socket and must not be closed here.
     ~receiver() { descriptor_.release(); }
 
 private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A request and its reply over tcp, in a process of one thread. */
+/* A request and its reply over tcp, in a process with one thread. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

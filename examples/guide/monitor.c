@@ -11,7 +11,7 @@ static const char* name_of(int event) {
     case ZLINK_EVENT_CONNECT_DELAYED:
         return "connecting";
     case ZLINK_EVENT_CONNECT_RETRIED:
-        return "connects again in so many ms";
+        return "reconnects after this many ms";
     case ZLINK_EVENT_CLOSED:
         return "the attempt failed";
     case ZLINK_EVENT_DISCONNECTED:

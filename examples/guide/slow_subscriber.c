@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Finds out which subscriber loses messages: one of two does not receive. */
+/* Finds the subscriber that loses messages: one of two does not receive. */
 #include <stdio.h>
 #include <string.h>
 #include <zlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* Finds out why zlink_ctx_term does not return, while it waits on another thread. */
+/* Finds out why zlink_ctx_term does not return, while it blocks on another thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ int main(void) {
     }
     report(context);
 
-    /* One is closed, the other gets its message: nothing is left to wait for. */
+    /* One is closed, the other's message is delivered: then zlink_ctx_term returns. */
     zlink_close(forgotten);
     void* elsewhere = zlink_ctx_new();
     void* receiver = zlink_socket(elsewhere, ZLINK_PULL);

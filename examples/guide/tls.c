@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A request and its reply over TLS. Both sides are in one process here.
+/* A request and its reply over TLS, with both sides in one process.
  *
  *     tls CERTIFICATE KEY AUTHORITY     three PEM files; the certificate is for "localhost" */
 #include <stdio.h>

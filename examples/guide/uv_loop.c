@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MPL-2.0 */
-/* A server in a loop of libuv. Client and server are in one process here. */
+/* A server in a libuv loop. Client and server are in one process here. */
 #include <stdio.h>
 #include <uv.h>
 #include <zlink.h>

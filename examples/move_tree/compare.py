@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs move_tree.py on two libraries, one after the other, and prints both rates.
+"""Runs move_tree.py with two libraries, one after the other, and prints both rates.
 
     compare.py --stock PYTHON --candidate PYTHON [TREE] [--chunk 256] [--limit 256M] [--rounds 3]
 
-PYTHON is the interpreter of an environment with pyzmq (scripts/make_venv). The two differ in the file
-that their pyzmq loads as libzmq, and in nothing else: program, tree, destination and options are the same.
+PYTHON is the interpreter of an environment with pyzmq (scripts/make_venv). The two differ only in the file
+that their pyzmq loads as libzmq; program, tree, destination and options are the same.
 """
 
 import argparse
@@ -25,35 +25,35 @@ SECONDS_MAX = 900
 
 
 class Failed(Exception):
-    """One of the two processes did not do its work; it has said why itself."""
+    """One of the two processes failed; it has reported the reason itself."""
 
 
 def parse():
-    parser = argparse.ArgumentParser(description="Moves a tree on two libraries and compares the rates.")
+    parser = argparse.ArgumentParser(description="Transfers a tree with two libraries and compares the rates.")
     parser.add_argument("tree", nargs="?", metavar="TREE", help="a folder (/usr/include)")
     parser.add_argument("--stock", required=True, metavar="PYTHON")
     parser.add_argument("--candidate", required=True, metavar="PYTHON")
-    parser.add_argument("--chunk", default="256", metavar="BYTES", help="bytes a message (256)")
+    parser.add_argument("--chunk", default="256", metavar="BYTES", help="bytes per message (256)")
     parser.add_argument("--limit", type=byte_count, default=byte_count("256M"), metavar="BYTES",
-                        help="leave out what is beyond (256M)")
+                        help="omit files beyond this total size (256M)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N",
-                        help="libzmq and zlink in turn, N times; medians are shown (3)")
+                        help="libzmq and zlink alternately, N times; prints medians (3)")
     parser.add_argument("--destination", metavar="FOLDER",
-                        help="where the copies go for a while (memory if it has room, else the temporary folder)")
+                        help="folder for the temporary copies (memory if it has room, else the temporary folder)")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
-        parser.error("--rounds has to be at least 1")
+        parser.error("--rounds must be at least 1")
     if arguments.tree is None:
         arguments.tree = next((tree for tree in DEFAULT_TREES if os.path.isdir(tree)), None)
         if arguments.tree is None:
-            parser.error(f"none of {', '.join(DEFAULT_TREES)} is there; name a TREE")
+            parser.error(f"none of {', '.join(DEFAULT_TREES)} exists; name a TREE")
     if not os.path.isdir(arguments.tree):
-        parser.error(f"there is no folder {arguments.tree}")
+        parser.error(f"{arguments.tree} is not a folder")
     return arguments
 
 
 def warm_up(listing):
-    """Reads every file once, so that neither library finds a colder page cache than the other."""
+    """Reads every file once, so that both libraries find the files in the page cache."""
     for name, _, _ in listing.files:
         try:
             with open(os.path.join(listing.root, name), "rb", buffering=0) as source:
@@ -64,7 +64,7 @@ def warm_up(listing):
 
 
 def destination_parent(chosen, listing):
-    """A folder with room for the copy; in memory where possible, because a disk's pace varies."""
+    """A folder with room for the copy; in memory if possible, because a disk's speed varies."""
     # A small file takes a block or a page.
     needed = listing.bytes + 4096 * (len(listing.files) + len(listing.folders)) + (64 << 20)
     candidates = [chosen] if chosen else ["/dev/shm", tempfile.gettempdir()]
@@ -73,12 +73,12 @@ def destination_parent(chosen, listing):
             return folder
     raise Failed(
         f"no room for {needed / 1e6:.0f} MB in {' or '.join(candidates)}; "
-        "use --destination or a smaller --limit"
+        "choose another --destination or a smaller --limit"
     )
 
 
 def move(label, python, arguments, parent):
-    """One transfer with one library; returns its figures."""
+    """Runs one transfer with one library; returns its figures."""
     with tempfile.TemporaryDirectory(prefix="move_tree-", dir=parent) as folder:
         copy = os.path.join(folder, "copy")
         receiver = subprocess.Popen(
@@ -146,7 +146,7 @@ def main():
     parent = destination_parent(arguments.destination, listing)
     print(
         f"{len(listing.files)} files, {listing.bytes / 1e6:.1f} MB of {arguments.tree}, "
-        f"{arguments.chunk} bytes a message, over tcp into {parent}",
+        f"{arguments.chunk} bytes per message, over tcp into {parent}",
         flush=True,
     )
     warm_up(listing)

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Moves every file of a folder to another process, through pyzmq and nothing else.
+"""Transfers every file of a folder to another process with pyzmq.
 
     move_tree.py receive FOLDER [--listen tcp://127.0.0.1:5560]
     move_tree.py send TREE --to tcp://127.0.0.1:5560 [--chunk 256]
 
-Names, modes, empty files, empty folders and symbolic links arrive as they were. The receiver computes
-the SHA-256 of every file as it comes in and compares it with the one that the sender computed.
+Names, modes, empty files, empty folders and symbolic links are preserved. The receiver computes the
+SHA-256 of every file while it arrives and compares it with the one that the sender computed.
 
-One PAIR socket a side. The sender's messages, in order:
+Each side has one PAIR socket. The sender's messages, in order:
     [hello][JSON: version, chunk]               answered by [ready]
     [folder][name][mode]
-    [file][name][mode, bytes]                  then the contents, `chunk` bytes a message, the last one
-                                                shorter, then the checksum; empty where the file changed
-                                                while it was read, and then it does not count
+    [file][name][mode, bytes]                  then the contents, `chunk` bytes per message, the last one
+                                                shorter, then the checksum, which is empty if the file
+                                                changed while it was read; the file is then not counted
     [link][name][target]                        after all files, so that no file is written through one
     [end]                                       answered by [done][JSON]
-The receiver's, besides the answers: [progress][files, bytes, messages], [mismatch][name] and, where it
-cannot go on, [abort][reason]. The high-water marks bound what is under way.
+The receiver's, besides the answers: [progress][files, bytes, messages], [mismatch][name] and, if it
+cannot continue, [abort][reason]. The high-water marks limit the messages in flight.
 """
 
 import argparse
@@ -36,15 +36,15 @@ VERSION = 1
 FILE = struct.Struct("!IQ")
 MODE = struct.Struct("!I")
 COUNTS = struct.Struct("!QQQ")
-BLOCK_BYTES = 1 << 20  # what is read, hashed and written at a time
-QUEUED_BYTES_MAX = 64 << 20  # what a queue may hold when chunks are large
+BLOCK_BYTES = 1 << 20  # read, hashed and written at a time
+QUEUED_BYTES_MAX = 64 << 20  # limit of a queue with large chunks
 CHUNK_BYTES_MAX = 16 << 20
 REPORT_SECONDS = 0.1
 REASONS_SHOWN_MAX = 20
 
 
 class Failed(Exception):
-    """The transfer cannot go on, and the text says why."""
+    """The transfer cannot continue; the text is the reason."""
 
 
 def open_socket(context, chunk, seconds):
@@ -56,7 +56,7 @@ def open_socket(context, chunk, seconds):
 
 
 def loaded_library():
-    """The file that the process has mapped as libzmq."""
+    """The path of the libzmq that the process has mapped."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         paths = {line.split(None, 5)[-1].strip() for line in maps if "/libz" in line}
     named = [path for path in sorted(paths) if os.path.basename(path).startswith(("libzmq", "libzlink"))]
@@ -80,7 +80,7 @@ class Sender:
         self.summary = None
 
     def run(self):
-        """Sends the whole listing and waits for the receiver's verdict. Returns the seconds it took."""
+        """Sends the whole listing and waits for the receiver's summary. Returns the duration in seconds."""
         started = time.monotonic()
         try:
             for name, mode in self._listing.folders:
@@ -118,12 +118,12 @@ class Sender:
         self.messages += 1
 
     def _on_blocked(self):
-        """A send has waited for a while: looks whether the receiver said why, and gives up in the end."""
+        """Called when a send has timed out: handles the receiver's messages, and fails after --patience."""
         self._poll()
         if self._blocked_at is None:
             self._blocked_at = time.monotonic()
         elif time.monotonic() - self._blocked_at > self._patience:
-            raise Failed(f"the receiver took nothing for {self._patience:g} s")
+            raise Failed(f"the receiver accepted no message for {self._patience:g} s")
 
     def _send_file(self, name, mode, size):
         try:
@@ -141,7 +141,7 @@ class Sender:
             self._poll()
 
     def _send_contents(self, source, name, size):
-        """Sends exactly `bytes`, padded where the file has become shorter, and returns the checksum."""
+        """Sends exactly `size` bytes, padded if the file has become shorter, and returns the checksum."""
         sha = hashlib.sha256()
         send = self._socket.send
         chunk = self._chunk
@@ -179,7 +179,7 @@ class Sender:
         return sha.digest()
 
     def _poll(self):
-        """Takes what the receiver has said so far, without waiting."""
+        """Handles the receiver's messages so far, without blocking."""
         while True:
             try:
                 parts = self._socket.recv_multipart(zmq.DONTWAIT)
@@ -199,7 +199,7 @@ class Sender:
         elif kind == b"abort":
             raise Failed(f"the receiver gave up: {parts[1].decode()}")
         else:
-            raise Failed(f"the receiver sent something unknown: {kind[:20]!r}")
+            raise Failed(f"the receiver sent an unknown message: {kind[:20]!r}")
 
 
 class Receiver:
@@ -217,15 +217,15 @@ class Receiver:
         self.mismatches = 0
 
     def run(self):
-        """Receives one tree. Raises Failed, OSError or zmq.Again where that does not work out."""
+        """Receives one tree. Raises Failed, OSError or zmq.Again on failure."""
         self._socket.rcvtimeo, waiting = -1, self._socket.rcvtimeo
         kind, text = self._recv_parts(2)
         if kind != b"hello":
-            raise Failed("what connected is no sender of this program")
+            raise Failed("the peer is not a sender of this program")
         hello = json.loads(text)
         self._chunk = hello["chunk"]
         if hello["version"] != VERSION or not 1 <= self._chunk <= CHUNK_BYTES_MAX:
-            raise Failed("the sender speaks another version of this program")
+            raise Failed("the sender is another version of this program, or its chunk size is out of range")
         self._socket.rcvtimeo = waiting
         self._socket.send_multipart([b"ready"])
         take = {b"folder": self._take_folder, b"file": self._take_file, b"link": self._take_link}
@@ -235,7 +235,7 @@ class Receiver:
             if parts[0] == b"end":
                 break
             if parts[0] not in take or len(parts) != 3:
-                raise Failed(f"the sender sent something unknown: {parts[0][:20]!r}")
+                raise Failed(f"the sender sent an unknown message: {parts[0][:20]!r}")
             take[parts[0]](parts[1], parts[2])
         for path, mode in reversed(self._folder_modes):
             os.chmod(path, mode)
@@ -254,11 +254,11 @@ class Receiver:
     def _recv_parts(self, count):
         parts = self._socket.recv_multipart()
         if len(parts) != count:
-            raise Failed("what connected is no sender of this program")
+            raise Failed("the peer is not a sender of this program")
         return parts
 
     def _path(self, name):
-        """Where a name belongs. A sender does not get to name anything outside the folder."""
+        """The path for a name. A name outside the folder is refused."""
         if not name or name.startswith(b"/") or b"\0" in name or b".." in name.split(b"/"):
             raise Failed(f"the sender named a file outside the tree: {shown(name)}")
         if self._links_began:
@@ -268,7 +268,7 @@ class Receiver:
     def _take_folder(self, name, mode):
         path = self._path(name)
         os.mkdir(path, 0o700)
-        # A folder may be read-only, so its mode is set when everything in it is there.
+        # A folder may be read-only, so its mode is set when all its files are written.
         self._folder_modes.append((path, MODE.unpack(mode)[0] & 0o777))
 
     def _take_link(self, name, target):
@@ -288,7 +288,7 @@ class Receiver:
             self.messages += 1
             os.fchmod(out, mode & 0o777)
         except OSError as error:
-            # zmq's own errors are no OSError; this one is the disk's.
+            # zmq's errors are not OSErrors, so this one is from the disk.
             raise Failed(f"cannot write {shown(name)}: {error.strerror}") from None
         finally:
             os.close(out)
@@ -303,7 +303,7 @@ class Receiver:
         self._report()
 
     def _take_contents(self, out, size):
-        """Writes the contents that come next to the descriptor `out` and returns their checksum."""
+        """Writes the following contents to the descriptor `out` and returns their checksum."""
         sha = hashlib.sha256()
         recv = self._socket.recv
         chunk = self._chunk
@@ -313,7 +313,7 @@ class Receiver:
             count = min(burst, -(-remaining // chunk))
             block = b"".join([recv() for _ in range(count)])
             if len(block) != min(remaining, count * chunk):
-                raise Failed("a chunk has not the size that was agreed on")
+                raise Failed("a chunk does not have the agreed size")
             sha.update(block)
             written = 0
             while written < len(block):
@@ -342,7 +342,7 @@ def send(arguments):
     except OSError as error:
         raise Failed(f"cannot read the tree {arguments.tree}: {error.strerror}") from None
     if not listing.files and not listing.links and not listing.folders:
-        raise Failed(f"there is nothing to send in {arguments.tree}")
+        raise Failed(f"{arguments.tree} has nothing to send")
     context = zmq.Context()
     socket = open_socket(context, arguments.chunk, arguments.patience)
     try:
@@ -384,7 +384,7 @@ def tell_sent(sender, listing, seconds, arguments):
     for name in sender.mismatches[:REASONS_SHOWN_MAX]:
         print(f"checksum differs: {shown(name)}", file=sys.stderr)
     if listing.cut:
-        print(f"--limit left out what is beyond {arguments.limit / 1e6:.0f} MB", file=sys.stderr)
+        print(f"--limit omitted files beyond {arguments.limit / 1e6:.0f} MB", file=sys.stderr)
     figures = {
         "files": summary["files"],
         "bytes": summary["bytes"],
@@ -424,7 +424,7 @@ def receive(arguments):
     except OSError as error:
         raise Failed(f"cannot use the folder {folder}: {error.strerror}") from None
     context = zmq.Context()
-    # The chunk is not known before the sender says it, so the queue has the larger bound of messages.
+    # The sender's chunk size is not known yet, so the queue is sized by this side's --chunk.
     socket = open_socket(context, arguments.chunk, arguments.patience)
     try:
         listen(socket, arguments.listen)
@@ -434,7 +434,7 @@ def receive(arguments):
             receiver.run()
             socket.send_multipart([b"done", json.dumps(receiver.summary()).encode()])
         except zmq.Again:
-            reason = f"the sender said nothing for {arguments.patience:g} s"
+            reason = f"the sender sent nothing for {arguments.patience:g} s"
         except Failed as failure:
             reason = str(failure)
         except OSError as error:
@@ -462,7 +462,7 @@ def listen(socket, endpoint):
         socket.bind(endpoint)
     except zmq.ZMQError as error:
         if error.errno == zmq.EADDRINUSE:
-            raise Failed(f"{endpoint} is in use by another program; choose another port") from None
+            raise Failed(f"{endpoint} is already in use; choose another port") from None
         raise Failed(f"cannot listen on {endpoint}: {error.strerror}") from None
     print(f"listening on {socket.last_endpoint.decode()}", flush=True)
 
@@ -470,18 +470,18 @@ def listen(socket, endpoint):
 def chunk_bytes(text):
     value = byte_count(text)
     if value > CHUNK_BYTES_MAX:
-        raise argparse.ArgumentTypeError(f"{text} is above {CHUNK_BYTES_MAX >> 20}M")
+        raise argparse.ArgumentTypeError(f"{text} is too large; at most {CHUNK_BYTES_MAX >> 20}M")
     return value
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(description="Moves every file of a folder to another process.")
+    parser = argparse.ArgumentParser(description="Transfers every file of a folder to another process.")
     verbs = parser.add_subparsers(required=True, metavar="send | receive")
     sending = verbs.add_parser("send", help="send a tree")
     sending.add_argument("tree", metavar="TREE")
     sending.add_argument("--to", required=True, metavar="ENDPOINT", help="the receiver's address")
-    sending.add_argument("--limit", type=byte_count, metavar="BYTES", help="leave out what is beyond")
-    sending.add_argument("--label", default="sending", help="what the progress bar is called")
+    sending.add_argument("--limit", type=byte_count, metavar="BYTES", help="omit files beyond this total size")
+    sending.add_argument("--label", default="sending", help="label of the progress bar")
     sending.add_argument("--json", action="store_true", help="print the figures as JSON")
     sending.set_defaults(run=send)
     receiving = verbs.add_parser("receive", help="receive a tree into an empty or new folder")
@@ -490,9 +490,9 @@ def parse(words):
     receiving.set_defaults(run=receive)
     for verb in (sending, receiving):
         verb.add_argument("--chunk", type=chunk_bytes, default=256, metavar="BYTES",
-                          help="bytes a message, at most 16M; the receiver's queue is sized by it (256)")
+                          help="bytes per message, at most 16M; also sizes the receiver's queue (256)")
         verb.add_argument("--patience", type=float, default=30, metavar="SECONDS",
-                          help="how long the other side may be silent (30)")
+                          help="longest silence of the other side (30)")
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a line every two seconds elsewhere."""
+"""Progress on standard error: a bar on a terminal, else a line every two seconds."""
 
 import shutil
 import sys
@@ -6,7 +6,7 @@ import time
 
 
 class Progress:
-    """Shows how far a transfer has come. update() may be called as often as one likes."""
+    """Shows the progress of a transfer. update() may be called at any rate."""
 
     def __init__(self, label, bytes_total, files_total):
         self._label = label
@@ -36,7 +36,7 @@ class Progress:
         filled = round(share * width)
         bar = f"[{'#' * filled}{'.' * (width - filled)}]  " if width >= 5 else ""
         line = f"{self._label}  {bar}{figures}"[: columns - 1]
-        # The rest of a longer line before is cleared by ESC [ K.
+        # ESC [ K clears the rest of a longer previous line.
         print(f"\r{line}\x1b[K", end="\n" if is_last else "", file=sys.stderr, flush=True)
 
     def interrupt(self):

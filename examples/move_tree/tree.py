@@ -1,4 +1,4 @@
-"""What is in a folder: the list that a sender works through."""
+"""The contents of a folder, as a list for the sender."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Listing:
-    """The contents of a tree, folders before what is in them. All names are bytes, relative to root."""
+    """The contents of a tree, each folder before its contents. All names are bytes, relative to root."""
 
     root: bytes
     folders: list = field(default_factory=list)  # (name, mode)
@@ -16,11 +16,11 @@ class Listing:
     links: list = field(default_factory=list)  # (name, target)
     skipped: list = field(default_factory=list)  # (name, reason)
     bytes: int = 0
-    cut: bool = False  # the limit left files out
+    cut: bool = False  # files were omitted because of the limit
 
 
 def shown(name):
-    """A file name as text that any terminal takes."""
+    """A file name as text that any terminal can print."""
     return os.fsdecode(name).encode("utf-8", "backslashreplace").decode()
 
 
@@ -34,9 +34,9 @@ def byte_count(text):
 
 
 def list_tree(root, bytes_max=None):
-    """Lists a folder without following links; stops taking files at bytes_max, where given.
+    """Lists a folder without following links; omits files beyond bytes_max, if given.
 
-    What cannot be read or is no file, folder or link is in `skipped` with its reason.
+    Entries that cannot be read or are not a file, folder or link are in `skipped`, with the reason.
     Raises OSError if root itself cannot be listed.
     """
     listing = Listing(os.fsencode(root))
@@ -68,7 +68,7 @@ def _add(listing, name, entry, bytes_max, subfolders):
             listing.folders.append((name, mode))
             subfolders.append(name)
         elif not stat.S_ISREG(status.st_mode):
-            listing.skipped.append((name, "neither file, folder nor link"))
+            listing.skipped.append((name, "not a file, folder or link"))
         elif bytes_max is not None and listing.bytes + status.st_size > bytes_max:
             listing.cut = True
         else:
