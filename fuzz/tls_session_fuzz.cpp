@@ -54,7 +54,7 @@ void act_as_peer(unsigned choice, testing::tls_far_end& peer, fuzz::session_play
         return;
     case 254:
         if (peer.is_established()) {
-            peer.say_goodbye();
+            peer.send_close_notify();
         }
         return;
     default:

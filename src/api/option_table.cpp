@@ -10,6 +10,7 @@
 #include "base/network.hpp"
 #include "base/socket_options.hpp"
 #include "socket/context.hpp"
+#include "socket/stream_socket.hpp"
 #include "wire/websocket/close.hpp"
 #include "zlink.h"
 
@@ -356,7 +357,9 @@ result<void> read_other(socket::socket& source, int option, const room& to) {
         }
         return to.give_number(source.dropped_count());
     case ZLINK_WS_DEFLATED:
-        return to.give_number(source.rules().deflated_count());
+        return to.give_number(source.as_stream() != nullptr
+                                  ? source.as_stream()->rules().deflated_count()
+                                  : std::uint64_t{0});
     case ZLINK_STREAM_FULL_CLOSE:
         return to.give_number(source.options().full_close_code);
     case ZLINK_IPV4ONLY:

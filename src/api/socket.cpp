@@ -30,7 +30,7 @@ int at_endpoint(void* socket, const char* address, Act&& act) {
             return target.error();
         }
         if (address == nullptr) {
-            zlink::set_error_text("a null pointer stands for the endpoint");
+            zlink::set_error_text("the endpoint is a null pointer");
             return errc::invalid_argument;
         }
         const result<void> done = act(**target, std::string_view{address});

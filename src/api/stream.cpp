@@ -3,6 +3,7 @@
 // Functions for STREAM only.
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
+#include "socket/stream_socket.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/utf8.hpp"
 
@@ -33,12 +34,16 @@ int end_connection(void* socket, const void* routing_id, int code, const char* r
             text.size() > websocket::close_reason_bytes_max || !websocket::is_utf8(text)) {
             return errc::invalid_argument;
         }
-        return ((*target)->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
-                                 static_cast<std::uint16_t>(code), text);
+        zlink::socket::stream_socket* const streams = (*target)->as_stream();
+        if (streams == nullptr) {
+            return errc::not_supported;
+        }
+        return (streams->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
+                               static_cast<std::uint16_t>(code), text);
     });
 }
 
-/// @param outcomes  As in pattern::send_many().
+/// @param outcomes  As in stream::send_many().
 int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_t* msg, int flags,
                  int* outcomes) {
     return at_boundary([&]() -> result<int> {
@@ -58,7 +63,11 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
         if ((flags & ZLINK_SNDTEXT) != 0) {
             frame.mark_text();
         }
-        const auto sent = (*target)->send_many(
+        zlink::socket::stream_socket* const streams = (*target)->as_stream();
+        if (streams == nullptr) {
+            return errc::not_supported;
+        }
+        const auto sent = streams->send_many(
             {static_cast<const std::byte*>(routing_ids), count * id_bytes}, frame, outcomes);
         if (!sent) {
             return sent.error();
@@ -73,12 +82,14 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
 
 extern "C" int zlink_stream_close(void* socket, const void* routing_id, int code,
                                   const char* reason) {
-    return end_connection(socket, routing_id, code, reason, &zlink::socket::socket::close_peer);
+    return end_connection(socket, routing_id, code, reason,
+                          &zlink::socket::stream_socket::close_peer);
 }
 
 extern "C" int zlink_stream_abort(void* socket, const void* routing_id, int code,
                                   const char* reason) {
-    return end_connection(socket, routing_id, code, reason, &zlink::socket::socket::cut_off_peer);
+    return end_connection(socket, routing_id, code, reason,
+                          &zlink::socket::stream_socket::cut_off_peer);
 }
 
 extern "C" int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,

@@ -6,6 +6,7 @@
 #include "api/symbols.hpp"
 #include "base/byte_order.hpp"
 #include "base/inline.hpp"
+#include "socket/stream_socket.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -130,7 +131,9 @@ ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int
         }
         const auto id =
             zlink::load_big_endian<std::uint32_t>(static_cast<const std::byte*>(routing_id));
-        return target->send_to(id, frame, (flags & ZLINK_DONTWAIT) != 0);
+        zlink::socket::stream_socket* const streams = target->as_stream();
+        return streams != nullptr ? streams->send_to(id, frame, (flags & ZLINK_DONTWAIT) != 0)
+                                  : errc::not_supported;
     });
 }
 
@@ -144,8 +147,12 @@ ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int fl
         if (routing_id == nullptr) [[unlikely]] {
             return errc::invalid_argument;
         }
+        zlink::socket::stream_socket* const streams = from->as_stream();
+        if (streams == nullptr) [[unlikely]] {
+            return errc::not_supported;
+        }
         std::uint32_t id = 0;
-        const result<void> received = from->recv_from(id, target, (flags & ZLINK_DONTWAIT) != 0);
+        const result<void> received = streams->recv_from(id, target, (flags & ZLINK_DONTWAIT) != 0);
         if (received) [[likely]] {
             zlink::store_big_endian(static_cast<std::byte*>(routing_id), id);
         }
@@ -169,7 +176,9 @@ ZLINK_HOT int transfer_batch(void* socket, const zlink_stream_message_t* message
             [[unlikely]] {
             return errc::invalid_argument;
         }
-        const result<std::size_t> done = transfer(*at);
+        zlink::socket::stream_socket* const streams = at->as_stream();
+        const result<std::size_t> done =
+            streams != nullptr ? transfer(*streams) : errc::not_supported;
         if (!done) {
             return done.error();
         }
@@ -221,18 +230,20 @@ extern "C" int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routi
 
 extern "C" int zlink_stream_send_batch(void* socket, const zlink_stream_message_t* messages,
                                        size_t count, int flags) {
-    return transfer_batch(socket, messages, count, flags, [&](zlink::socket::socket& target) {
-        return target.send_batch({reinterpret_cast<const stream_message*>(messages), count},
-                                 (flags & ZLINK_DONTWAIT) != 0);
-    });
+    return transfer_batch(
+        socket, messages, count, flags, [&](zlink::socket::stream_socket& target) {
+            return target.send_batch({reinterpret_cast<const stream_message*>(messages), count},
+                                     (flags & ZLINK_DONTWAIT) != 0);
+        });
 }
 
 extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* messages,
                                        size_t capacity, int flags) {
-    return transfer_batch(socket, messages, capacity, flags, [&](zlink::socket::socket& from) {
-        return from.recv_batch({reinterpret_cast<stream_message*>(messages), capacity},
-                               (flags & ZLINK_DONTWAIT) != 0);
-    });
+    return transfer_batch(
+        socket, messages, capacity, flags, [&](zlink::socket::stream_socket& from) {
+            return from.recv_batch({reinterpret_cast<stream_message*>(messages), capacity},
+                                   (flags & ZLINK_DONTWAIT) != 0);
+        });
 }
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
@@ -247,7 +258,7 @@ extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags
 ZLINK_ALSO_ZMQ(send)
 
 extern "C" int zlink_send_const(void* socket, const void* data, size_t size, int flags) {
-    if (size < zlink::limits::external_bytes_min) {
+    if (size < zlink::tuning::external_bytes_min) {
         return zlink_send(socket, data, size, flags);
     }
     return at_boundary([&]() -> result<int> {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
-
 #include <chrono>
+
+namespace zlink::tuning {
+
+/// The length of a pause in which another processor makes progress.
+constexpr std::chrono::nanoseconds brief_pause{2500};
+
+} // namespace zlink::tuning
 
 namespace zlink {
 
@@ -12,7 +17,7 @@ namespace zlink {
 /// @threads Any.
 inline void brief_pause() noexcept {
     using clock = std::chrono::steady_clock;
-    const auto end = clock::now() + limits::brief_pause;
+    const auto end = clock::now() + tuning::brief_pause;
     while (clock::now() < end) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();

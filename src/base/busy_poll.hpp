@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
-#include "base/runnable_threads.hpp"
 #include "base/yield.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+
+namespace zlink::tuning {
+
+/// Waits of up to this multiple of the spinning time may become as short as that if all threads of
+/// the conversation spin (busy_poll.hpp). After this many waits with spinning a thread is judged:
+/// if fewer of them ended while it spun, it does not spin for so many waits, twice as many each
+/// time.
+constexpr int short_wait_factor = 4;
+constexpr std::uint16_t judged_spins = 64;
+constexpr std::uint16_t judged_hits_min = 48;
+constexpr std::uint16_t rest_waits_min = 192;
+constexpr std::uint16_t rest_waits_max = 6144;
+
+} // namespace zlink::tuning
 
 namespace zlink {
 
@@ -33,18 +45,15 @@ public:
     explicit basic_busy_poll(std::chrono::microseconds longest) noexcept : longest_(longest) {}
 
     /// Begins a wait. Spins until `found` returns true, where that is worth it.
-    /// @param gives_way   Yields between two checks; false ends the spinning.
-    /// @param is_crowded  True ends the spinning: other threads of the process need the processor.
+    /// @param yields   Yields between two checks; false ends the spinning.
     /// @return Whether `found` returned true: the wait is over.
     template<class Found>
     bool begin(typename clock::time_point wait_end, Found&& found,
-               bool (*gives_way)() noexcept = yield_processor,
-               bool (*is_crowded)() noexcept = runnable_threads::exceed_processors) {
+               bool (*yields)() noexcept = yield_processor) {
         begun_ = clock::now();
         if (!is_worth_it_) {
             return false;
         }
-        const runnable_threads::spinning counted;
         const typename clock::time_point look_end = begun_ + longest_;
         const typename clock::time_point end = std::min(wait_end, look_end);
         do {
@@ -52,7 +61,7 @@ public:
                 judge(true);
                 return true;
             }
-            if (is_crowded() || !gives_way()) {
+            if (!yields()) {
                 return false;
             }
         } while (clock::now() < end);
@@ -71,34 +80,36 @@ public:
             return;
         }
         const typename clock::duration length = clock::now() - begun_;
-        is_worth_it_ = was_conversation && length < limits::short_wait_factor * longest_;
+        is_worth_it_ = was_conversation && length < tuning::short_wait_factor * longest_;
     }
 
 private:
     /// @param was_hit  The spinning found something.
     void judge(bool was_hit) noexcept {
-        hit_count_ += was_hit ? 1 : 0;
-        if (++look_count_ < limits::judged_looks) {
+        if (was_hit) {
+            ++hit_count_;
+        }
+        if (++spin_count_ < tuning::judged_spins) {
             return;
         }
-        if (hit_count_ >= limits::judged_hits_min) {
-            next_rest_count_ = limits::rest_waits_min;
+        if (hit_count_ >= tuning::judged_hits_min) {
+            next_rest_count_ = tuning::rest_waits_min;
         } else {
             rest_count_ = next_rest_count_;
             next_rest_count_ =
-                std::min<std::uint16_t>(2 * next_rest_count_, limits::rest_waits_max);
+                std::min<std::uint16_t>(2 * next_rest_count_, tuning::rest_waits_max);
         }
-        look_count_ = 0;
+        spin_count_ = 0;
         hit_count_ = 0;
     }
 
     std::chrono::microseconds longest_;
     typename clock::time_point begun_{};
     bool is_worth_it_ = false;
-    std::uint16_t look_count_ = 0; ///< Waits with spinning since the last judgement.
+    std::uint16_t spin_count_ = 0; ///< Waits with spinning since the last judgement.
     std::uint16_t hit_count_ = 0;  ///< Those of them in which something was found.
     std::uint16_t rest_count_ = 0; ///< Waits left in which it does not spin.
-    std::uint16_t next_rest_count_ = limits::rest_waits_min;
+    std::uint16_t next_rest_count_ = tuning::rest_waits_min;
 };
 
 using busy_poll = basic_busy_poll<std::chrono::steady_clock>;

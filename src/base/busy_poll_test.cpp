@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/busy_poll.hpp"
 
-#include "base/limits.hpp"
-
 #include <doctest/doctest.h>
 
 using namespace std::chrono_literals;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
@@ -37,17 +35,17 @@ void wait(busy_poll& how, std::chrono::microseconds length, bool was_conversatio
 }
 
 /// @return The number of checks; 100 if `wait_end` is far.
-unsigned looks(busy_poll& how, busy_poll::clock::time_point wait_end,
-               bool (*gives_way)() noexcept = always) {
+unsigned checks(busy_poll& how, busy_poll::clock::time_point wait_end,
+                bool (*yields)() noexcept = always) {
     unsigned count = 0;
     how.begin(
-        wait_end, [&] { return ++count == 100; }, gives_way);
+        wait_end, [&] { return ++count == 100; }, yields);
     return count;
 }
 
 /// Spins for as long as that is worth it, and finds nothing.
 /// @return The number of checks.
-unsigned look_in_vain(busy_poll& how) {
+unsigned spin_in_vain(busy_poll& how) {
     unsigned count = 0;
     how.begin(
         busy_poll::clock::time_point::max(),
@@ -56,12 +54,12 @@ unsigned look_in_vain(busy_poll& how) {
             test_clock::present += 10us;
             return false;
         },
-        always, [] noexcept { return false; });
+        always);
     return count;
 }
 
 /// The wait that follows unsuccessful spinning.
-void wait_asleep(busy_poll& how, std::chrono::microseconds length) {
+void wait_parked(busy_poll& how, std::chrono::microseconds length) {
     test_clock::present += length;
     how.end();
 }
@@ -72,38 +70,28 @@ const auto never = busy_poll::clock::time_point::max();
 
 TEST_SUITE("base") {
 
-    TEST_CASE("busy poll: parks at once where other threads need the processor") {
+    TEST_CASE("busy poll: spins until something is found, if the last wait was short") {
         busy_poll how{50us};
+        CHECK(checks(how, never) == 0); // There was none.
         wait(how, 49us);
-        unsigned looks_taken = 0;
-        const auto look = [&] { return ++looks_taken == 100; };
-        CHECK(!how.begin(never, look, always, always));
-        CHECK(looks_taken == 1);
-        CHECK(how.begin(never, look, always, [] noexcept { return false; }));
+        CHECK(checks(how, never) == 100);
+        CHECK(checks(how, never) == 100); // The successful wait was short, too.
     }
 
-    TEST_CASE("busy poll: looks until something is found, if the last wait was short") {
+    TEST_CASE("busy poll: does not spin after a long wait, nor after one that brought a stream") {
         busy_poll how{50us};
-        CHECK(looks(how, never) == 0); // There was none.
-        wait(how, 49us);
-        CHECK(looks(how, never) == 100);
-        CHECK(looks(how, never) == 100); // The successful wait was short, too.
-    }
-
-    TEST_CASE("busy poll: does not look after a long wait, nor after one that brought a stream") {
-        busy_poll how{50us};
-        wait(how, limits::short_wait_factor * 50us);
-        CHECK(looks(how, never) == 0);
+        wait(how, tuning::short_wait_factor * 50us);
+        CHECK(checks(how, never) == 0);
         wait(how, 0us, false);
-        CHECK(looks(how, never) == 0);
+        CHECK(checks(how, never) == 0);
         wait(how, 50us, false);
-        CHECK(looks(how, never) == 0);
+        CHECK(checks(how, never) == 0);
     }
 
-    TEST_CASE("busy poll: looks no longer than its owner waits, nor than it was told") {
+    TEST_CASE("busy poll: spins no longer than its owner waits, nor than its limit") {
         busy_poll how{50us};
         wait(how, 0us);
-        CHECK(looks(how, test_clock::now()) == 1);
+        CHECK(checks(how, test_clock::now()) == 1);
         int count = 0;
         how.begin(
             never,
@@ -116,59 +104,59 @@ TEST_SUITE("base") {
         CHECK(count == 5);
         busy_poll off{0us};
         wait(off, 0us);
-        CHECK(looks(off, never) == 0);
+        CHECK(checks(off, never) == 0);
     }
 
-    TEST_CASE("busy poll: ends when giving way is not worth it") {
+    TEST_CASE("busy poll: ends when a yield is refused") {
         busy_poll how{50us};
         wait(how, 0us);
-        CHECK(looks(how, never, []() noexcept { return false; }) == 1);
+        CHECK(checks(how, never, []() noexcept { return false; }) == 1);
     }
 
-    TEST_CASE("busy poll: looks in vain a few times only, then ever more seldom") {
+    TEST_CASE("busy poll: spins in vain a few times only, then ever more rarely") {
         busy_poll how{50us};
         wait(how, 199us);
-        unsigned rest = limits::rest_waits_min;
+        unsigned rest = tuning::rest_waits_min;
         for (int round = 0; round < 3; ++round, rest *= 2) {
-            for (unsigned count = 0; count < limits::judged_looks; ++count) {
-                CHECK(look_in_vain(how) != 0);
-                wait_asleep(how, 140us);
+            for (unsigned count = 0; count < tuning::judged_spins; ++count) {
+                CHECK(spin_in_vain(how) != 0);
+                wait_parked(how, 140us);
             }
             for (unsigned count = 0; count < rest; ++count) {
-                CHECK(looks(how, never) == 0);
-                wait_asleep(how, 140us);
+                CHECK(checks(how, never) == 0);
+                wait_parked(how, 140us);
             }
         }
     }
 
-    TEST_CASE("busy poll: goes on looking while most of it is not in vain") {
+    TEST_CASE("busy poll: keeps spinning while most spins succeed") {
         busy_poll how{50us};
         wait(how, 0us);
-        for (unsigned count = 0; count < 10 * limits::judged_looks; ++count) {
-            const bool is_hit = count % limits::judged_looks < limits::judged_hits_min;
-            CHECK((is_hit ? looks(how, never) : look_in_vain(how)) != 0);
+        for (unsigned count = 0; count < 10 * tuning::judged_spins; ++count) {
+            const bool is_hit = count % tuning::judged_spins < tuning::judged_hits_min;
+            CHECK((is_hit ? checks(how, never) : spin_in_vain(how)) != 0);
             if (!is_hit) {
-                wait_asleep(how, 140us);
+                wait_parked(how, 140us);
             }
         }
     }
 
     TEST_CASE(
-        "busy poll: waits that end when its owner said, or give way to others, are no proof") {
+        "busy poll: spins that end at the wait limit, or when a yield is refused, are not judged") {
         busy_poll how{50us};
         wait(how, 0us);
-        for (unsigned count = 0; count < 2 * limits::judged_looks; ++count) {
-            CHECK(looks(how, test_clock::now()) == 1);
-            CHECK(looks(how, never, []() noexcept { return false; }) == 1);
+        for (unsigned count = 0; count < 2 * tuning::judged_spins; ++count) {
+            CHECK(checks(how, test_clock::now()) == 1);
+            CHECK(checks(how, never, []() noexcept { return false; }) == 1);
         }
     }
 
-    TEST_CASE("busy poll: after a pause a conversation is looked for again") {
+    TEST_CASE("busy poll: after a rest it tries again whether waits are short") {
         busy_poll how{50us};
-        wait(how, limits::short_wait_factor * 50us);
-        CHECK(looks(how, never) == 0);
+        wait(how, tuning::short_wait_factor * 50us);
+        CHECK(checks(how, never) == 0);
         wait(how, 100us);
-        CHECK(looks(how, never) == 100);
+        CHECK(checks(how, never) == 100);
     }
 
 } // TEST_SUITE

@@ -22,7 +22,7 @@ errc refuse(std::string_view why) noexcept {
 
 errc refuse_host(std::string_view host) {
     return host.empty() ? refuse("the host is missing")
-                        : refuse(std::string{"\""}.append(host).append("\" is no host"));
+                        : refuse(std::string{"\""}.append(host).append("\" is not a valid host"));
 }
 
 bool is_letter_or_digit(char c) noexcept {
@@ -63,7 +63,7 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
         may_choose_port && port_text == "*" ? 0 : decode_port(port_text);
     if (!port) {
         std::string why{"\""};
-        why.append(port_text).append("\" is no port, 0 to 65535");
+        why.append(port_text).append("\" is not a port, 0 to 65535");
         return refuse(why.append(may_choose_port ? " or *" : ""));
     }
 
@@ -93,7 +93,7 @@ bool is_web_path(std::string_view path) noexcept {
 
 result<endpoint> decode_hosts_to_listen(std::string_view rest) {
     if (rest.find(';') != std::string_view::npos) {
-        return refuse("only an endpoint to connect to has a source before a semicolon");
+        return refuse("a source before a semicolon is allowed only in an endpoint to connect to");
     }
     result<host_address> address = decode_host_address(rest, true);
     if (!address) {
@@ -136,7 +136,8 @@ result<endpoint> decode_hosts(scheme via, std::string_view rest, endpoint_use us
         path = slash < rest.size() ? rest.substr(slash) : "/";
         rest = rest.substr(0, slash);
         if (!is_web_path(path)) {
-            return refuse("the path is too long, or has what a request cannot have");
+            return refuse(
+                "the path is too long, or has characters that an HTTP request cannot have");
         }
     }
     result<endpoint> decoded =

@@ -37,14 +37,14 @@ bool is_open(int descriptor) {
 
 TEST_CASE("fork gate: who passes waits for those that hold it, and not for itself") {
     std::promise<void> let_go;
-    std::atomic<bool> has_let_go{false};
+    std::atomic<bool> is_socket_closed{false};
     std::promise<void> holds;
     std::thread holder{[&] {
         const fork_gate::hold outer;
         const fork_gate::hold inner;
         holds.set_value();
         let_go.get_future().wait();
-        has_let_go = true;
+        is_socket_closed = true;
     }};
     holds.get_future().wait();
     std::atomic<bool> had_let_go{false};
@@ -53,7 +53,7 @@ TEST_CASE("fork gate: who passes waits for those that hold it, and not for itsel
         const fork_gate::hold own;
         begins.set_value();
         fork_gate::pass();
-        had_let_go = has_let_go.load();
+        had_let_go = is_socket_closed.load();
     }};
     begins.get_future().wait();
     let_go.set_value();

@@ -4,11 +4,11 @@
 #include <doctest/doctest.h>
 
 using zlink::head_start;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
-constexpr std::uint64_t far_ahead = limits::head_start_bytes_max + 1;
+constexpr std::uint64_t far_ahead = tuning::head_start_bytes_max + 1;
 
 bool holds_back(head_start& how, std::uint64_t ahead_bytes, std::uint64_t payload_bytes) {
     return how.holds_back(ahead_bytes, payload_bytes, []() noexcept { return true; });
@@ -31,21 +31,21 @@ TEST_SUITE("base") {
     TEST_CASE("head start: holds nobody back who is close to the reader") {
         head_start how;
         CHECK(!holds_back(how, 0, 1));
-        CHECK(!holds_back(how, limits::head_start_bytes_max, 1));
+        CHECK(!holds_back(how, tuning::head_start_bytes_max, 1));
     }
 
     TEST_CASE("head start: is a few payloads, where they are large") {
-        constexpr std::uint64_t payload_bytes = 10 * limits::head_start_bytes_max;
+        constexpr std::uint64_t payload_bytes = 10 * tuning::head_start_bytes_max;
         head_start how;
-        CHECK(!holds_back(how, limits::head_start_payloads_max * payload_bytes, payload_bytes));
-        CHECK(holds_back(how, limits::head_start_payloads_max * payload_bytes + 1, payload_bytes));
+        CHECK(!holds_back(how, tuning::head_start_payloads_max * payload_bytes, payload_bytes));
+        CHECK(holds_back(how, tuning::head_start_payloads_max * payload_bytes + 1, payload_bytes));
     }
 
     TEST_CASE("head start: who is far ahead goes on once the reader has taken a step") {
         head_start how;
         for (int times = 0; times < 3; ++times) {
             REQUIRE(holds_back(how, far_ahead, 1));
-            CHECK(!holds_back(how, far_ahead - limits::head_start_step_bytes, 1));
+            CHECK(!holds_back(how, far_ahead - tuning::head_start_step_bytes, 1));
         }
     }
 

@@ -7,15 +7,16 @@
 #include <vector>
 
 namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
 constexpr std::size_t line = limits::cache_line_bytes;
-constexpr std::size_t block = limits::owned_block_bytes;
+constexpr std::size_t block = tuning::owned_block_bytes;
 
 /// Memory in which each written byte is visible.
 struct memory {
-    alignas(limits::owned_block_bytes) std::array<std::byte, 8 * limits::owned_block_bytes> data;
+    alignas(tuning::owned_block_bytes) std::array<std::byte, 8 * tuning::owned_block_bytes> data;
 
     memory() { data.fill(std::byte{0xff}); }
 

@@ -9,7 +9,7 @@
 
 using zlink::reader_distance;
 using zlink::writer_lead;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
@@ -30,11 +30,11 @@ struct reader {
         return pause_count;
     }
 
-    /// The number of checks without a pause, at most `looks_max`.
+    /// The number of checks without a pause, at most `checks_max`.
     unsigned looks_before_pause(const std::function<writer_lead(unsigned)>& finds,
-                                unsigned looks_max = 100'000) {
+                                unsigned checks_max = 100'000) {
         unsigned count = 0;
-        while (count < looks_max && look(finds) == 0) {
+        while (count < checks_max && look(finds) == 0) {
             ++count;
         }
         return count;
@@ -46,16 +46,16 @@ writer_lead messages(std::uint64_t count) {
 }
 
 writer_lead slowly(unsigned pauses) {
-    return messages(1 + pauses * (limits::brief_pause_messages_min - 1));
+    return messages(1 + pauses * (tuning::brief_pause_messages_min - 1));
 }
 
 writer_lead fast(unsigned pauses) {
-    return messages(1 + pauses * limits::brief_pause_messages_min);
+    return messages(1 + pauses * tuning::brief_pause_messages_min);
 }
 
 constexpr writer_lead nothing{0, 0, false};
 constexpr writer_lead many{66, 1, true};
-constexpr writer_lead large{limits::short_look_bytes, 1, false};
+constexpr writer_lead large{tuning::short_check_bytes, 1, false};
 
 } // namespace
 
@@ -63,9 +63,9 @@ TEST_SUITE("base") {
 
     TEST_CASE("reader distance: who finds little again and again pauses, from then on always") {
         reader one;
-        CHECK(one.looks_before_pause(fast) == limits::short_looks_max);
+        CHECK(one.looks_before_pause(fast) == tuning::short_checks_max);
         for (int count = 0; count < 10; ++count) {
-            CHECK(one.look(fast) == limits::brief_pauses_max);
+            CHECK(one.look(fast) == tuning::brief_pauses_max);
         }
     }
 
@@ -87,8 +87,8 @@ TEST_SUITE("base") {
         for (const writer_lead& found : {nothing, many, large}) {
             reader one;
             for (int count = 0; count < 100; ++count) {
-                CHECK(one.looks_before_pause(fast, limits::short_looks_max) ==
-                      limits::short_looks_max);
+                CHECK(one.looks_before_pause(fast, tuning::short_checks_max) ==
+                      tuning::short_checks_max);
                 CHECK(one.look([&](unsigned) { return found; }) == 0);
             }
         }
@@ -97,7 +97,8 @@ TEST_SUITE("base") {
     TEST_CASE("reader distance: who reads from several does not pause") {
         reader one;
         for (int count = 0; count < 100; ++count) {
-            CHECK(one.looks_before_pause(fast, limits::short_looks_max) == limits::short_looks_max);
+            CHECK(one.looks_before_pause(fast, tuning::short_checks_max) ==
+                  tuning::short_checks_max);
             one.distance.lose();
         }
     }
@@ -109,8 +110,8 @@ TEST_SUITE("base") {
             slowly, [](unsigned pauses) { return fast(std::min(pauses, 1U)); }};
         for (const auto& writer : slow_writers) {
             reader one;
-            unsigned looks = limits::short_looks_max;
-            for (unsigned count = 0; count < limits::vain_pauses_max; ++count, looks *= 2) {
+            unsigned looks = tuning::short_checks_max;
+            for (unsigned count = 0; count < tuning::vain_pauses_max; ++count, looks *= 2) {
                 CHECK(one.looks_before_pause(writer) == looks);
             }
             CHECK(one.looks_before_pause(writer) == looks);

@@ -42,8 +42,8 @@ struct stream_default {
 /// The error text for a STREAM that was configured to authenticate its peers by a mechanism of
 /// ZMTP.
 constexpr std::string_view lacks_security_text =
-    "a ZLINK_STREAM knows neither CURVE nor PLAIN nor ZAP, and connects to nobody and lets nobody "
-    "in after that was asked for; ZLINK_TLS_CLIENT_CERTIFICATES says who a peer is";
+    "a ZLINK_STREAM has neither CURVE nor PLAIN nor ZAP; because an option asked for one of them it "
+    "refuses all connections; use ZLINK_TLS_CLIENT_CERTIFICATES to authenticate peers";
 
 /// The options that an application may set on a socket. There is no other source of settings. A
 /// connection keeps the options that its socket had when it was bound or connected; options of the

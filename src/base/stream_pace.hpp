@@ -4,7 +4,26 @@
 #include "base/yield.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+
+namespace zlink::tuning {
+
+/// How long a thread that has moved a batch checks for the next one before it parks
+/// (stream_pace.hpp): in messages on the application's side, in bytes on an I/O thread, whose
+/// checks take longer.
+constexpr std::uint32_t batch_messages_min = 32;
+constexpr std::uint32_t batch_messages_per_check = 8;
+constexpr std::uint32_t message_checks_max = 128;
+constexpr std::uint32_t batch_bytes_min = 4096;
+constexpr std::uint32_t batch_bytes_per_check = 2048;
+constexpr std::uint32_t byte_checks_max = 64;
+
+/// Up to so many idle sessions of an I/O thread, or peers of a socket, a thread yields and checks
+/// them again before it parks; with more, nearly always one of them has something.
+constexpr std::size_t rechecked_max = 8;
+
+} // namespace zlink::tuning
 
 namespace zlink {
 
@@ -20,8 +39,8 @@ public:
     /// In messages, bytes or another unit.
     struct steps {
         std::uint32_t batch_min; ///< The minimum of a batch.
-        std::uint32_t per_look;  ///< One more check for each so many of a batch.
-        std::uint32_t looks_max;
+        std::uint32_t per_check; ///< One more check for each so many of a batch.
+        std::uint32_t checks_max;
     };
 
     explicit stream_pace(const steps& chosen) noexcept : steps_(chosen) {}
@@ -30,32 +49,30 @@ public:
     void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
 
     /// Yields once, if another check is worthwhile after that.
-    /// @param gives_way  Yields; returns the number of checks that the yield stands for; 0 ends the
-    ///                   checking.
+    /// @param yields  Yields, and returns whether it did; otherwise the checks end.
     /// @return Whether to check again.
-    template<class GiveWay>
-    bool lets_others_run(GiveWay&& gives_way) noexcept {
+    template<class Yield>
+    bool yields_before_parking(Yield&& yields) noexcept {
         if (moved_ >= steps_.batch_min) {
-            looks_left_ = std::min(1 + moved_ / steps_.per_look, steps_.looks_max);
+            checks_left_ = std::min(1 + moved_ / steps_.per_check, steps_.checks_max);
         }
         moved_ = 0;
-        if (looks_left_ == 0) {
+        if (checks_left_ == 0) {
             return false;
         }
-        const std::uint32_t looks = gives_way();
-        if (looks == 0) {
-            looks_left_ = 0;
+        if (!yields()) {
+            checks_left_ = 0;
             return false;
         }
-        looks_left_ -= std::min(looks, looks_left_);
+        --checks_left_;
         return true;
     }
-    bool lets_others_run() noexcept { return lets_others_run(yield_processor); }
+    bool yields_before_parking() noexcept { return yields_before_parking(yield_processor); }
 
 private:
     steps steps_;
     std::uint32_t moved_ = 0;
-    std::uint32_t looks_left_ = 0;
+    std::uint32_t checks_left_ = 0;
 };
 
 } // namespace zlink

@@ -4,6 +4,21 @@
 #include <chrono>
 #include <optional>
 
+namespace zlink::tuning {
+
+/// A yield that takes at least this long was delayed by threads other than the library's own and
+/// its peers'. How long the thread does not yield if that happens again within as long a time:
+/// twice as long each time. And how long it sleeps instead where another thread has to run.
+constexpr std::chrono::milliseconds long_wait_min{2};
+constexpr std::chrono::milliseconds contention_rest_min{5};
+constexpr std::chrono::milliseconds contention_rest_max{160};
+constexpr std::chrono::microseconds contention_pause{50};
+
+/// The maximum length of a yield during which no other thread ran.
+constexpr std::chrono::nanoseconds idle_yield_max{600};
+
+} // namespace zlink::tuning
+
 namespace zlink {
 
 /// Detects that a yielding thread has to wait long for the processor, and soon again: then other
@@ -15,10 +30,10 @@ public:
     using clock = std::chrono::steady_clock;
 
     /// Whether yielding is not worthwhile now.
-    bool is_felt(clock::time_point now) const noexcept { return now < rest_end_; }
+    bool is_high(clock::time_point now) const noexcept { return now < rest_end_; }
 
     /// The thread yielded at `begin`, and ran again at `end`.
-    void on_gave_way(clock::time_point begin, clock::time_point end) noexcept;
+    void on_yielded(clock::time_point begin, clock::time_point end) noexcept;
 
 private:
     clock::time_point rest_end_{}; ///< Or the end of the last long yield.
@@ -35,13 +50,6 @@ bool yield_processor() noexcept;
 /// As yield_processor().
 /// @return The duration of the yield; nothing if it did not yield.
 std::optional<contention::clock::duration> timed_yield() noexcept;
-
-/// The same for a thread that polls for data that another processor is about to write. If no other
-/// thread wanted this processor, it pauses, so that it does not take the cache line from the
-/// writing processor each time.
-/// @blocks  As yield_processor(), or as long as brief_pause().
-/// @return  The number of yield_processor() calls that it stands for; 0 if it did not yield.
-unsigned yield_or_pause() noexcept;
 
 /// The same where others have to run: sleeps briefly where yielding takes long.
 /// @blocks  As yield_processor().

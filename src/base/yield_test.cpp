@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/yield.hpp"
 
-#include "base/limits.hpp"
-
 #include <algorithm>
 #include <doctest/doctest.h>
 
 using namespace std::chrono_literals;
 using zlink::contention;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
@@ -20,21 +18,21 @@ struct yielder {
     void gives_way_for(contention::clock::duration length) {
         const auto begin = now;
         now += length;
-        known.on_gave_way(begin, now);
+        known.on_yielded(begin, now);
     }
 
     /// How long it does not yield.
     contention::clock::duration rest() {
         const auto begin = now;
-        while (known.is_felt(now)) {
+        while (known.is_high(now)) {
             now += 100us;
         }
         return now - begin;
     }
 };
 
-constexpr auto short_wait = limits::long_wait_min - 1us;
-constexpr auto long_wait = limits::long_wait_min;
+constexpr auto short_wait = tuning::long_wait_min - 1us;
+constexpr auto long_wait = tuning::long_wait_min;
 
 } // namespace
 
@@ -44,7 +42,7 @@ TEST_SUITE("base") {
         yielder thread;
         for (int times = 0; times < 1000; ++times) {
             thread.gives_way_for(short_wait);
-            CHECK(!thread.known.is_felt(thread.now));
+            CHECK(!thread.known.is_high(thread.now));
         }
     }
 
@@ -52,22 +50,22 @@ TEST_SUITE("base") {
         yielder thread;
         for (int times = 0; times < 1000; ++times) {
             thread.gives_way_for(long_wait);
-            CHECK(!thread.known.is_felt(thread.now));
-            thread.now += limits::long_wait_min; // It worked.
+            CHECK(!thread.known.is_high(thread.now));
+            thread.now += tuning::long_wait_min; // It worked.
         }
     }
 
     TEST_CASE("contention: is felt after two long waits, and longer and longer while they go on") {
         yielder thread;
         thread.gives_way_for(long_wait);
-        contention::clock::duration expected = limits::contention_rest_min;
+        contention::clock::duration expected = tuning::contention_rest_min;
         for (int times = 0; times < 10; ++times) {
             thread.gives_way_for(long_wait);
             CHECK(thread.rest() == expected);
             expected =
-                std::min<contention::clock::duration>(2 * expected, limits::contention_rest_max);
+                std::min<contention::clock::duration>(2 * expected, tuning::contention_rest_max);
         }
-        CHECK(expected == limits::contention_rest_max);
+        CHECK(expected == tuning::contention_rest_max);
     }
 
     TEST_CASE("contention: is over when no long wait follows soon") {
@@ -76,11 +74,11 @@ TEST_SUITE("base") {
             thread.gives_way_for(long_wait);
             thread.rest();
         }
-        thread.now += limits::long_wait_min;
+        thread.now += tuning::long_wait_min;
         thread.gives_way_for(long_wait);
-        CHECK(!thread.known.is_felt(thread.now));
+        CHECK(!thread.known.is_high(thread.now));
         thread.gives_way_for(long_wait);
-        CHECK(thread.rest() == limits::contention_rest_min);
+        CHECK(thread.rest() == tuning::contention_rest_min);
     }
 
 } // TEST_SUITE

@@ -47,7 +47,7 @@ void conflation::deliver(pipe::pipe_end& to) {
 }
 
 void conflation::trim() noexcept {
-    received_.mark_reader_asleep();
+    received_.mark_reader_parked();
     static_cast<void>(received_.trim()); // The reader, this thread, needs no wake-up.
 }
 

@@ -25,19 +25,13 @@ curve_decoder::curve_decoder(const crypto::curve_opener& opener,
       sealed_bytes_max_(std::min(body_bytes_max, body_bytes_limit - curve_message_overhead_bytes) +
                         curve_message_overhead_bytes) {}
 
-curve_decoder::~curve_decoder() {
-    if (large_.block != nullptr) {
-        large_.block->drop();
-    }
-}
-
 std::size_t curve_decoder::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
     scratch_ = scratch.data();
-    if (large_.block != nullptr) {
-        grow_large();
-        offered_bytes_ = std::min<std::uint64_t>(large_.block->bytes, large_.bytes) - large_.filled;
-        parts[0] = {large_.block->data + large_.filled, offered_bytes_};
-        parts[1] = {scratch_, std::min(scratch.size(), limits::lookahead_bytes)};
+    if (large_.sealed.is_begun()) {
+        const std::span<std::byte> room = large_.sealed.room();
+        offered_bytes_ = room.size();
+        parts[0] = {room.data(), room.size()};
+        parts[1] = {scratch_, std::min(scratch.size(), tuning::lookahead_bytes)};
         return 2;
     }
     std::copy(held_.view().begin(), held_.view().end(), scratch_);
@@ -48,7 +42,7 @@ std::size_t curve_decoder::prepare(std::span<std::byte> scratch, std::span<iovec
 
 result<void> curve_decoder::received(std::size_t bytes, inbound& into) {
     const std::size_t direct = std::min(bytes, offered_bytes_);
-    large_.filled += direct;
+    large_.sealed.advance(direct);
     const std::size_t scratch_bytes = held_.size() + bytes - direct;
     held_.clear();
     return consume({scratch_, scratch_bytes}, into);
@@ -70,13 +64,15 @@ result<void> curve_decoder::resume(inbound& into) {
 result<void> curve_decoder::consume(std::span<const std::byte> data, inbound& into) {
     result<void> outcome;
     while (outcome) {
-        if (large_.block != nullptr) {
-            fill_large(data);
-            if (large_.filled < large_.bytes) {
+        if (large_.sealed.is_begun()) {
+            while (!data.empty() && !large_.sealed.is_whole()) {
+                large_.sealed.fill(data);
+            }
+            if (!large_.sealed.is_whole()) {
                 return {};
             }
             outcome = finish_large(into);
-            if (outcome && large_.block != nullptr) {
+            if (outcome && large_.sealed.is_begun()) {
                 break; // Blocked.
             }
             continue;
@@ -85,7 +81,7 @@ result<void> curve_decoder::consume(std::span<const std::byte> data, inbound& in
         const bool was_blocked = into.is_blocked();
         outcome = open_run(data, into);
         const bool has_come_free = was_blocked && !into.is_blocked();
-        if (data.size() == before && large_.block == nullptr && !has_come_free) {
+        if (data.size() == before && !large_.sealed.is_begun() && !has_come_free) {
             break;
         }
     }
@@ -147,72 +143,43 @@ result<void> curve_decoder::open_run(std::span<const std::byte>& data, inbound& 
 
 void curve_decoder::begin_large(std::span<const std::byte> frame, const frame_head& head) {
     const std::span<const std::byte> body = frame.subspan(head.header_bytes);
-    const std::span<const std::byte> there = body.subspan(large_.head.size());
-    large_.bytes = head.body_bytes - large_.head.size();
-    const std::uint64_t trusted = std::max<std::uint64_t>(
-        {limits::unproven_bytes_max, there.size() * limits::unproven_growth, proven_bytes_});
-    large_.block = pipe::make_block(std::min(large_.bytes, trusted));
+    large_.sealed.begin(head.body_bytes - large_.head.size(), body.subspan(large_.head.size()),
+                        proven_bytes_);
     large_.is_open = false;
-    large_.filled = there.size();
     std::copy_n(body.begin(), large_.head.size(), large_.head.begin());
-    std::copy(there.begin(), there.end(), large_.block->data);
-}
-
-void curve_decoder::fill_large(std::span<const std::byte>& data) {
-    while (!data.empty() && large_.filled < large_.bytes) {
-        grow_large();
-        const std::uint64_t room =
-            std::min<std::uint64_t>(large_.block->bytes, large_.bytes) - large_.filled;
-        const std::size_t taken = std::min<std::uint64_t>(room, data.size());
-        std::memcpy(large_.block->data + large_.filled, data.data(), taken);
-        large_.filled += taken;
-        data = data.subspan(taken);
-    }
-}
-
-void curve_decoder::grow_large() {
-    if (large_.filled < large_.block->bytes) {
-        return;
-    }
-    pipe::block* const larger =
-        pipe::make_block(std::min(large_.bytes, large_.filled * limits::unproven_growth));
-    std::memcpy(larger->data, large_.block->data, large_.filled);
-    large_.block->drop();
-    large_.block = larger;
 }
 
 /// Decrypts the complete payload, and delivers it. Keeps it if there is no credit.
 result<void> curve_decoder::finish_large(inbound& into) {
+    std::byte* const payload = large_.sealed.data();
+    const std::uint64_t bytes = large_.sealed.bytes();
     if (!large_.is_open) {
-        const auto flags = opener_.open(large_.head.data(), {large_.block->data, large_.bytes},
-                                        large_.block->data);
+        const auto flags = opener_.open(large_.head.data(), {payload, bytes}, payload);
         if (!flags) {
             return errc::protocol_violation;
         }
         large_.is_open = true;
         large_.flags = *flags;
-        proven_bytes_ = std::max(proven_bytes_, large_.bytes);
+        proven_bytes_ = std::max(proven_bytes_, bytes);
     }
     if (into.is_blocked()) {
         return {};
     }
     if ((large_.flags & flag_command) != 0) {
-        const std::size_t plain_bytes = header_bytes(large_.bytes) + large_.bytes;
-        if (large_.bytes > limits::handshake_command_bytes_max) {
+        const std::size_t plain_bytes = header_bytes(bytes) + bytes;
+        if (bytes > limits::handshake_command_bytes_max) {
             return errc::message_too_large;
         }
         std::byte* const room = into.make_room(plain_bytes).data();
-        const std::size_t header = write_header(room, large_.bytes, large_.flags);
-        std::memcpy(room + header, large_.block->data, large_.bytes);
-        large_.block->drop();
-        large_.block = nullptr;
+        const std::size_t header = write_header(room, bytes, large_.flags);
+        std::memcpy(room + header, payload, bytes);
+        large_.sealed.drop();
         return into.received_in_room(plain_bytes);
     }
     if (!into.may_append()) {
         return {};
     }
-    pipe::block* const whole = std::exchange(large_.block, nullptr);
-    return into.append(whole, large_.bytes, (large_.flags & flag_more) != 0);
+    return into.append(large_.sealed.take(), bytes, (large_.flags & flag_more) != 0);
 }
 
 void curve_decoder::trim() noexcept {

@@ -3,8 +3,8 @@
 
 #include "base/result.hpp"
 #include "codec/decoder.hpp"
+#include "codec/growing_block.hpp"
 #include "crypto/curve_cipher.hpp"
-#include "pipe/block.hpp"
 #include "pipe/byte_buffer.hpp"
 
 #include <array>
@@ -24,7 +24,6 @@ public:
     curve_decoder(const crypto::curve_opener& opener, std::uint64_t body_bytes_max) noexcept;
     curve_decoder(const curve_decoder&) = delete;
     curve_decoder& operator=(const curve_decoder&) = delete;
-    ~curve_decoder() override;
 
     std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) override;
     result<void> received(std::size_t bytes, inbound& into) override;
@@ -37,9 +36,7 @@ private:
 
     /// A payload that is being received into its own block.
     struct large_payload {
-        pipe::block* block = nullptr;
-        std::uint64_t bytes = 0;
-        std::uint64_t filled = 0;
+        growing_block sealed; ///< Decrypted in place.
         message_head head;
         std::uint8_t flags = 0;
         bool is_open = false; ///< Decrypted; waits for credit.
@@ -48,8 +45,6 @@ private:
     result<void> consume(std::span<const std::byte> data, inbound& into);
     result<void> open_run(std::span<const std::byte>& data, inbound& into);
     void begin_large(std::span<const std::byte> frame, const wire::zmtp::frame_head& head);
-    void fill_large(std::span<const std::byte>& data);
-    void grow_large();
     result<void> finish_large(inbound& into);
 
     crypto::curve_opener opener_;

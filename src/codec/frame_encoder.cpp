@@ -26,7 +26,7 @@ void frame_encoder::fill(outbound& from) {
     }
     source_bytes_ = from.visit_frames([&](const frame_head& head, std::span<const std::byte> body) {
         const std::uint64_t most = crypto::curve_sealer::frame_bytes(head.body_bytes);
-        if (!buffer_.empty() && buffer_.size() + most > limits::translated_bytes_max) {
+        if (!buffer_.empty() && buffer_.size() + most > tuning::translated_bytes_max) {
             return false;
         }
         encode(head, body);
@@ -108,7 +108,7 @@ std::uint64_t frame_encoder::on_sent(std::size_t bytes) noexcept {
     }
     sent_bytes_ = 0;
     command_bytes_ = 0;
-    if (buffer_.capacity() > 2 * limits::translated_bytes_max) {
+    if (buffer_.capacity() > 2 * tuning::translated_bytes_max) {
         buffer_.release(); // A large message was sent.
         sealed_.release();
     }

@@ -11,6 +11,14 @@
 #include <memory>
 #include <span>
 
+namespace zlink::tuning {
+
+/// Bytes that are translated (encrypted) at a time for a peer whose wire format differs from the
+/// rope's; a single larger frame passes alone.
+constexpr std::size_t translated_bytes_max = std::size_t{64} * 1024;
+
+} // namespace zlink::tuning
+
 namespace zlink::codec {
 
 /// Writes the frames of a rope in another form: as CURVE boxes, version 1.0 frames or ZWS frames;

@@ -13,35 +13,30 @@ namespace zlink::codec {
 using wire::zmtp::frame_head;
 using wire::zmtp::head_status;
 
-std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> parts,
-                             std::size_t ahead_bytes_max) {
+std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts) {
     scratch_ = scratch.data();
-    if (pending_.body != nullptr) {
-        grow_pending();
-        offered_bytes_ =
-            std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
-        parts[0] = {pending_.body->data + pending_.filled, offered_bytes_};
-        const std::size_t ahead_count = offer_ahead(parts.subspan(1), ahead_bytes_max);
-        const std::size_t headers_bytes = ahead_count * large_->header_bytes;
+    if (pending_.is_begun()) {
+        const std::span<std::byte> room = pending_.room();
+        offered_bytes_ = room.size();
+        parts[0] = {room.data(), room.size()};
         // If the block has yet to grow, its missing bytes are read at once, and then copied.
-        const bool is_small = pending_.body->bytes < pending_.body_bytes &&
-                              pending_.body->bytes < limits::unproven_bytes_max * 2;
-        parts[2 * ahead_count + 1] = {scratch_ + headers_bytes,
-                                      std::min(scratch.size() - headers_bytes,
-                                               is_small ? SIZE_MAX : limits::lookahead_bytes)};
-        return 2 * ahead_count + 2;
+        const bool is_small = pending_.capacity() < pending_.bytes() &&
+                              pending_.capacity() < limits::unproven_bytes_max * 2;
+        parts[1] = {scratch_,
+                    std::min(scratch.size(), is_small ? SIZE_MAX : tuning::lookahead_bytes)};
+        return 2;
     }
     if (raw_bytes_ == 0 && queue_.restart()) {
         wake_reader_ = true;
     }
     auto& rope = queue_.rope();
     const auto reads_into_segment_alone = [&] {
-        return rope.tail_segment_bytes() >= limits::passed_on_bytes_min;
+        return rope.tail_segment_bytes() >= tuning::passed_on_bytes_min;
     };
     const std::size_t capacity = rope.tail_capacity();
     if (capacity == 0 && raw_bytes_ == 0 &&
-        rope.next_segment_bytes() >= limits::passed_on_bytes_min) {
-        rope.roll(limits::segment_bytes_min, 0); // As large as the memory that was passed on.
+        rope.next_segment_bytes() >= tuning::passed_on_bytes_min) {
+        rope.roll(tuning::segment_bytes_min, 0); // As large as the memory that was passed on.
     } else if (reads_into_segment_alone() && rope.free_bytes() - raw_bytes_ < capacity / 4) {
         rope.roll(raw_bytes_ + capacity / 2, raw_bytes_);
     }
@@ -53,7 +48,7 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
     if (offered_bytes_ == 0) {
         // After a large payload another one is likely, which should be read in place.
         const bool expects_large = proven_bytes() != 0 && rope.tail_capacity() == 0;
-        parts[0] = {scratch_, expects_large ? std::min(scratch.size(), limits::lookahead_bytes)
+        parts[0] = {scratch_, expects_large ? std::min(scratch.size(), tuning::lookahead_bytes)
                                             : scratch.size()};
         return 1;
     }
@@ -62,35 +57,13 @@ std::size_t inbound::prepare(std::span<std::byte> scratch, std::span<iovec> part
     return 2;
 }
 
-/// @return The number of payloads read ahead.
-std::size_t inbound::offer_ahead(std::span<iovec> parts, std::size_t bytes_max) {
-    if (!large_->is_like_last) {
-        return 0;
-    }
-    // Each of them must be publishable: payloads that wait for credit are copied.
-    const std::uint64_t credit = queue_.credit();
-    const std::size_t count =
-        std::min<std::uint64_t>({read_ahead::count_for(pending_.body_bytes, bytes_max),
-                                 (parts.size() - 1) / 2, credit != 0 ? credit - 1 : 0});
-    if (count != 0) {
-        large_->ahead.offer(count, large_->header_bytes, pending_.body_bytes, scratch_, parts);
-    }
-    return count;
-}
-
 bool inbound::is_far_ahead() {
     return proven_bytes() != 0 && large_->start.holds_back(queue_.untaken().bytes, proven_bytes());
 }
 
 result<void> inbound::received(std::size_t bytes) {
-    const result<void> taken = take_received(bytes);
-    received_nothing(); // Into the unused buffers.
-    return taken;
-}
-
-result<void> inbound::take_received(std::size_t bytes) {
     const std::size_t direct = std::min(bytes, offered_bytes_);
-    if (pending_.body != nullptr) {
+    if (pending_.is_begun()) {
         if (const result<void> extended = extend_pending(direct); !extended) {
             return extended.error();
         }
@@ -100,43 +73,18 @@ result<void> inbound::take_received(std::size_t bytes) {
             return scanned.error();
         }
     }
-    return take_behind_first(bytes - direct);
-}
-
-/// Takes bytes behind the first part: the next headers and payloads, if predicted correctly.
-result<void> inbound::take_behind_first(std::size_t bytes) {
-    const std::byte* from = scratch_;
-    const std::size_t count = large_ ? large_->ahead.count() : 0;
-    for (std::size_t index = 0; index < count && bytes != 0; ++index) {
-        const std::size_t header_bytes = std::min(bytes, large_->ahead.header_bytes());
-        const std::size_t body_bytes =
-            std::min<std::uint64_t>(bytes - header_bytes, large_->ahead.body_bytes());
-        large_->ahead.look_at(index);
-        if (const result<void> taken = feed({from, header_bytes}); !taken) {
-            return taken.error();
-        }
-        large_->ahead.look_at(read_ahead::count_max);
-        const result<void> taken = large_->ahead.is_taken(index)
-                                       ? extend_pending(body_bytes)
-                                       : feed({large_->ahead.payload(index), body_bytes});
-        if (!taken) {
-            return taken.error();
-        }
-        from += header_bytes;
-        bytes -= header_bytes + body_bytes;
-    }
-    return feed({from, bytes});
+    return feed({scratch_, bytes - direct});
 }
 
 result<void> inbound::feed(std::span<const std::byte> data) {
     auto& rope = queue_.rope();
     // A payload that gets its own block should not also use a segment: more memory is first
     // allocated only for the bytes that show whether one begins there.
-    std::size_t rolled_bytes_max = raw_bytes_ < limits::lookahead_bytes && queue_.has_credit()
-                                       ? limits::lookahead_bytes
+    std::size_t rolled_bytes_max = raw_bytes_ < tuning::lookahead_bytes && queue_.has_credit()
+                                       ? tuning::lookahead_bytes
                                        : SIZE_MAX;
     while (!data.empty()) {
-        if (pending_.body != nullptr) {
+        if (pending_.is_begun()) {
             if (const result<void> filled = fill_pending(data); !filled) {
                 return filled.error();
             }
@@ -206,7 +154,7 @@ result<void> inbound::scan() {
             break;
         }
         if (frame_bytes > available) {
-            begins_pending = head.body_bytes >= limits::external_bytes_min && !head.command();
+            begins_pending = head.body_bytes >= tuning::external_bytes_min && !head.command();
             break;
         }
         if (head.command()) [[unlikely]] {
@@ -268,23 +216,12 @@ result<void> inbound::check_unfinished() noexcept {
 }
 
 void inbound::begin_pending(const frame_head& head, const std::byte* frame, std::size_t available) {
-    const std::size_t body_there = available - head.header_bytes;
-    const std::uint64_t trusted = std::max<std::uint64_t>(
-        {limits::unproven_bytes_max, body_there * limits::unproven_growth, proven_bytes()});
+    const std::span body_there{frame + head.header_bytes, available - head.header_bytes};
     if (!large_) {
         large_ = std::make_unique<large_payloads>();
     }
-    pipe::block* const received =
-        body_there == 0 ? large_->ahead.take(head.header_bytes, head.body_bytes) : nullptr;
-    pending_.body =
-        received != nullptr ? received : pipe::make_block(std::min(head.body_bytes, trusted));
-    pending_.body_bytes = head.body_bytes;
-    pending_.filled = body_there;
-    large_->header_bytes = head.header_bytes;
-    large_->is_like_last =
-        large_->last_end == queue_.rope().written() && large_->last_bytes == head.body_bytes;
+    pending_.begin(head.body_bytes, body_there, proven_bytes());
     pending_more_ = head.more();
-    std::memcpy(pending_.body->data, frame + head.header_bytes, body_there);
 }
 
 /// Passes the payload's new bytes, from `begin` on, to the scanner.
@@ -293,62 +230,49 @@ result<void> inbound::look_at_pending(std::size_t begin) noexcept {
         return {};
     }
     const result<void> taken =
-        scanner_->on_body({pending_.body->data + begin, pending_.filled - begin});
+        scanner_->on_body({pending_.data() + begin, pending_.filled_bytes() - begin});
     if (!taken) {
-        drop_pending(); // A rejected payload is not continued.
+        pending_.drop(); // A rejected payload is not continued.
     }
     return taken;
 }
 
 result<void> inbound::fill_pending(std::span<const std::byte>& data) {
-    grow_pending();
-    const std::uint64_t room =
-        std::min<std::uint64_t>(pending_.body->bytes, pending_.body_bytes) - pending_.filled;
-    const std::size_t taken = std::min<std::uint64_t>(room, data.size());
-    std::memcpy(pending_.body->data + pending_.filled, data.data(), taken);
-    data = data.subspan(taken);
-    return extend_pending(taken);
+    return on_pending_extended(pending_.fill(data));
 }
 
 /// Another `bytes` bytes of the payload are in place.
 result<void> inbound::extend_pending(std::size_t bytes) {
-    pending_.filled += bytes;
-    if (const result<void> looked = look_at_pending(pending_.filled - bytes); !looked) {
+    pending_.advance(bytes);
+    return on_pending_extended(bytes);
+}
+
+/// The last `bytes` bytes of the payload have just come.
+result<void> inbound::on_pending_extended(std::size_t bytes) {
+    if (const result<void> looked = look_at_pending(pending_.filled_bytes() - bytes); !looked) {
         return looked.error();
     }
     finish_pending_if_whole();
     return {};
 }
 
-void inbound::grow_pending() {
-    if (pending_.filled < pending_.body->bytes) {
-        return;
-    }
-    pipe::block* const larger =
-        pipe::make_block(std::min(pending_.body_bytes, pending_.filled * limits::unproven_growth));
-    std::memcpy(larger->data, pending_.body->data, pending_.filled);
-    pending_.body->drop();
-    pending_.body = larger;
-}
-
 void inbound::finish_pending_if_whole() {
-    if (pending_.filled != pending_.body_bytes) {
+    if (!pending_.is_whole()) {
         return;
     }
+    const std::uint64_t body_bytes = pending_.bytes();
     std::byte header[pipe::websocket_layout::header_bytes_max]; // The largest of all layouts.
     const std::size_t header_bytes = write_pending_header(header);
-    queue_.rope().append_external(header, header_bytes, pending_.body, pending_.body_bytes);
-    pending_.body = nullptr;
-    large_->proven_bytes = std::max(large_->proven_bytes, pending_.body_bytes);
-    large_->last_end = queue_.rope().written();
-    large_->last_bytes = pending_.body_bytes;
+    queue_.rope().append_external(header, header_bytes, pending_.block(), body_bytes);
+    pending_.take(); // Now: append_external() may have been refused memory.
+    large_->proven_bytes = std::max(large_->proven_bytes, body_bytes);
     finish_external(pending_more_);
 }
 
 std::size_t inbound::write_pending_header(std::byte* out) noexcept {
     return scanner_ != nullptr
-               ? scanner_->write_header(out, pending_.body_bytes)
-               : wire::zmtp::write_header(out, pending_.body_bytes,
+               ? scanner_->write_header(out, pending_.bytes())
+               : wire::zmtp::write_header(out, pending_.bytes(),
                                           pending_more_ ? wire::zmtp::flag_more : 0);
 }
 
@@ -455,22 +379,11 @@ result<void> inbound::begin_body(std::size_t header_bytes, std::uint64_t body_by
 }
 
 void inbound::reset() noexcept {
-    drop_pending();
-    received_nothing();
-    if (large_) {
-        large_->last_end = UINT64_MAX;
-    }
+    pending_.drop();
     queue_.rollback();
     raw_bytes_ = 0;
     blocked_ = false;
     lacked_credit_ = false;
-}
-
-void inbound::drop_pending() noexcept {
-    if (pending_.body != nullptr) {
-        pending_.body->drop();
-        pending_.body = nullptr;
-    }
 }
 
 } // namespace zlink::codec

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "base/head_start.hpp"
-#include "base/limits.hpp"
-#include "base/prefetch.hpp"
 #include "base/result.hpp"
-#include "codec/read_ahead.hpp"
+#include "codec/growing_block.hpp"
 #include "codec/scanner.hpp"
 #include "pipe/message_queue.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -16,6 +14,13 @@
 #include <memory>
 #include <span>
 #include <sys/uio.h>
+
+namespace zlink::tuning {
+
+/// Bytes that are read beyond the end of a large payload, so that the next header comes with it.
+constexpr std::size_t lookahead_bytes = 1024;
+
+} // namespace zlink::tuning
 
 namespace zlink::codec {
 
@@ -66,9 +71,7 @@ public:
     /// @param frames  Finds the frames.
     inbound(pipe::message_queue& queue, std::unique_ptr<scanner> frames) noexcept
         : queue_(queue), commands_(nullptr), scanner_(std::move(frames)), body_bytes_max_(0),
-          unfinished_bytes_max_(UINT64_MAX), short_frame_bytes_max_(0) {
-        queue_.rope().grow_segments_to(limits::stream_segment_bytes_max);
-    }
+          unfinished_bytes_max_(UINT64_MAX), short_frame_bytes_max_(0) {}
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
     /// Drops an incomplete message.
@@ -76,20 +79,9 @@ public:
 
     /// Describes the buffers to read into.
     /// @param scratch  Memory that is free until received().
-    /// @param parts    At least two; with read_ahead::parts_max several large payloads of one size
-    ///                 are received at once.
-    /// @param ahead_bytes_max  For payloads behind the current one.
     /// @return The number of parts filled in.
     /// @throws std::bad_alloc
-    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec> parts,
-                        std::size_t ahead_bytes_max = limits::read_ahead_bytes_max);
-
-    /// Nothing, or nothing more, was read into the buffers from prepare().
-    void received_nothing() noexcept {
-        if (large_) {
-            large_->ahead.drop();
-        }
-    }
+    std::size_t prepare(std::span<std::byte> scratch, std::span<iovec, 2> parts);
 
     /// Takes the first `bytes` bytes of the buffers from prepare().
     /// @error protocol_violation  A frame or command breaks the rules.
@@ -124,9 +116,6 @@ public:
     /// Whether reading is blocked for lack of credit: call scan() when there is credit again.
     bool is_blocked() const noexcept { return blocked_; }
 
-    /// Whether a payload with its own block is partly received.
-    bool is_within_payload() const noexcept { return pending_.body != nullptr; }
-
     /// Continues to scan bytes that were received earlier.
     /// @error  As received().
     result<void> scan();
@@ -140,9 +129,6 @@ public:
 
     /// Drops everything but whole messages. The connection was lost.
     void reset() noexcept;
-
-    /// Prefetches the scanner.
-    void fetch_ahead() const noexcept { prefetch_to_read(scanner_.get()); }
 
     // For a scanner.
 
@@ -179,43 +165,28 @@ public:
 
     /// Whether only whole messages are held.
     bool is_idle() const noexcept {
-        return raw_bytes_ == 0 && pending_.body == nullptr &&
+        return raw_bytes_ == 0 && !pending_.is_begun() &&
                (scanner_ == nullptr || scanner_->is_idle());
     }
 
 private:
-    /// A payload that is being received into its own block.
-    struct pending_frame {
-        pipe::block* body = nullptr;
-        std::uint64_t body_bytes = 0;
-        std::uint64_t filled = 0;
-    };
     /// State of payloads with their own block. Most peers never send one.
     struct large_payloads {
-        std::uint64_t proven_bytes = 0;      ///< The largest that this peer has completed.
-        std::uint64_t last_end = UINT64_MAX; ///< The last one's end in the rope.
-        std::uint64_t last_bytes = 0;
-        std::size_t header_bytes = 0; ///< As received, of the current payload.
-        bool is_like_last = false;    ///< Right behind a payload of the same size.
-        read_ahead ahead;
+        std::uint64_t proven_bytes = 0; ///< The largest that this peer has completed.
         head_start start;
     };
 
     std::uint64_t proven_bytes() const noexcept { return large_ ? large_->proven_bytes : 0; }
     void begin_pending(const wire::zmtp::frame_head& head, const std::byte* frame,
                        std::size_t available);
-    std::size_t offer_ahead(std::span<iovec> parts, std::size_t bytes_max);
-    result<void> take_received(std::size_t bytes);
-    result<void> take_behind_first(std::size_t bytes);
     result<void> extend_pending(std::size_t bytes);
+    result<void> on_pending_extended(std::size_t bytes);
     result<void> fill_pending(std::span<const std::byte>& data);
     result<void> look_at_pending(std::size_t begin) noexcept;
     std::size_t write_pending_header(std::byte* out) noexcept;
-    void grow_pending();
     void finish_pending_if_whole();
     void finish_external(bool more) noexcept;
     void update_blocked() noexcept;
-    void drop_pending() noexcept;
     result<void> check_unfinished() noexcept;
 
     pipe::message_queue& queue_;
@@ -223,7 +194,7 @@ private:
     std::unique_ptr<scanner> scanner_; ///< Null: ZMTP frames.
     std::uint64_t body_bytes_max_;
     std::uint64_t unfinished_bytes_max_;
-    pending_frame pending_;
+    growing_block pending_; ///< A payload that is received into a block of its own.
     std::byte* scratch_ = nullptr;
     std::size_t offered_bytes_ = 0;         ///< Of the first part that prepare() described.
     std::size_t raw_bytes_ = 0;             ///< Behind the rope's committed bytes, not scanned yet.

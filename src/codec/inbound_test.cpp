@@ -29,6 +29,7 @@ using zlink::testing::spelled;
 using zlink::testing::take;
 using zlink::testing::take_all;
 namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 namespace zmtp = zlink::wire::zmtp;
 
 namespace {
@@ -49,7 +50,7 @@ public:
     /// from the queue whenever there is no credit.
     result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
         while (!data.empty()) {
-            std::array<iovec, zlink::codec::read_ahead::parts_max> parts;
+            std::array<iovec, 2> parts;
             const std::size_t count = in.prepare(scratch_, parts);
             const std::size_t bytes =
                 zlink::testing::fill_parts(std::span{parts}.first(count), data, read_bytes_max);
@@ -203,7 +204,7 @@ TEST_SUITE("codec") {
         CHECK(peer.arrived().size() == 1);
         CHECK(peer.read(on_wire("unseen", 0)));
         CHECK(!peer.in.take_wake());
-        peer.queue.mark_reader_asleep(); // The reader has not passed the fence and checked again.
+        peer.queue.mark_reader_parked(); // The reader has not passed the fence and checked again.
         iovec parts[2];
         std::vector<std::byte> scratch(limits::scratch_bytes);
         peer.in.prepare(scratch, parts);
@@ -274,14 +275,14 @@ TEST_SUITE("codec") {
 
     TEST_CASE("inbound: says once that a sleeping reader must be woken") {
         receiver reading;
-        reading.queue.mark_reader_asleep();
+        reading.queue.mark_reader_parked();
         CHECK(reading.read(on_wire("hello").substr(0, 4)));
         CHECK(!reading.in.take_wake());
         CHECK(reading.read("llo"));
         CHECK(reading.in.take_wake());
         CHECK(!reading.in.take_wake());
         reading.arrived();
-        reading.queue.mark_reader_asleep();
+        reading.queue.mark_reader_parked();
         CHECK(reading.read(on_wire(pattern(20'000)), 1000));
         CHECK(reading.in.take_wake());
         CHECK(reading.read(on_wire("more")));
@@ -333,30 +334,7 @@ TEST_SUITE("codec") {
         CHECK(reading.in.prepare(scratch, parts) == 2);
         CHECK(parts[0].iov_len == 30'000);
         CHECK(parts[1].iov_base == scratch.data());
-        CHECK(parts[1].iov_len == limits::lookahead_bytes);
-    }
-
-    TEST_CASE("inbound: receives several large payloads of one size at once") {
-        constexpr std::size_t body_bytes = 60'000;
-        receiver reading;
-        const auto reads_of = [&](std::size_t count) {
-            conversation talk;
-            for (std::size_t index = 0; index < count; ++index) {
-                talk.add(pattern(body_bytes, static_cast<unsigned>(index)));
-            }
-            const std::size_t before = reading.read_count;
-            const std::size_t arrived_before = reading.arrived().size();
-            // The cut lies within a payload, as in a stream without pauses.
-            CHECK(reading.read(std::string_view(talk.data).substr(0, 10'000)));
-            CHECK(reading.read(std::string_view(talk.data).substr(10'000)));
-            CHECK(messages(reading.arrived().begin() + static_cast<std::ptrdiff_t>(arrived_before),
-                           reading.arrived().end()) == talk.frames);
-            return reading.read_count - before;
-        };
-        reads_of(2);
-        const std::size_t in_blocks = limits::read_ahead_bytes_max / body_bytes + 1;
-        CHECK(reads_of(12) <= 2 + 12 / in_blocks + 1);
-        CHECK(reading.in.is_idle());
+        CHECK(parts[1].iov_len == tuning::lookahead_bytes);
     }
 
     TEST_CASE("inbound: finds the same messages whatever follows large payloads of one size") {
@@ -408,7 +386,7 @@ TEST_SUITE("codec") {
             }
             said.add(pattern(60'000));
             CHECK(reading.read(std::string_view(said.data).substr(0, 50'000)));
-            CHECK(reading.queue.rope().tail_segment_bytes() <= 4 * limits::lookahead_bytes);
+            CHECK(reading.queue.rope().tail_segment_bytes() <= 4 * tuning::lookahead_bytes);
             CHECK(reading.read(std::string_view(said.data).substr(50'000)));
             CHECK(reading.arrived() == said.frames);
         }

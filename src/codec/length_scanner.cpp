@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/length_scanner.hpp"
 
-#include "base/limits.hpp"
 #include "codec/inbound.hpp"
 #include "wire/length/frame.hpp"
 
@@ -35,7 +34,7 @@ result<void> length_scanner::scan(inbound& from) {
     if (status == head_status::too_large) {
         return errc::message_too_large;
     }
-    if (status == head_status::complete && head.body_bytes >= limits::external_bytes_min) {
+    if (status == head_status::complete && head.body_bytes >= tuning::external_bytes_min) {
         return from.begin_body(header_bytes, head.body_bytes);
     }
     return {};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/outbound.hpp"
 
-#include "base/limits.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +16,7 @@ using chunk = pipe::message_queue::chunk;
 std::size_t outbound::gather(std::span<iovec> parts, std::size_t unit_bytes) noexcept {
     goal_ = queue_.published();
     rope::cursor place = sent_;
-    const std::size_t count = rope::gather(place, goal_.position, limits::gather_bytes_max, parts);
+    const std::size_t count = rope::gather(place, goal_.position, tuning::gather_bytes_max, parts);
     gathered_all_ = place.position == goal_.position;
     rest_bytes_ = 0;
     if (unit_bytes == 0) {
@@ -26,7 +24,7 @@ std::size_t outbound::gather(std::span<iovec> parts, std::size_t unit_bytes) noe
     }
     const std::uint64_t bytes = place.position - sent_.position;
     const std::uint64_t rest = bytes % unit_bytes;
-    const bool is_small = rest < unit_bytes / limits::units_per_rest;
+    const bool is_small = rest < unit_bytes / tuning::units_per_rest;
     return bytes > unit_bytes && is_small ? leave(rest, parts.first(count)) : count;
 }
 
@@ -54,18 +52,18 @@ bool outbound::advance(std::size_t bytes) noexcept {
     const std::uint64_t target = sent_.position + bytes;
     if (target == goal_.position) {
         pass(sent_, target);
-        return come_to_end(goal_.message_count);
+        return release_written(goal_.message_count);
     }
     bool wake = false;
     if (left_.position > boundary() && left_.position <= target) {
         pass(sent_, left_.position);
-        wake = come_to_end(left_.message_count);
+        wake = release_written(left_.message_count);
     }
     pass(sent_, target);
     if (goal_.position - target == rest_bytes_) {
         left_ = goal_;
     }
-    if (target - boundary() < limits::gather_bytes_max) {
+    if (target - boundary() < tuning::gather_bytes_max) {
         return wake;
     }
     walk();
@@ -84,7 +82,7 @@ void outbound::pass(rope::cursor& place, std::uint64_t position) noexcept {
 
 /// Releases everything written, at the end of a batch or at a control object. Only whole messages
 /// are published (Invariant 2 of rope.hpp).
-bool outbound::come_to_end(std::uint64_t message_count) noexcept {
+bool outbound::release_written(std::uint64_t message_count) noexcept {
     walked_ = sent_;
     frame_rest_ = 0;
     more_ = false;
@@ -169,7 +167,7 @@ bool outbound::return_credit() noexcept {
     return goal_.position == sent_.position && is_due && advance(0);
 }
 
-bool outbound::settle_accounts() noexcept {
+bool outbound::return_all_credit() noexcept {
     walk();
     return tell_writer();
 }
@@ -200,7 +198,7 @@ std::uint64_t outbound::drop_message(bool& wake_writer) noexcept {
         pass(place, place.position + head.frame_bytes());
     }
     wake_writer = advance(place.position - sent_.position);
-    wake_writer = settle_accounts() || wake_writer;
+    wake_writer = return_all_credit() || wake_writer;
     return bytes;
 }
 
@@ -222,13 +220,13 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;
-    wake_writer = come_to_end(message_count_);
+    wake_writer = release_written(message_count_);
     return object;
 }
 
 bool outbound::discard() noexcept {
     bool wake = false;
-    iovec parts[limits::gather_count_max];
+    iovec parts[tuning::gather_count_max];
     for (std::size_t count = gather(parts); count != 0; count = gather(parts)) {
         std::size_t bytes = 0;
         for (std::size_t index = 0; index < count; ++index) {

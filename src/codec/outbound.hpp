@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
 #include "pipe/message_queue.hpp"
 #include "wire/zmtp/frame.hpp"
 
@@ -10,6 +9,15 @@
 #include <cstdint>
 #include <span>
 #include <sys/uio.h>
+
+namespace zlink::tuning {
+
+/// Where so many messages wait, a gathered write leaves the remainder after whole units of the
+/// system (stream::unit_bytes()) for the next write, if it is less than this fraction of a unit.
+constexpr std::uint64_t many_messages_min = 64;
+constexpr std::size_t units_per_rest = 8;
+
+} // namespace zlink::tuning
 
 namespace zlink::codec {
 
@@ -42,7 +50,7 @@ public:
     bool has_many() const noexcept {
         // The count from headers may be ahead of the producer's published count (progress).
         const std::uint64_t seen = std::max(message_count_, left_.message_count);
-        return queue_.rope().published_count() >= seen + limits::many_messages_min;
+        return queue_.rope().published_count() >= seen + tuning::many_messages_min;
     }
 
     /// Whether everything published is written except the remainder that gather() left. The
@@ -82,7 +90,7 @@ public:
     /// @return Whether the mark takes effect only after the heavy fence.
     bool park() noexcept {
         is_parked_ = true;
-        return queue_.mark_reader_asleep();
+        return queue_.mark_reader_parked();
     }
     bool is_parked() const noexcept { return is_parked_; }
 
@@ -121,7 +129,7 @@ public:
 
     /// Returns the credit for all messages that were written completely.
     /// @return Whether the writer of the queue must be woken.
-    [[nodiscard]] bool settle_accounts() noexcept;
+    [[nodiscard]] bool return_all_credit() noexcept;
 
     /// Returns to the start of the incomplete message.
     void rewind() noexcept;
@@ -156,7 +164,7 @@ private:
 
     std::size_t leave(std::uint64_t rest, std::span<iovec> parts) noexcept;
     static void pass(rope::cursor& place, std::uint64_t position) noexcept;
-    bool come_to_end(std::uint64_t message_count) noexcept;
+    bool release_written(std::uint64_t message_count) noexcept;
     void walk() noexcept;
     template<class Layout>
     void walk_as() noexcept;

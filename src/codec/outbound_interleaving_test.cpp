@@ -128,7 +128,7 @@ private:
     }
 
     void lend(std::span<const iovec> parts) {
-        std::size_t bytes = play_.unit_bytes / zlink::limits::units_per_rest; // A rest may be left.
+        std::size_t bytes = play_.unit_bytes / zlink::tuning::units_per_rest; // A rest may be left.
         for (const iovec& part : parts) {
             bytes += part.iov_len;
         }
@@ -180,10 +180,10 @@ private:
 
     void sleep() {
         wake_writer(sender_.return_credit());
-        if (queue_.mark_reader_asleep() && play_.reader_fences) {
+        if (queue_.mark_reader_parked() && play_.reader_fences) {
             explored_platform::fence::heavy();
         }
-        if (!play_.reader_looks_again || !sender_.has_work() || !queue_.unmark_reader()) {
+        if (!play_.reader_checks_again || !sender_.has_work() || !queue_.unmark_reader()) {
             reader_woken_.wait();
         }
         if (play_.reader_finds_place) {
@@ -327,7 +327,7 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     TEST_CASE("interleavings of a sending session: the fence and the second check are needed") {
         CHECK(failure_of({.acts = {message, message}, .reader_fences = false}) ==
               "every thread sleeps");
-        CHECK(failure_of({.acts = {message, message}, .reader_looks_again = false}) ==
+        CHECK(failure_of({.acts = {message, message}, .reader_checks_again = false}) ==
               "every thread sleeps");
     }
 

@@ -3,7 +3,6 @@
 
 #include "codec/frame_encoder.hpp"
 
-#include "base/limits.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +19,7 @@ using zlink::testing::counted_block;
 using zlink::testing::on_wire;
 using zlink::testing::pattern;
 using zlink::testing::push;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 namespace zmtp = zlink::wire::zmtp;
 
 namespace {
@@ -227,7 +226,7 @@ TEST_SUITE("codec") {
             const auto first = origin.queue.front();
             const std::byte* const begin = first.body - zmtp::header_bytes_min;
             one.queue.push_borrowed(origin.queue.front_segment(), {begin, origin.sent.size()}, 4);
-            (void)one.queue.show_messages();
+            (void)one.queue.publish_messages();
             CHECK(!one.queue.has_credit());
 
             one.write(cut);
@@ -274,14 +273,14 @@ TEST_SUITE("codec") {
         for (int count = 0; count < 100; ++count) {
             by.send_block(pattern(10'000));
         }
-        iovec parts[limits::gather_count_max * 4];
+        iovec parts[tuning::gather_count_max * 4];
         const std::size_t count = by.out.gather(parts);
         std::size_t bytes = 0;
         for (std::size_t index = 0; index < count; ++index) {
             bytes += parts[index].iov_len;
         }
-        CHECK(bytes >= limits::gather_bytes_max);
-        CHECK(bytes < limits::gather_bytes_max + 10'009);
+        CHECK(bytes >= tuning::gather_bytes_max);
+        CHECK(bytes < tuning::gather_bytes_max + 10'009);
         while (!by.out.is_empty()) {
             (void)by.write();
         }
@@ -361,7 +360,7 @@ TEST_SUITE("codec") {
         by.send("part", more);
         by.send("one");
         by.send("two");
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         CHECK(!by.write(3));
         CHECK(!by.queue.has_credit());
         CHECK(by.write());
@@ -374,9 +373,9 @@ TEST_SUITE("codec") {
         sender by{{.messages_max = 2}};
         by.send("one");
         by.send("two");
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         CHECK(!by.out.lend_credit()); // Nothing was gathered.
-        iovec parts[limits::gather_count_max];
+        iovec parts[tuning::gather_count_max];
         CHECK(by.out.gather(parts) != 0);
         CHECK(by.out.lend_credit());
         CHECK(by.queue.credit() == 2);
@@ -458,7 +457,7 @@ TEST_SUITE("codec") {
         sender by{{.messages_max = 2}};
         by.send(pattern(48));
         by.send(pattern(48));
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         CHECK(by.write_units(99) == 99);
         CHECK(!by.queue.has_credit()); // Written messages are counted with the rest only.
         CHECK(by.write_units(99) == 1);
@@ -467,7 +466,7 @@ TEST_SUITE("codec") {
 
     TEST_CASE("outbound: lends credit for the next batch although a rest was left") {
         sender by{{.messages_max = 2}};
-        iovec parts[limits::gather_count_max];
+        iovec parts[tuning::gather_count_max];
         for (int round = 0; round < 5; ++round) {
             CAPTURE(round);
             by.send(pattern(48));
@@ -485,7 +484,7 @@ TEST_SUITE("codec") {
 
     TEST_CASE("outbound: lends no credit for the next batch if more was left than a rest") {
         sender by{{.messages_max = 2}};
-        iovec parts[limits::gather_count_max];
+        iovec parts[tuning::gather_count_max];
         by.send(pattern(48));
         by.send(pattern(48));
         REQUIRE(by.out.gather(parts, 99) != 0);
@@ -530,7 +529,7 @@ TEST_SUITE("codec") {
         for (int count = 0; count < 100; ++count) {
             by.send(pattern(8000));
         }
-        iovec parts[limits::gather_count_max];
+        iovec parts[tuning::gather_count_max];
         CHECK(by.out.gather(parts) != 0);
         CHECK(!by.out.lend_credit());
         CHECK(!by.queue.has_credit());
@@ -541,13 +540,13 @@ TEST_SUITE("codec") {
         for (int count = 0; count < 100; ++count) {
             by.send(pattern(8000));
         }
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         std::size_t writes = 0;
         while (!by.write(10'000)) {
             ++writes;
         }
-        CHECK(by.written.size() >= limits::gather_bytes_max);
-        CHECK(by.written.size() < limits::gather_bytes_max + 10'000);
+        CHECK(by.written.size() >= tuning::gather_bytes_max);
+        CHECK(by.written.size() < tuning::gather_bytes_max + 10'000);
         CHECK(by.queue.credit() == by.written.size() / 8009);
     }
 
@@ -555,7 +554,7 @@ TEST_SUITE("codec") {
         sender by{{.messages_max = 1}};
         by.send("one");
         by.send_control();
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         CHECK(!by.write());
         bool wakes = false;
         by.out.take_control(wakes)->drop();
@@ -610,7 +609,7 @@ TEST_SUITE("codec") {
         while (!by.out.is_empty()) {
             std::vector<std::byte> out;
             const std::size_t source_bytes = translate(by.out, out);
-            CHECK(out.size() < limits::gather_bytes_max + 5010);
+            CHECK(out.size() < tuning::gather_bytes_max + 5010);
             all += text_of(out);
             (void)by.out.advance(source_bytes);
         }
@@ -621,7 +620,7 @@ TEST_SUITE("codec") {
         sender by{{.messages_max = 2}};
         by.send(subscribe("one"), command);
         by.send(subscribe("two"), command);
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         std::vector<std::byte> out;
         const bool wakes = by.out.advance(translate(by.out, out));
         CHECK((wakes || by.out.return_credit()));
@@ -632,7 +631,7 @@ TEST_SUITE("codec") {
         sender by{{.messages_max = 2}};
         by.send(subscribe("one"), command);
         by.send(subscribe("two"), command);
-        by.queue.mark_writer_asleep();
+        by.queue.mark_writer_parked();
         std::vector<std::byte> out;
         bool wakes = by.out.advance(translate(by.out, out));
         by.out.rewind();

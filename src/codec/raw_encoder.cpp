@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/raw_encoder.hpp"
 
-#include "base/limits.hpp"
-
 #include <utility>
 
 namespace zlink::codec {
@@ -15,7 +13,7 @@ std::size_t raw_encoder::gather(outbound& from, std::span<iovec> parts) {
     std::size_t bytes = 0;
     std::uint64_t begun_bytes = begun_bytes_;
     from.visit_frames([&](const frame_head&, body_view body) {
-        if (count == parts.size() || bytes >= limits::gather_bytes_max) {
+        if (count == parts.size() || bytes >= tuning::gather_bytes_max) {
             return false;
         }
         const body_view rest = body.subspan(std::exchange(begun_bytes, 0));

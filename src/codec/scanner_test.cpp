@@ -57,21 +57,6 @@ TEST_SUITE("codec") {
         }
     }
 
-    TEST_CASE("length scanner: 30 messages of 4 KiB are read at once from a peer that sends such") {
-        std::string sent;
-        for (int count = 0; count < 30; ++count) {
-            sent += length_frame(pattern(4096));
-        }
-        scanned_input peer{pipe::layout::length, any_size, roomy};
-        for (int batch = 0; batch < 3; ++batch) { // Until its segments have grown.
-            CHECK(peer.read(sent));
-            peer.pass_on_memory();
-        }
-        const std::size_t read_count = peer.read_count();
-        CHECK(peer.read(sent));
-        CHECK(peer.read_count() == read_count + 1);
-    }
-
     TEST_CASE("scanners: find the same messages whatever follows large ones of one size") {
         constexpr std::size_t bytes = 20'000;
         for (const auto from :

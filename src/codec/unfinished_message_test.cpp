@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "codec/inbound.hpp"
 
-#include "base/limits.hpp"
 #include "testing/queue_contents.hpp"
 
 #include <doctest/doctest.h>

@@ -14,7 +14,7 @@ namespace zlink::codec {
 namespace {
 
 /// The initial size of the block for an inflated message.
-constexpr std::size_t assembly_bytes_min = 2048;
+constexpr std::uint64_t assembly_bytes_min = 2048;
 
 } // namespace
 
@@ -42,11 +42,11 @@ result<void> websocket_scanner::scan_apart(inbound& from) {
         if (goes_on) {
             deliver(from);
         }
-        goes_on = goes_on && !has_had_turn();
+        goes_on = goes_on && !is_turn_over();
     }
     held.drop_front(is_over_ ? held.size() : done_bytes);
     from.publish(0, 0); // Updates from.is_blocked().
-    if (has_had_turn()) {
+    if (is_turn_over()) {
         from.pause();
     }
     if (held.empty()) {
@@ -59,14 +59,13 @@ result<void> websocket_scanner::scan_apart(inbound& from) {
 /// Publishes the assembled message.
 void websocket_scanner::deliver(inbound& to) {
     std::byte header[wire::websocket::header_bytes_max];
-    const std::size_t header_bytes = write_header(header, assembly_bytes_);
-    if (assembly_bytes_ >= limits::external_bytes_min) {
-        return to.insert({header, header_bytes}, std::exchange(assembly_, nullptr),
-                         std::exchange(assembly_bytes_, 0));
+    const std::uint64_t body_bytes = assembly_.filled_bytes();
+    const std::size_t header_bytes = write_header(header, body_bytes);
+    if (body_bytes >= tuning::external_bytes_min) {
+        return to.insert({header, header_bytes}, assembly_.take(), body_bytes);
     }
-    const std::byte* const body = assembly_ != nullptr ? assembly_->data : nullptr;
-    to.append({header, header_bytes}, {body, assembly_bytes_}, 1);
-    drop_assembly();
+    to.append({header, header_bytes}, {assembly_.data(), body_bytes}, 1);
+    assembly_.drop();
 }
 
 /// Inflates bytes of a message, and appends the result.
@@ -103,7 +102,7 @@ result<void> websocket_scanner::inflate_all() {
             is_over_ = true;
             return corrupt_data;
         }
-        assembly_bytes_ += made;
+        assembly_.advance(made);
         inflation_->made_bytes += made;
         if (made < room.size()) {
             return {};
@@ -125,17 +124,18 @@ pipe::block* websocket_scanner::make_inflated_block(std::size_t bytes) {
 std::span<std::byte> websocket_scanner::make_assembly_room() {
     // One byte beyond the limit reveals a message that is too large.
     const std::uint64_t most = inflation_->message_bytes_max + 1;
-    if (assembly_ == nullptr || assembly_->bytes == assembly_bytes_) {
+    const std::uint64_t filled_bytes = assembly_.filled_bytes();
+    if (assembly_.capacity() == filled_bytes) {
         pipe::block* const larger = make_inflated_block(static_cast<std::size_t>(
-            std::min<std::uint64_t>(std::max(assembly_bytes_min, assembly_bytes_ * 2), most)));
+            std::min(std::max(assembly_bytes_min, filled_bytes * 2), most)));
         if (larger == nullptr) {
             return {};
         }
-        replace_assembly(larger);
+        assembly_.move_to(larger);
     }
-    const auto end = static_cast<std::size_t>(std::min<std::uint64_t>(assembly_->bytes, most));
-    return {assembly_->data + assembly_bytes_,
-            std::min(end - assembly_bytes_, limits::inflated_piece_bytes_max)};
+    const std::uint64_t end = std::min<std::uint64_t>(assembly_.capacity(), most);
+    return {assembly_.data() + filled_bytes,
+            std::min<std::size_t>(end - filled_bytes, limits::inflated_piece_bytes_max)};
 }
 
 } // namespace zlink::codec

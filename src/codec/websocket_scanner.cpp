@@ -63,9 +63,9 @@ result<void> websocket_scanner::scan_in_place(inbound& from) {
             return {};
         }
         std::byte header[header_bytes_max];
-        const std::size_t header_bytes = write_header(header, assembly_bytes_);
-        from.insert({header, header_bytes}, std::exchange(assembly_, nullptr),
-                    std::exchange(assembly_bytes_, 0));
+        const std::uint64_t body_bytes = assembly_.filled_bytes();
+        const std::size_t header_bytes = write_header(header, body_bytes);
+        from.insert({header, header_bytes}, assembly_.take(), body_bytes);
     }
 }
 
@@ -77,7 +77,7 @@ result<websocket_scanner::step> websocket_scanner::take_frames(inbound& from, pr
             while (take_plain(at)) {
             }
             next = take_frame(at);
-        } while (next && *next == step::onward && !has_had_turn());
+        } while (next && *next == step::onward && !is_turn_over());
     }
     return next;
 }
@@ -165,7 +165,7 @@ result<websocket_scanner::step> websocket_scanner::take_control(progress& at) {
 /// Takes a message in one frame.
 result<websocket_scanner::step> websocket_scanner::take_message(progress& at) {
     const bool is_whole = head_.frame_bytes() <= at.rest();
-    if (!is_whole && head_.payload_bytes < limits::external_bytes_min &&
+    if (!is_whole && head_.payload_bytes < tuning::external_bytes_min &&
         tracker_.state() == message_state::between) {
         return step::waits;
     }
@@ -201,7 +201,7 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
         return refuse(*refusal);
     }
     if (!tracker_.is_compressed()) {
-        append(data);
+        assembly_.append(data);
     } else if (const result<void> inflated = inflate(data); !inflated) {
         return inflated.error();
     }
@@ -225,20 +225,21 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
     if (tracker_.state() != message_state::between) {
         return step::onward;
     }
-    if (header_bytes(assembly_bytes_) + assembly_bytes_ > at.gap) {
+    const std::uint64_t body_bytes = assembly_.filled_bytes();
+    if (header_bytes(body_bytes) + body_bytes > at.gap) {
         return step::ends_message;
     }
     // The fragments' space has room for the whole message, so later bytes need not move.
     std::byte* const frame = at.begin + at.kept;
-    const std::size_t written = write_header(frame, assembly_bytes_);
-    if (assembly_bytes_ != 0) {
-        std::memcpy(frame + written, assembly_->data, assembly_bytes_);
+    const std::size_t written = write_header(frame, body_bytes);
+    if (body_bytes != 0) {
+        std::memcpy(frame + written, assembly_.data(), body_bytes);
     }
-    const std::size_t frame_bytes = written + assembly_bytes_;
+    const std::size_t frame_bytes = written + body_bytes;
     at.kept += frame_bytes;
     at.gap -= frame_bytes;
     ++at.count;
-    drop_assembly();
+    assembly_.drop();
     return step::onward;
 }
 
@@ -259,37 +260,6 @@ result<void> websocket_scanner::on_body(std::span<std::byte> data) noexcept {
 std::size_t websocket_scanner::write_header(std::byte* out, std::uint64_t body_bytes) noexcept {
     return wire::websocket::write_header(out, tracker_.is_text() ? opcode::text : opcode::binary,
                                          body_bytes);
-}
-
-void websocket_scanner::append(std::span<const std::byte> data) {
-    const std::size_t needed = assembly_bytes_ + data.size();
-    if (data.empty()) {
-        return;
-    }
-    if (assembly_ == nullptr || assembly_->bytes < needed) {
-        grow_assembly(std::max(needed, assembly_bytes_ * 2));
-    }
-    std::memcpy(assembly_->data + assembly_bytes_, data.data(), data.size());
-    assembly_bytes_ = needed;
-}
-
-void websocket_scanner::grow_assembly(std::size_t bytes) {
-    replace_assembly(pipe::make_block(bytes));
-}
-
-void websocket_scanner::replace_assembly(pipe::block* larger) noexcept {
-    if (assembly_ != nullptr) {
-        std::memcpy(larger->data, assembly_->data, assembly_bytes_);
-        assembly_->drop();
-    }
-    assembly_ = larger;
-}
-
-void websocket_scanner::drop_assembly() noexcept {
-    if (assembly_ != nullptr) {
-        std::exchange(assembly_, nullptr)->drop();
-    }
-    assembly_bytes_ = 0;
 }
 
 errc websocket_scanner::refuse(close_code code) noexcept {

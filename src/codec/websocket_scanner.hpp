@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/limits.hpp"
+#include "codec/growing_block.hpp"
 #include "codec/inflater.hpp"
 #include "codec/scanner.hpp"
-#include "pipe/block.hpp"
 #include "pipe/byte_buffer.hpp"
 #include "wire/websocket/close.hpp"
 #include "wire/websocket/frame.hpp"
@@ -56,14 +56,13 @@ public:
                       const std::optional<peer_deflation>& compressed = {});
     websocket_scanner(const websocket_scanner&) = delete;
     websocket_scanner& operator=(const websocket_scanner&) = delete;
-    ~websocket_scanner() override { drop_assembly(); }
 
     /// @error  As scanner::scan(), and invalid_text, corrupt_data, too_much_inflated.
     result<void> scan(inbound& from) override;
     result<void> on_body(std::span<std::byte> data) noexcept override;
     std::size_t write_header(std::byte* out, std::uint64_t body_bytes) noexcept override;
     bool is_idle() const noexcept override {
-        return assembly_ == nullptr && (!inflation_ || inflation_->held.empty());
+        return !assembly_.is_begun() && (!inflation_ || inflation_->held.empty());
     }
 
     /// Discards further input.
@@ -118,7 +117,7 @@ private:
     std::span<std::byte> make_assembly_room();
     pipe::block* make_inflated_block(std::size_t bytes);
     /// Whether enough was inflated for this turn.
-    bool has_had_turn() const noexcept {
+    bool is_turn_over() const noexcept {
         return inflation_ && inflation_->made_bytes >= limits::turn_bytes_max;
     }
     bool take_plain(progress& at) const noexcept;
@@ -126,10 +125,6 @@ private:
     result<step> take_control(progress& at);
     result<step> take_message(progress& at);
     result<step> take_fragment(progress& at);
-    void append(std::span<const std::byte> data);
-    void grow_assembly(std::size_t bytes);
-    void replace_assembly(pipe::block* larger) noexcept;
-    void drop_assembly() noexcept;
     errc refuse(wire::websocket::close_code code) noexcept;
 
     websocket_sink& controls_;
@@ -141,8 +136,7 @@ private:
     std::uint64_t fragment_rest_ = 0;  ///< Missing bytes of a fragment.
     bool is_in_fragment_ = false;
     bool is_over_ = false;
-    pipe::block* assembly_ = nullptr; ///< The fragments received so far.
-    std::size_t assembly_bytes_ = 0;
+    growing_block assembly_;               ///< The fragments received so far.
     std::unique_ptr<inflation> inflation_; ///< Null: no message may be compressed.
 };
 

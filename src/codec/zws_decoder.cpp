@@ -180,7 +180,7 @@ result<void> zws_decoder::pass_on_fragments(inbound& into) {
     const std::size_t header_bytes = zmtp::write_header(header, rest.size(), decoder_.flags());
     result<void> passed = pass_on({header, header_bytes}, into);
     while (passed && !rest.empty()) {
-        const auto next = rest.first(std::min(rest.size(), 2 * limits::external_bytes_min));
+        const auto next = rest.first(std::min(rest.size(), 2 * tuning::external_bytes_min));
         passed = pass_on(next, into);
         rest = rest.subspan(next.size());
     }

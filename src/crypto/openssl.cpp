@@ -157,14 +157,14 @@ int errno_of_reason(int reason) noexcept {
 constinit thread_local bool openssl_use::is_thread_known_ = false;
 
 bool openssl_use::is_allowed() noexcept {
-    return !is_openssl_over();
+    return !is_openssl_cleaned_up();
 }
 
 void openssl_use::know_thread() noexcept {
     is_thread_known_ = leaves_library.arm(&leaves_library);
 }
 
-bool is_openssl_over() noexcept {
+bool is_openssl_cleaned_up() noexcept {
     return is_over.load(std::memory_order_acquire);
 }
 

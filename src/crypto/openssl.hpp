@@ -77,7 +77,7 @@ OSSL_LIB_CTX* openssl_algorithms() noexcept;
 
 /// Whether OpenSSL was cleaned up: no more TLS connections are possible.
 /// @threads any
-bool is_openssl_over() noexcept;
+bool is_openssl_cleaned_up() noexcept;
 
 /// Whether the last call of this thread failed, at any level, because there was no memory. Leaves
 /// the error queue unchanged.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/block.hpp"
 
-#include "base/limits.hpp"
 #include "pipe/buffer_pool.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ block* make_long_block(std::size_t bytes_min) {
         throw std::bad_alloc{};
     }
     const std::size_t whole_bytes = block_header_bytes + bytes_min;
-    if (whole_bytes < limits::external_bytes_min) {
+    if (whole_bytes < tuning::external_bytes_min) {
         // Usually one thread makes it and another one frees it: in the pool the two would contend.
         return place_block(::operator new(whole_bytes), block::origin::allocated, bytes_min);
     }
@@ -26,7 +25,7 @@ block* make_long_block(std::size_t bytes_min) {
 }
 
 block* make_counted_block(std::size_t bytes_min, memory_account& account) {
-    bytes_min = std::max(bytes_min, limits::external_bytes_min); // Then it comes from the pool.
+    bytes_min = std::max(bytes_min, tuning::external_bytes_min); // Then it comes from the pool.
     if (!account.take(bytes_min)) {
         return nullptr;
     }

@@ -11,6 +11,16 @@
 #include <cstdint>
 #include <new>
 
+namespace zlink::tuning {
+
+/// Payloads of at least this size are passed by reference instead of being copied into a segment.
+constexpr std::size_t external_bytes_min = std::size_t{8} * 1024;
+
+/// The same where one payload goes to many peers.
+constexpr std::size_t broadcast_external_bytes_min = std::size_t{1} * 1024;
+
+} // namespace zlink::tuning
+
 namespace zlink::pipe {
 
 /// Called with the bytes and the hint that a block was made with, on the thread that drops the last

@@ -99,19 +99,13 @@ std::size_t class_bytes(std::size_t index) noexcept {
     return (std::size_t{1} << (doubling + smallest_log2 - 2)) * (5 + quarter) + header_bytes;
 }
 
-/// The pages of new buffers of these sizes are populated together: otherwise bytes that are
-/// received into them cause a fault for each page. Not for larger buffers, which a peer may have
-/// announced without ever sending the data.
-constexpr std::size_t populated_bytes_min = std::size_t{32} * 1024;
-constexpr std::size_t populated_bytes_max = std::size_t{64} * 1024 + header_bytes;
-
 /// Bytes that were freed directly, not into the pool, since the last allocation.
 constinit std::atomic<std::size_t> freed_in_row{0};
 
 /// Frees a buffer that is not pooled.
 void free_past_pool(void* memory, std::size_t bytes) noexcept {
     const std::size_t before = freed_in_row.fetch_add(bytes, std::memory_order_relaxed);
-    if (before >= limits::freed_in_row_bytes && bytes >= limits::returned_buffer_bytes_min) {
+    if (before >= tuning::freed_in_row_bytes && bytes >= tuning::returned_buffer_bytes_min) {
         static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
         const auto first = reinterpret_cast<std::uintptr_t>(memory);
         const std::uintptr_t begin = (first + page_bytes - 1) / page_bytes * page_bytes;
@@ -122,16 +116,6 @@ void free_past_pool(void* memory, std::size_t bytes) noexcept {
     std::free(memory);
 }
 
-void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef MADV_POPULATE_WRITE
-    static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(memory);
-    const std::uintptr_t begin = first - first % page_bytes;
-    // If that fails, or on an older system, the pages are populated one by one on access.
-    ::madvise(reinterpret_cast<void*>(begin), first + bytes - begin, MADV_POPULATE_WRITE);
-#endif
-}
-
 void* allocate(std::size_t bytes) {
     if (freed_in_row.load(std::memory_order_relaxed) != 0) {
         freed_in_row.store(0, std::memory_order_relaxed);
@@ -139,9 +123,6 @@ void* allocate(std::size_t bytes) {
     void* const memory = std::malloc(bytes);
     if (memory == nullptr) {
         throw std::bad_alloc{};
-    }
-    if (bytes >= populated_bytes_min && bytes <= populated_bytes_max) {
-        populate(memory, bytes);
     }
     return memory;
 }
@@ -217,7 +198,7 @@ void give_buffer(pooled_buffer buffer) noexcept {
     }
     const std::size_t before =
         shared.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
-    if (before + buffer.bytes > limits::pooled_bytes_max) {
+    if (before + buffer.bytes > tuning::pooled_bytes_max) {
         shared.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
         free_past_pool(buffer.memory, buffer.bytes);
         return;

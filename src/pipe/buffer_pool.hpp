@@ -3,6 +3,19 @@
 
 #include <cstddef>
 
+namespace zlink::tuning {
+
+/// Freed segments and blocks that are kept for reuse. Memory above this limit is freed.
+constexpr std::size_t pooled_bytes_max = std::size_t{32} * 1024 * 1024;
+
+/// Above that limit memory goes to the allocator, which often cannot return it to the system
+/// because memory behind it is in use. So once as much as this was freed in a row, and nothing
+/// taken, the pages of each buffer of at least so many bytes are returned directly.
+constexpr std::size_t freed_in_row_bytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t returned_buffer_bytes_min = std::size_t{16} * 1024;
+
+} // namespace zlink::tuning
+
 namespace zlink::pipe {
 
 /// Memory for segments and large payloads, reused so that a steady flow neither faults pages in nor
@@ -11,7 +24,7 @@ namespace zlink::pipe {
 /// Sizes are rounded up to classes a quarter of a power of two apart, plus 64 bytes: otherwise a
 /// payload of a round size and its header would need the next class. Requests below 1 KiB and above
 /// the class of 4 MiB go straight to the allocator. Freed memory is kept up to
-/// limits::pooled_bytes_max in all, until decay_buffers() finds it idle.
+/// tuning::pooled_bytes_max in all, until decay_buffers() finds it idle.
 ///
 /// @threads Any.
 struct pooled_buffer {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/buffer_pool.hpp"
 
-#include "base/limits.hpp"
 #include "pipe/block.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +24,7 @@ using zlink::pipe::pooled_buffer;
 using zlink::pipe::pooled_bytes;
 using zlink::pipe::take_buffer;
 using zlink::pipe::trim_buffers;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
@@ -61,37 +60,6 @@ std::size_t resident_bytes() {
     REQUIRE(resident_pages != 0);
     return resident_pages * page_bytes();
 }
-
-#ifdef MADV_POPULATE_WRITE
-
-/// Whether the system supports it.
-bool can_populate() {
-    void* const page =
-        ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(page != MAP_FAILED);
-    const bool can = ::madvise(page, page_bytes(), MADV_POPULATE_WRITE) == 0;
-    ::munmap(page, page_bytes());
-    return can;
-}
-
-/// The share of the pages within the buffers that are resident.
-double resident_share(const std::vector<pooled_buffer>& buffers) {
-    std::size_t all = 0;
-    std::size_t resident = 0;
-    for (const pooled_buffer& each : buffers) {
-        const auto first = reinterpret_cast<std::uintptr_t>(each.memory);
-        const std::uintptr_t begin = (first + page_bytes() - 1) / page_bytes() * page_bytes();
-        std::vector<unsigned char> found((first + each.bytes - begin) / page_bytes());
-        REQUIRE(::mincore(reinterpret_cast<void*>(begin), found.size() * page_bytes(),
-                          found.data()) == 0);
-        all += found.size();
-        for (const unsigned char page : found) {
-            resident += page & 1;
-        }
-    }
-    return static_cast<double>(resident) / static_cast<double>(all);
-}
-#endif
 
 } // namespace
 
@@ -156,21 +124,6 @@ TEST_SUITE("pipe") {
         trim_buffers();
     }
 
-#ifdef MADV_POPULATE_WRITE
-    TEST_CASE("buffer pool: asks for the pages of new memory at once, up to what any peer gets") {
-        trim_buffers();
-        const std::vector<pooled_buffer> small = take_many(500, 64 * kibibyte);
-        const std::vector<pooled_buffer> large = take_many(50, 2 * mebibyte);
-        if (can_populate()) {
-            CHECK(resident_share(small) == 1);
-        }
-        CHECK(resident_share(large) < 0.1);
-        give_all(small);
-        give_all(large);
-        trim_buffers();
-    }
-#endif
-
     TEST_CASE("buffer pool: gives what came back again") {
         trim_buffers();
         const pooled_buffer first = take_buffer(20 * kibibyte);
@@ -204,7 +157,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("buffer pool: keeps no more than its limit") {
         trim_buffers();
-        constexpr std::size_t count = limits::pooled_bytes_max / (4 * mebibyte + header);
+        constexpr std::size_t count = tuning::pooled_bytes_max / (4 * mebibyte + header);
         std::vector<pooled_buffer> taken = take_many(count + 2, 4 * mebibyte);
         const std::vector<pooled_buffer> given = taken;
         give_all(taken);
@@ -236,7 +189,7 @@ TEST_SUITE("pipe") {
         const std::size_t before = resident_bytes();
         give_all(taken);
         const std::size_t kept_bytes =
-            limits::pooled_bytes_max + limits::freed_in_row_bytes + 8 * mebibyte;
+            tuning::pooled_bytes_max + tuning::freed_in_row_bytes + 8 * mebibyte;
         CHECK(before - resident_bytes() > count * buffer_bytes - kept_bytes);
         trim_buffers();
     }

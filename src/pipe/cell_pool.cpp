@@ -56,7 +56,7 @@ struct depot {
     void give(free_cell* batch) noexcept {
         {
             const std::lock_guard lock{mutex};
-            if (batch_count < limits::cell_batches_max) {
+            if (batch_count < tuning::cell_batches_max) {
                 batch->next_batch = std::exchange(batches, batch);
                 ++batch_count;
                 return;
@@ -147,7 +147,7 @@ void* magazine<Bytes>::take_elsewhere() {
     if (cells_ == nullptr) {
         return ::operator new(Bytes, alignment);
     }
-    cell_count_ = limits::cells_per_batch;
+    cell_count_ = tuning::cells_per_batch;
     return take();
 }
 
@@ -157,7 +157,7 @@ void magazine<Bytes>::give_elsewhere(void* cell) noexcept {
         free_memory<Bytes>(cell);
         return;
     }
-    if (cell_count_ == limits::cells_per_batch) {
+    if (cell_count_ == tuning::cells_per_batch) {
         if (whole_batch_ != nullptr) {
             common<Bytes>.give(whole_batch_);
         }

@@ -8,6 +8,16 @@
 #include <cstdint>
 #include <new>
 
+namespace zlink::tuning {
+
+/// Free cells (cell_pool.hpp) that move between threads as one batch, and the number of batches
+/// that are kept of each size besides those of the threads: 1 and 3 MiB, the need of four inproc
+/// pipes that are full of referenced messages at the default high-water marks.
+constexpr std::uint32_t cells_per_batch = 32;
+constexpr std::size_t cell_batches_max = 512;
+
+} // namespace zlink::tuning
+
 namespace zlink::pipe {
 
 /// The size of a cell: one cache line, so that handing it to another thread moves one line.
@@ -41,7 +51,7 @@ public:
     }
 
     void give(void* cell) noexcept {
-        if (is_ != state::open || cell_count_ == limits::cells_per_batch) [[unlikely]] {
+        if (is_ != state::open || cell_count_ == tuning::cells_per_batch) [[unlikely]] {
             return give_elsewhere(cell);
         }
         keep(cell);
@@ -91,7 +101,7 @@ magazine<Bytes>& own_magazine() noexcept {
 /// Allocators are slow at that.
 ///
 /// Each thread keeps up to two batches of free cells, and exchanges whole batches through a common
-/// depot. The depot holds at most limits::cell_batches_max of each size.
+/// depot. The depot holds at most tuning::cell_batches_max of each size.
 ///
 /// @threads Any; also while a thread ends.
 /// @tparam Bytes  cell_bytes or short_block_bytes.

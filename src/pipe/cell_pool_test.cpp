@@ -21,6 +21,7 @@ using zlink::pipe::give_cell;
 using zlink::pipe::take_cell;
 using zlink::pipe::trim_cells;
 namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
@@ -66,7 +67,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("cell pool: a thread gets back what it gave, the last one first") {
         trim_cells();
-        const std::vector<void*> given = take_cells(2 * limits::cells_per_batch);
+        const std::vector<void*> given = take_cells(2 * tuning::cells_per_batch);
         give_cells(given);
         void* const again = take_cell();
         CHECK(again == given.back());
@@ -79,10 +80,10 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("cell pool: a batch that one thread gives reaches another one") {
         trim_cells();
-        const std::vector<void*> given = take_cells(10 * limits::cells_per_batch);
+        const std::vector<void*> given = take_cells(10 * tuning::cells_per_batch);
         std::thread{[&] { give_cells(given); }}.join(); // It ends, and keeps nothing.
         const std::vector<void*> taken = take_cells(given.size());
-        CHECK(common_count(taken, given) >= given.size() - limits::cells_per_batch);
+        CHECK(common_count(taken, given) >= given.size() - tuning::cells_per_batch);
         give_cells(taken);
         trim_cells();
     }
@@ -117,7 +118,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("cell pool: takes more than it keeps, and frees what is beyond") {
         const std::vector<void*> given =
-            take_cells((limits::cell_batches_max + 5) * limits::cells_per_batch);
+            take_cells((tuning::cell_batches_max + 5) * tuning::cells_per_batch);
         give_cells(given);
         std::vector<void*> taken = take_cells(given.size());
         std::sort(taken.begin(), taken.end());

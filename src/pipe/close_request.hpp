@@ -13,7 +13,7 @@
 namespace zlink::pipe {
 
 /// Asks the session of a STREAM to end its connection after all sent messages. Passes through the
-/// outgoing rope, and as pipe::last_word past it.
+/// outgoing rope, and as pipe::requested_close past it.
 struct close_request final : block {
     std::uint16_t code; ///< As in a WebSocket close frame.
     std::string reason;

@@ -28,7 +28,7 @@ public:
 
     void finish() override {
         exploration::require(!queue_.has_frame(), "there is more than the last message");
-        queue_.mark_reader_asleep();
+        queue_.mark_reader_parked();
         exploration::require(!queue_.trim() && !queue_.holds_memory(),
                              "an empty queue does not give its memory back");
         queue_scenario::finish();
@@ -76,7 +76,7 @@ private:
     void wait_for_frame(std::uint64_t digest) {
         while (!queue_.has_frame()) {
             exploration::forget(1000 + digest);
-            queue_.mark_reader_asleep();
+            queue_.mark_reader_parked();
             explored_platform::fence::heavy();
             if (queue_.missed_something() && queue_.unmark_reader()) {
                 continue;

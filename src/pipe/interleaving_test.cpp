@@ -50,10 +50,10 @@ private:
     void wait_for_frame(std::size_t index) {
         while (!queue_.has_frame()) {
             exploration::forget(1000 + index);
-            if (queue_.mark_reader_asleep() && play_.reader_fences) {
+            if (queue_.mark_reader_parked() && play_.reader_fences) {
                 explored_platform::fence::heavy();
             }
-            if (play_.reader_looks_again && queue_.missed_something() &&
+            if (play_.reader_checks_again && queue_.missed_something() &&
                 (!play_.reader_takes_its_mark || queue_.unmark_reader())) {
                 continue;
             }
@@ -202,11 +202,11 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     }
 
     TEST_CASE("interleavings: without another look a wake-up is lost") {
-        CHECK(failure_of({.acts = {message, message}, .reader_looks_again = false}) ==
+        CHECK(failure_of({.acts = {message, message}, .reader_checks_again = false}) ==
               "every thread sleeps");
         CHECK(failure_of({.acts = {message, message},
                           .allowed = one_message,
-                          .writer_looks_again = false}) == "every thread sleeps");
+                          .writer_checks_again = false}) == "every thread sleeps");
     }
 
     TEST_CASE("interleavings: who takes a mark and does not wake lets the other sleep") {

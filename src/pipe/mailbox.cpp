@@ -2,7 +2,6 @@
 #include "pipe/mailbox.hpp"
 
 #include "base/own_descriptors.hpp"
-#include "base/runnable_threads.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -97,7 +96,6 @@ void waiting_mailbox::on_first_letter() noexcept {
     std::uint32_t expected = waiting;
     if (state_.load(std::memory_order_seq_cst) == waiting &&
         state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
-        runnable_threads::on_woken();
         futex_wake(state_);
     }
     signal_descriptor();
@@ -105,7 +103,6 @@ void waiting_mailbox::on_first_letter() noexcept {
 
 void waiting_mailbox::nudge() noexcept {
     if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
-        runnable_threads::on_woken();
         futex_wake(state_);
     }
     signal_descriptor();
@@ -143,9 +140,7 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
     });
     std::uint32_t expected = awake;
     result<void> outcome;
-    bool has_parked = false;
     if (!is_over && state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
-        has_parked = true;
         while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
             if (futex_wait(state_, waiting, end) == 0 || errno == EAGAIN) {
                 continue;
@@ -154,13 +149,7 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
             break;
         }
     }
-    if (has_parked) {
-        if (state_.exchange(awake, std::memory_order_relaxed) != waiting) {
-            runnable_threads::on_running();
-        }
-    } else {
-        state_.store(awake, std::memory_order_relaxed);
-    }
+    state_.store(awake, std::memory_order_relaxed);
     if (!is_over) {
         busy_poll_.end();
     }
@@ -185,7 +174,7 @@ result<int> waiting_mailbox::descriptor() noexcept {
     return open;
 }
 
-void waiting_mailbox::calm_descriptor() noexcept {
+void waiting_mailbox::reset_descriptor() noexcept {
     state_.store(awake, std::memory_order_relaxed);
     on_collect();
     if (has_mail_ordered()) {

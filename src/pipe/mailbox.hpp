@@ -38,8 +38,9 @@ struct event {
     static constexpr std::uint32_t dismissed = 256; ///< The other end no longer wants this one.
     static constexpr std::uint32_t arrived = 512;   ///< The letter is a countdown, not a pipe end.
     static constexpr std::uint32_t written = 1024;  ///< All is written: memory may be passed on.
-    static constexpr std::uint32_t leaving = 2048;  ///< The connection is to end: pipe::last_word.
-    static constexpr std::uint32_t cut_off = 4096;  ///< It is to end now, even with data queued.
+    static constexpr std::uint32_t leaving =
+        2048; ///< The connection is to end: pipe::requested_close.
+    static constexpr std::uint32_t cut_off = 4096; ///< It is to end now, even with data queued.
     static constexpr std::uint32_t limited = 8192; ///< The other end changed its limit on messages.
 };
 
@@ -56,7 +57,7 @@ public:
     virtual void release() noexcept = 0;
 
     /// Whether its owner has not collected `event` yet. @threads any
-    bool is_to_be_told(std::uint32_t event) const noexcept {
+    bool is_pending(std::uint32_t event) const noexcept {
         return (events_.load(std::memory_order_relaxed) & event) != 0;
     }
 
@@ -175,7 +176,7 @@ public:
 
     /// Undoes the effect of nudge(), or of a letter that was collected early, on the descriptor:
     /// from now on it is readable only if there is a letter to collect.
-    void calm_descriptor() noexcept;
+    void reset_descriptor() noexcept;
 
 protected:
     void on_first_letter() noexcept override;

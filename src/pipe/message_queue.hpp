@@ -3,12 +3,13 @@
 
 #include "base/copy.hpp"
 #include "base/limits.hpp"
-#include "base/prefetch.hpp"
 #include "base/prefetch_for_writing.hpp"
 #include "base/reader_distance.hpp"
 #include "pipe/block.hpp"
+#include "pipe/frame.hpp"
 #include "pipe/layout.hpp"
 #include "pipe/message_slot.hpp"
+#include "pipe/publication_fence.hpp"
 #include "pipe/rope.hpp"
 #include "wire/zmtp/frame.hpp"
 
@@ -23,31 +24,17 @@
 #include <sys/uio.h>
 #include <utility>
 
+namespace zlink::tuning {
+
+/// A consumer returns credit after at most so many messages.
+constexpr std::uint64_t credit_batch_max = 1024;
+
+/// Bytes of a segment that must have been used before an empty queue restarts it.
+constexpr std::size_t restart_bytes_min = 1024;
+
+} // namespace zlink::tuning
+
 namespace zlink::pipe {
-
-/// One frame at the front of a message queue; a view that is valid until the frame is popped, or,
-/// if it is lent, until the lending ends.
-struct frame {
-    std::byte* body;
-    std::uint64_t body_bytes;
-    std::uint64_t wire_bytes; ///< Header and body.
-    std::uint8_t flags;       ///< wire::zmtp flags, and flag_text; 0 for a control object.
-    block** reference;        ///< Where the chunk keeps its reference to the body; null if inlined.
-    bool control;             ///< Not a frame: `*reference` is an object from the other end.
-
-    bool more() const noexcept { return (flags & wire::zmtp::flag_more) != 0; }
-    bool command() const noexcept { return (flags & wire::zmtp::flag_command) != 0; }
-
-    /// The referenced block; the caller takes over the queue's reference.
-    block* take_reference() const noexcept { return std::exchange(*reference, nullptr); }
-
-    /// Drops the referenced block, if there is one, before the queue does.
-    void drop_reference() const noexcept {
-        if (reference != nullptr) [[unlikely]] {
-            take_reference()->drop();
-        }
-    }
-};
 
 /// The maximum content of one direction of a pipe.
 struct queue_limits {
@@ -62,23 +49,13 @@ struct queue_limits {
 ///
 /// The writer (producer) may have messages_max messages or bytes_max bytes under way. The reader
 /// (consumer) returns credit when it has used up the messages that it saw published, or half of
-/// messages_max, or limits::credit_batch_max messages.
+/// messages_max, or tuning::credit_batch_max messages.
 ///
 /// A side that finds nothing to do marks itself as parked. The mark counts only after a fence:
 /// until the fence and another check, a wake-up may have been missed. The other side, after it
 /// published or returned credit, checks the mark and takes it; the side that takes the mark must
 /// wake the parked side, once. Credit is returned in batches, so both of its sides pass a full
-/// fence, which the mark includes. A publication passes either kind, and the writer chooses:
-///  - Where the reader parks for nearly every message, both pass a full fence. The heavy one would
-///    interrupt every processor that runs a thread of the process, each time.
-///  - In a stream the writer passes a light fence for each message, and the reader the heavy one.
-/// The writer counts the messages between two wake-ups, and switches (choose_fence()):
-///  1. The writer announces the kind in says_full_: "full" before the next publication, "light"
-///     before the first publication that passes a light fence, with a full fence in between.
-///  2. The reader loads says_full_ after its mark and a full fence. If it finds "full", it sees all
-///     publications before the announcement; and a writer that has announced "light" since then has
-///     seen the mark, because of the fence in between. If it finds "light", it passes the heavy
-///     fence, which pairs with either kind.
+/// fence, which the mark includes. A publication passes either kind (publication_fence.hpp).
 ///
 /// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
 /// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
@@ -114,10 +91,7 @@ public:
 
     /// The writer publishes whole batches: each publication passes a full fence, permanently.
     /// Before the other side exists.
-    void fence_publications() noexcept {
-        publishes_batches_ = true;
-        say_fence(true);
-    }
+    void fence_publications() noexcept { fence_.always_full(); }
 
     /// Adds the reader's limit to the writer's, as inproc does with both sides' high-water marks.
     /// Only for the reader, or before the other side exists.
@@ -244,7 +218,7 @@ public:
     }
 
     /// Appends `count` messages of one frame each, which stay in the segment of another queue, and
-    /// ends them; show_messages() publishes them.
+    /// ends them; publish_messages() publishes them.
     /// @param segment, bytes  As rope::append_borrowed().
     /// @throws std::bad_alloc  Nothing changed.
     void push_borrowed(chunk* segment, std::span<const std::byte> data, std::uint64_t count) {
@@ -253,7 +227,7 @@ public:
     }
 
     /// Appends `count` messages of one frame each by copying `data`, their wire image, and ends
-    /// them; show_messages() publishes them.
+    /// them; publish_messages() publishes them.
     /// @throws std::bad_alloc  Nothing changed.
     void push_frames(std::span<const std::byte> data, std::uint64_t count) {
         copy_bytes(rope_.reserve(data.size()), data.data(), data.size());
@@ -261,12 +235,12 @@ public:
         end_messages(count);
     }
 
-    /// Ends the message whose frames were pushed; show_messages() publishes it, with others.
+    /// Ends the message whose frames were pushed; publish_messages() publishes it, with others.
     void end_message() noexcept { end_messages(1); }
 
     /// Publishes the messages that were ended.
     /// @return Whether the caller must wake the reader.
-    [[nodiscard]] bool show_messages() noexcept { return publish(0); }
+    [[nodiscard]] bool publish_messages() noexcept { return publish(0); }
 
     /// Puts an object into the queue, behind all finished messages.
     /// @param object  Takes over one reference, unless it throws.
@@ -301,7 +275,7 @@ public:
         std::array<iovec, short_gather_count_max> parts;
         cursor place = place_;
         const std::size_t count = rope_type::gather(place, rope_.marked(), bytes, parts);
-        if (conflates_ || place.position != rope_.marked() || bytes > limits::gather_bytes_max) {
+        if (conflates_ || place.position != rope_.marked() || bytes > tuning::gather_bytes_max) {
             return 0;
         }
         const std::size_t written = write(std::span<const iovec>{parts.data(), count});
@@ -314,18 +288,18 @@ public:
         taken_count_.store(popped_count_, std::memory_order_relaxed);
         credit_count_.store(popped_count_, std::memory_order_relaxed);
         taken_bytes_.store(place_.position, std::memory_order_release);
-        reader_asleep_.store(1, std::memory_order_release);
+        reader_parked_.store(1, std::memory_order_release);
         return {};
     }
 
-    void mark_writer_asleep() noexcept {
-        writer_asleep_.store(1, std::memory_order_relaxed);
+    void mark_writer_parked() noexcept {
+        writer_parked_.store(1, std::memory_order_relaxed);
         Platform::fence::full();
     }
 
     /// Takes the mark back after the fence.
     /// @return Whether it was still set; otherwise a wake-up is on its way.
-    bool unmark_writer() noexcept { return take_mark(writer_asleep_); }
+    bool unmark_writer() noexcept { return take_mark(writer_parked_); }
 
     /// Counts a message that was not sent, or replaced by a newer one.
     void count_dropped() noexcept {
@@ -381,7 +355,6 @@ public:
         }
         chunk& at = *place_.at;
         std::byte* const begin = at.data() + place_.offset;
-        prefetch_to_read(begin + limits::read_prefetch_bytes);
         if (at.what >= chunk::kind::control) [[unlikely]] {
             found = at.what == chunk::kind::newest ? front_newest()
                                                    : frame{nullptr, 0, 1, 0, &at.payload, true};
@@ -394,9 +367,6 @@ public:
         found.flags = head.flags;
         found.control = false;
         if (at.what == chunk::kind::external) [[unlikely]] {
-            if (visible_ - place_.position > wire_bytes) {
-                prefetch_to_read(at.next); // Rope's invariant 4.
-            }
             found.body = at.payload->data;
             found.reference = &at.payload;
         } else {
@@ -433,7 +403,6 @@ public:
         if (flags > wire::zmtp::flag_more) [[unlikely]] {
             return false;
         }
-        prefetch_to_read(begin + limits::read_prefetch_bytes);
         found = {begin + wire::zmtp::header_bytes_min, std::to_integer<std::size_t>(begin[1]),
                  flags != 0};
         return true;
@@ -509,7 +478,6 @@ public:
             const std::uint64_t frame_bytes = head.header_bytes + head.body_bytes;
             // Further frames with an equal header: their positions do not depend on their contents.
             do {
-                prefetch_to_read(begin + done + limits::read_prefetch_bytes);
                 tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
                 done += frame_bytes;
             } while (++count < count_max && rest - done >= frame_bytes &&
@@ -543,7 +511,7 @@ public:
     [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {
         credit_count_.store(message_count, std::memory_order_release);
         Platform::fence::full();
-        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+        return writer_parked_.load(std::memory_order_relaxed) != 0 && take_mark(writer_parked_);
     }
 
     /// The reader's position. Its `position` is changed only by the reader; the other members also
@@ -602,15 +570,15 @@ public:
     }
 
     /// @return Whether the mark counts only after the heavy fence.
-    bool mark_reader_asleep() noexcept {
-        reader_asleep_.store(1, std::memory_order_release);
+    bool mark_reader_parked() noexcept {
+        reader_parked_.store(1, std::memory_order_release);
         Platform::fence::full();
-        return says_full_.load(std::memory_order_acquire) == 0;
+        return fence_.needs_heavy();
     }
 
     /// Takes the mark back after the fence.
     /// @return Whether it was still set; otherwise a wake-up is on its way.
-    bool unmark_reader() noexcept { return take_mark(reader_asleep_); }
+    bool unmark_reader() noexcept { return take_mark(reader_parked_); }
 
     /// Whether data was published that the reader has not seen. Only for a reader that marked
     /// itself as parked and passed the fence.
@@ -626,8 +594,8 @@ public:
     /// the writer.
     /// @param used_bytes_min  Does nothing if less of it was used.
     /// @return Whether the caller must wake the reader.
-    [[nodiscard]] bool restart(std::uint64_t used_bytes_min = limits::restart_bytes_min) noexcept {
-        return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
+    [[nodiscard]] bool restart(std::uint64_t used_bytes_min = tuning::restart_bytes_min) noexcept {
+        return reader_parked_.load(std::memory_order_relaxed) != 0 &&
                rope_.tail_bytes() >= used_bytes_min && change_empty([this] { rope_.restart(); });
     }
 
@@ -637,8 +605,8 @@ public:
     /// left the caches when something is appended to it.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool pass_on_memory() noexcept {
-        return reader_asleep_.load(std::memory_order_relaxed) != 0 &&
-               (rope_.tail_segment_bytes() >= limits::passed_on_bytes_min ||
+        return reader_parked_.load(std::memory_order_relaxed) != 0 &&
+               (rope_.tail_segment_bytes() >= tuning::passed_on_bytes_min ||
                 rope_.ends_in_cell()) &&
                change_empty([this] { rope_.trim(rope_.worthwhile_segment_bytes()); });
     }
@@ -659,7 +627,7 @@ private:
     /// @return Whether the caller must wake the reader.
     template<class Change>
     bool change_empty(Change&& change) noexcept {
-        if (has_unfinished() || !take_mark(reader_asleep_)) {
+        if (has_unfinished() || !take_mark(reader_parked_)) {
             return false;
         }
         // The writer has taken the mark and so must wake the reader; until then the reader touches
@@ -671,7 +639,7 @@ private:
         rope_.release_to(place_);
         change();
         place_ = rope_.front();
-        reader_asleep_.store(1, std::memory_order_release);
+        reader_parked_.store(1, std::memory_order_release);
         return false;
     }
 
@@ -697,41 +665,17 @@ private:
     [[nodiscard]] ZLINK_HOT bool publish(std::uint64_t count) noexcept {
         pushed_count_ += count;
         rope_.publish(pushed_count_);
-        if (passes_full_) {
-            Platform::fence::full();
-        } else {
-            Platform::fence::light();
-        }
-        return reader_asleep_.load(std::memory_order_relaxed) != 0 && take_readers_mark();
+        fence_.pass();
+        return reader_parked_.load(std::memory_order_relaxed) != 0 && take_readers_mark();
     }
 
     ZLINK_COLD bool take_readers_mark() noexcept {
-        if (!take_mark(reader_asleep_)) {
+        if (!take_mark(reader_parked_)) {
             return false;
         }
-        choose_fence(messages_since_wake() < Platform::stream_messages_min);
-        woken_count_ = static_cast<std::uint32_t>(pushed_count_);
+        fence_.on_wake(pushed_count_);
         update_credit();
         return true;
-    }
-
-    std::uint32_t messages_since_wake() const noexcept {
-        return static_cast<std::uint32_t>(pushed_count_) - woken_count_;
-    }
-
-    /// Sets the fence that publications pass from now on.
-    void choose_fence(bool is_full) noexcept {
-        if (is_full != passes_full_ && !publishes_batches_) {
-            say_fence(is_full);
-        }
-    }
-
-    void say_fence(bool is_full) noexcept {
-        passes_full_ = is_full;
-        says_full_.store(is_full ? 1 : 0, std::memory_order_release);
-        if (!is_full) {
-            Platform::fence::full();
-        }
     }
 
     [[nodiscard]] bool return_credit() noexcept {
@@ -741,7 +685,7 @@ private:
         }
         taken_bytes_.store(place_.position, std::memory_order_release);
         Platform::fence::full();
-        return writer_asleep_.load(std::memory_order_relaxed) != 0 && take_mark(writer_asleep_);
+        return writer_parked_.load(std::memory_order_relaxed) != 0 && take_mark(writer_parked_);
     }
 
     static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
@@ -749,7 +693,7 @@ private:
     }
 
     void set_credit_batch(std::uint64_t messages_max) noexcept {
-        credit_batch_.store(std::min((messages_max + 1) / 2, limits::credit_batch_max),
+        credit_batch_.store(std::min((messages_max + 1) / 2, tuning::credit_batch_max),
                             std::memory_order_relaxed);
     }
 
@@ -758,17 +702,12 @@ private:
             pushed_limit_ = 0; // For push_at_once().
             return;
         }
-        if (messages_since_wake() >= Platform::stream_messages_min) {
-            choose_fence(false);
-        }
+        fence_.on_credit_needed(pushed_count_);
         const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
         pushed_limit_ = credit_count_.load(std::memory_order_relaxed) + messages_max_ +
                         reader_messages_max_.load(std::memory_order_relaxed);
         marked_limit_ = taken_bytes + bytes_max_;
-        if (passes_full_ && !publishes_batches_) { // So a stream without wake-ups gets here again.
-            pushed_limit_ = std::min(pushed_limit_, pushed_count_ - messages_since_wake() +
-                                                        Platform::stream_messages_min);
-        }
+        pushed_limit_ = std::min(pushed_limit_, fence_.credit_max(pushed_count_));
     }
 
     [[no_unique_address]] rope_type rope_;
@@ -777,17 +716,14 @@ private:
     std::uint64_t pushed_count_ = 0;
     std::uint64_t pushed_limit_ = 0;
     std::uint64_t marked_limit_ = 0;
-    bool conflates_ = false;
-    bool publishes_batches_ = false; ///< Never written once both exist.
-    bool passes_full_ = Platform::stream_messages_min != 0;
-    atomic<std::uint32_t> says_full_{passes_full_ ? 1U : 0U}; ///< `passes_full_`, for the reader.
+    basic_publication_fence<Platform> fence_;
     std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: it orders no other memory.
 
     // The marks, each written rarely and by both sides, and members that the writer seldom needs.
-    alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_asleep_{0};
-    atomic<std::uint32_t> writer_asleep_{0};
-    std::uint32_t woken_count_ = 0; ///< Messages pushed when the writer woke the reader last.
-    bool lends_ = false;            ///< The reader's. (Placed here, it fills padding.)
+    alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_parked_{0};
+    atomic<std::uint32_t> writer_parked_{0};
+    bool lends_ = false;     ///< The reader's. (Placed here, it fills padding.)
+    bool conflates_ = false; ///< Never written once both sides exist.
     atomic<std::uint64_t> credit_batch_{0};
     atomic<std::uint64_t> reader_messages_max_{0};
     basic_message_slot<Platform> newest_;

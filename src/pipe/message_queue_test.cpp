@@ -20,7 +20,7 @@ using zlink::testing::pattern;
 using zlink::testing::push;
 using zlink::testing::take;
 using zlink::testing::take_all;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 namespace zmtp = zlink::wire::zmtp;
 
 namespace {
@@ -158,7 +158,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         send(queue, "first");
         take_all(queue);
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         bool wakes = false;
         const std::byte byte{};
         CHECK(queue.push_at_once(&byte, 1, {}, wakes));
@@ -448,15 +448,15 @@ TEST_SUITE("pipe") {
 
     TEST_CASE(
         "message queue: credit goes back before a long backlog is taken, also without limits") {
-        for (const std::uint64_t messages_max : {std::uint64_t{0}, 4 * limits::credit_batch_max}) {
+        for (const std::uint64_t messages_max : {std::uint64_t{0}, 4 * tuning::credit_batch_max}) {
             CAPTURE(messages_max);
             message_queue queue{{.messages_max = 1}};
             queue.add_reader_limit(messages_max);
-            for (std::uint64_t count = 0; count < 2 * limits::credit_batch_max; ++count) {
+            for (std::uint64_t count = 0; count < 2 * tuning::credit_batch_max; ++count) {
                 send(queue, "message");
             }
-            queue.mark_writer_asleep();
-            for (std::uint64_t count = 1; count < limits::credit_batch_max; ++count) {
+            queue.mark_writer_parked();
+            for (std::uint64_t count = 1; count < tuning::credit_batch_max; ++count) {
                 REQUIRE(queue.has_frame());
                 REQUIRE(!queue.pop(queue.front()));
             }
@@ -517,7 +517,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         CHECK(!send(queue, "nobody sleeps"));
         CHECK(take_all(queue).size() == 1);
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.missed_something());
         CHECK(send(queue, "wakes"));
         CHECK(!send(queue, "woken already"));
@@ -528,7 +528,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("message queue: wakes a sleeping reader for a control object") {
         int alive = 0;
         message_queue queue{{}};
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(queue.push_control(new counted_block{alive}));
         CHECK(!queue.push_control(new counted_block{alive}));
     }
@@ -536,7 +536,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("message queue: a reader that sees something after all takes its mark back") {
         message_queue queue{{}};
         send(queue, "published before the mark");
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(queue.missed_something());
         CHECK(queue.unmark_reader());
         CHECK(!send(queue, "nobody sleeps"));
@@ -549,7 +549,7 @@ TEST_SUITE("pipe") {
             send(queue, "message");
         }
         CHECK(queue.has_frame());
-        queue.mark_writer_asleep();
+        queue.mark_writer_parked();
         CHECK(!queue.has_credit());
         CHECK(!drop_one(queue));
         CHECK(drop_one(queue));
@@ -564,7 +564,7 @@ TEST_SUITE("pipe") {
         send(queue, "message");
         CHECK(!queue.has_credit());
         take_all(queue);
-        queue.mark_writer_asleep();
+        queue.mark_writer_parked();
         CHECK(queue.has_credit());
         CHECK(queue.unmark_writer());
         send(queue, "message");
@@ -587,7 +587,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{.messages_max = 2}};
         send(queue, "one");
         send(queue, "two");
-        queue.mark_writer_asleep();
+        queue.mark_writer_parked();
         const message_queue::cursor begin = queue.rope().front();
         CHECK(queue.return_credit(1, {begin.at, 0, 5}));
         CHECK(queue.credit() == 1);
@@ -609,7 +609,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         send(queue, pattern(3000));
         CHECK(take_all(queue).size() == 1);
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.trim());
         CHECK(!queue.holds_memory());
         CHECK(!queue.trim());
@@ -631,7 +631,7 @@ TEST_SUITE("pipe") {
         send(queue, pattern(200, 2));
         CHECK(body_of_front() != first);
         take_all(queue);
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.restart(1000000)); // Too little of it was used.
         CHECK(!queue.restart(0));
         CHECK(send(queue, pattern(200, 3)));
@@ -640,7 +640,7 @@ TEST_SUITE("pipe") {
 
         send(queue, "before");
         CHECK(queue.has_frame());
-        queue.mark_reader_asleep(); // It has not passed the fence and checked again.
+        queue.mark_reader_parked(); // It has not passed the fence and checked again.
         CHECK(queue.restart(0));
         CHECK(take_all(queue) == messages{"before"});
     }
@@ -649,7 +649,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         send(queue, pattern(200));
         take_all(queue);
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.pass_on_memory());
         CHECK(queue.holds_memory()); // Too little to be worthwhile.
 
@@ -657,7 +657,7 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue).size() == 1);
         CHECK(!queue.pass_on_memory()); // The reader is not parked.
         CHECK(queue.holds_memory());
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.pass_on_memory());
         CHECK(!queue.holds_memory());
         CHECK(send(queue, "next"));
@@ -673,7 +673,7 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue).size() == 1);
         CHECK(!queue.pass_on_memory()); // The reader is not parked.
         CHECK(queue.holds_memory());
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         const std::size_t next_segment_bytes = queue.rope().next_segment_bytes();
         CHECK(!queue.pass_on_memory());
         CHECK(!queue.holds_memory());
@@ -720,7 +720,7 @@ TEST_SUITE("pipe") {
         to.push_frames(data, 40);
         CHECK(to.credit() == 0);
         CHECK(!to.has_frame()); // Not published yet.
-        (void)to.show_messages();
+        (void)to.publish_messages();
         CHECK(to.untaken().message_count == 40);
         CHECK(take_all(to) == expected);
         CHECK(to.credit() == 40);
@@ -730,7 +730,7 @@ TEST_SUITE("pipe") {
         message_queue queue{{}};
         send(queue, "before");
         CHECK(queue.has_frame());
-        queue.mark_reader_asleep(); // It has not passed the fence and checked again.
+        queue.mark_reader_parked(); // It has not passed the fence and checked again.
         CHECK(queue.trim());
         CHECK(!queue.unmark_reader());
         CHECK(take_all(queue) == messages{"before"});
@@ -738,7 +738,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("message queue: keeps the memory of an unfinished message") {
         message_queue queue{{}};
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         push(queue, "part", zmtp::flag_more);
         CHECK(!queue.trim());
         push(queue, "end");
@@ -754,7 +754,7 @@ TEST_SUITE("pipe") {
         (void)queue.finish_message();
         (void)queue.push_control(new counted_block{alive});
         CHECK(take_all(queue) == messages{"one", "two", "*"});
-        queue.mark_reader_asleep();
+        queue.mark_reader_parked();
         CHECK(!queue.trim());
         CHECK(!queue.holds_memory());
         CHECK(alive == 0);

@@ -118,7 +118,7 @@ using peer_info_ptr = boost::intrusive_ptr<peer_info>;
 /// The number of a socket's disconnects that its application has not received yet, and of messages
 /// that were dropped because two connections ended while they were sent.
 struct departures final : ref_counted<departures> {
-    std::atomic<std::uint32_t> untold_count{0};
+    std::atomic<std::uint32_t> unreported_count{0};
     std::atomic<std::uint64_t> dropped_message_count{0};
 };
 using departures_ptr = boost::intrusive_ptr<departures>;
@@ -131,7 +131,7 @@ struct departure final : peer_info {
         : counted_among_(std::move(counted_among)) {
         destroy = &destroy_departure;
         if (counted_among_) {
-            counted_among_->untold_count.fetch_add(1, std::memory_order_relaxed);
+            counted_among_->unreported_count.fetch_add(1, std::memory_order_relaxed);
         }
     }
     departure(const departure&) = delete;
@@ -150,7 +150,7 @@ private:
 
     void count_told() noexcept {
         if (const departures_ptr told = std::exchange(counted_among_, nullptr)) {
-            told->untold_count.fetch_sub(1, std::memory_order_relaxed);
+            told->unreported_count.fetch_sub(1, std::memory_order_relaxed);
         }
     }
 

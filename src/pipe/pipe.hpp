@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/inline.hpp"
-#include "base/prefetch.hpp"
 #include "base/processor.hpp"
 #include "base/ref_counted.hpp"
 #include "pipe/inline_writer.hpp"
@@ -28,9 +27,6 @@ class event_sink {
 public:
     /// @param happened  Bits of `event`.
     virtual void on_events(std::uint32_t happened) noexcept = 0;
-
-    /// The part of the object that on_events() touches, from its beginning, for prefetching.
-    static constexpr std::size_t fetched_bytes = 128;
 
 protected:
     ~event_sink() = default;
@@ -142,8 +138,8 @@ public:
     }
 
     /// Publishes the messages that were ended in `out`.
-    void show_messages() noexcept {
-        if (out.show_messages()) [[unlikely]] {
+    void publish_messages() noexcept {
+        if (out.publish_messages()) [[unlikely]] {
             wake_other();
         }
     }
@@ -169,9 +165,6 @@ public:
         }
     }
 
-    /// Prefetches the pipe, if this is its second end.
-    void fetch_ahead() const noexcept;
-
     /// Closes this end. Finished messages stay for the other end, which is notified; an unfinished
     /// one is dropped. Events that are still under way are ignored.
     void close() noexcept;
@@ -183,7 +176,7 @@ public:
     bool has_ended() const noexcept { return use_.load(std::memory_order_relaxed) != use::both; }
 
     /// Asks the other end, a session's, to close once it has written all sent messages.
-    void dismiss_other() noexcept;
+    void ask_to_close() noexcept;
     /// Whether the other end has asked this one. @threads any
     bool is_dismissed() const noexcept { return dismissed_.load(std::memory_order_acquire); }
 
@@ -252,7 +245,7 @@ public:
         : first(*this, to_second_, to_first_), second(*this, to_first_, to_second_),
           to_second_(first_to_second), to_first_(second_to_first) {}
     ~pipe() {
-        if (block* const held = last_word.load(std::memory_order_acquire); held != nullptr) {
+        if (block* const held = requested_close.load(std::memory_order_acquire); held != nullptr) {
             held->drop();
         }
     }
@@ -274,7 +267,7 @@ public:
     /// A close_request: the reason of the first end for ending the connection. Set by the first
     /// end, once, with a reference, before it delivers event::leaving or event::cut_off; null
     /// before that.
-    std::atomic<block*> last_word{nullptr};
+    std::atomic<block*> requested_close{nullptr};
 
     /// For messages of the first end; null where batches matter more than latency. Set by the
     /// second end, a session's, before the first one sends.
@@ -288,11 +281,6 @@ static_assert(sizeof(pipe) == 2 * sizeof(message_queue) + 3 * limits::cache_line
 
 inline pipe_end& pipe_end::other() noexcept {
     return this == &whole_.first ? whole_.second : whole_.first;
-}
-
-inline void pipe_end::fetch_ahead() const noexcept {
-    // Not through `whole_`, whose load would wait for this line.
-    prefetch_object(this - 1, sizeof(pipe) - sizeof(void*));
 }
 
 inline void pipe_end::retain() noexcept {
@@ -319,7 +307,7 @@ inline bool pipe_end::write_directly() noexcept {
            whole_.inline_writing->send(out);
 }
 
-inline void pipe_end::dismiss_other() noexcept {
+inline void pipe_end::ask_to_close() noexcept {
     other().dismissed_.store(true, std::memory_order_release);
     other().deliver(event::dismissed);
 }

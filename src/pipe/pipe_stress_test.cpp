@@ -115,11 +115,11 @@ private:
         bool needs_fence = false;
         if (!reader_sleeps_ && (to_receive_ == 0 || !has_message())) {
             reader_sleeps_ = true;
-            needs_fence |= end_->in.mark_reader_asleep();
+            needs_fence |= end_->in.mark_reader_parked();
         }
         if (!writer_sleeps_ && to_send_ != 0 && !end_->out.has_credit()) {
             writer_sleeps_ = true;
-            end_->out.mark_writer_asleep();
+            end_->out.mark_writer_parked();
         }
         if (random_() % 4 == 0) {
             std::this_thread::yield(); // The marks may be taken before they count.

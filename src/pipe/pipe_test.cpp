@@ -89,12 +89,12 @@ TEST_SUITE("pipe") {
     TEST_CASE("pipe: tells a sleeping reader of a message, and of a control object") {
         joined_pipe pipe;
         int alive = 0;
-        pipe.second->in.mark_reader_asleep();
+        pipe.second->in.mark_reader_parked();
         send(*pipe.first, "one");
         send(*pipe.first, "two");
         CHECK(pipe.right.look() == happenings{events::readable});
         CHECK(take_all(pipe.second->in).size() == 2);
-        pipe.second->in.mark_reader_asleep();
+        pipe.second->in.mark_reader_parked();
         pipe.first->push_control(new counted_block{alive});
         CHECK(pipe.right.look() == happenings{events::readable});
         CHECK(take_all(pipe.second->in) == messages{"*"});
@@ -103,7 +103,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("pipe: tells a sleeping writer that credit came back") {
         joined_pipe pipe{{.messages_max = 1}};
         send(*pipe.first, "message");
-        pipe.first->out.mark_writer_asleep();
+        pipe.first->out.mark_writer_parked();
         CHECK(!pipe.first->out.has_credit());
         CHECK(pipe.second->in.has_frame());
         pipe.second->pop(pipe.second->in.front());
@@ -136,7 +136,7 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("pipe: tells no owner of a closed end what happens there") {
         joined_pipe pipe;
-        pipe.second->in.mark_reader_asleep();
+        pipe.second->in.mark_reader_parked();
         pipe.second->close();
         CHECK(pipe.second->owner() == nullptr);
         send(*pipe.first, "too late");

@@ -20,6 +20,26 @@
 #include <sys/uio.h>
 #include <utility>
 
+namespace zlink::tuning {
+
+/// Segments of a rope start small and grow under load, each four times the previous one.
+constexpr std::size_t segment_bytes_min = 512;
+constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
+
+/// Memory of a queue that is passed on to the next queue as soon as the first one is empty, where
+/// many are filled and emptied in turn. Smaller amounts are not worth it.
+constexpr std::size_t passed_on_bytes_min = std::size_t{1} * 1024;
+
+/// The maximum of one gathered write.
+constexpr std::size_t gather_count_max = 64;
+constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
+
+/// Messages that a pipe carries between two wake-ups of its consumer, from which on one heavy fence
+/// costs less than a full fence for each of them.
+constexpr std::uint32_t stream_messages_min = 512;
+
+} // namespace zlink::tuning
+
 namespace zlink::pipe {
 
 /// The primitives of the lock-free code in this folder. Tests replace them by a model of memory.
@@ -29,7 +49,7 @@ struct real_platform {
     using fence = asymmetric_fence;
     /// From so many messages between two wake-ups of a reader on, they are a stream: the heavy
     /// fence takes as long as this many full ones.
-    static constexpr std::uint32_t stream_messages_min = limits::stream_messages_min;
+    static constexpr std::uint32_t stream_messages_min = tuning::stream_messages_min;
 };
 
 /// One link of a rope.
@@ -127,12 +147,6 @@ public:
     /// @throws std::bad_alloc  Nothing changed.
     void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
 
-    /// Lets segments grow to `bytes`, more than limits::segment_bytes_max. Before anything is
-    /// appended.
-    void grow_segments_to(std::size_t bytes) noexcept {
-        segment_bytes_max_ = static_cast<std::uint32_t>(bytes);
-    }
-
     /// Bytes that fit behind the committed ones without another chunk.
     std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
     std::byte* free_begin() noexcept { return tail_->data() + write_offset_; }
@@ -155,7 +169,7 @@ public:
         added->payload = payload;
         added->payload_bytes = payload_bytes;
         append_sealed(added, header_bytes + payload_bytes);
-        segment_bytes_ = limits::segment_bytes_min;
+        segment_bytes_ = tuning::segment_bytes_min;
     }
 
     /// Appends whole frames that stay in the memory of another rope, or of this one.
@@ -321,7 +335,7 @@ public:
     /// Frees the memory of an empty rope. Does nothing if it is not empty.
     /// @param next_segment_bytes  The size of the next first segment, at most the maximum size of
     ///                            segments.
-    void trim(std::size_t next_segment_bytes = limits::segment_bytes_min) noexcept {
+    void trim(std::size_t next_segment_bytes = tuning::segment_bytes_min) noexcept {
         if (written() == released_ && tail_ != &stub_) {
             release_to({tail_, write_offset_, released_});
             release(tail_);
@@ -364,12 +378,12 @@ public:
             return segment_bytes_;
         }
         if (spare_.load(std::memory_order_relaxed) != nullptr) {
-            return segment_bytes_max_;
+            return tuning::segment_bytes_max;
         }
         const std::size_t used =
             std::max(sizeof(chunk) + write_offset_, std::bit_floor(tail_segment_bytes()) / 2);
-        return std::clamp<std::size_t>(std::bit_ceil(used), limits::passed_on_bytes_min,
-                                       segment_bytes_max_);
+        return std::clamp<std::size_t>(std::bit_ceil(used), tuning::passed_on_bytes_min,
+                                       tuning::segment_bytes_max);
     }
 
     /// The size of the next segment, with its header.
@@ -425,7 +439,7 @@ private:
         const pooled_buffer buffer = take_buffer(bytes_min);
         chunk* const made = new (buffer.memory) chunk;
         made->capacity = static_cast<std::uint32_t>(buffer.bytes - sizeof(chunk));
-        segment_bytes_ = std::min(segment_bytes_ * 4, segment_bytes_max_);
+        segment_bytes_ = std::min(segment_bytes_ * 4, tuning::segment_bytes_max);
         return made;
     }
 
@@ -453,7 +467,7 @@ private:
 
     void recycle(chunk* done) noexcept {
         if (done->what == kind::segment && !done->is_borrowed() &&
-            done->capacity + sizeof(chunk) >= limits::segment_bytes_max) {
+            done->capacity + sizeof(chunk) >= tuning::segment_bytes_max) {
             chunk* none = nullptr;
             if (spare_.compare_exchange_strong(none, done, std::memory_order_release,
                                                std::memory_order_relaxed)) {
@@ -524,10 +538,9 @@ private:
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
     std::uint64_t tail_position_ = 0; ///< Total bytes before tail_.
     std::uint64_t marked_ = 0;
-    chunk* mark_tail_;                                        ///< Contains the last mark.
-    std::uint64_t mark_tail_position_ = 0;                    ///< Total bytes before it.
-    std::uint32_t segment_bytes_ = limits::segment_bytes_min; ///< The size of the next one.
-    std::uint32_t segment_bytes_max_ = limits::segment_bytes_max;
+    chunk* mark_tail_;                                      ///< Contains the last mark.
+    std::uint64_t mark_tail_position_ = 0;                  ///< Total bytes before it.
+    std::size_t segment_bytes_ = tuning::segment_bytes_min; ///< The size of the next one.
 
     // Written by the producer, read by the consumer. Last: message_queue puts members that it
     // writes at the same time on the rest of this line.

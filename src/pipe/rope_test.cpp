@@ -16,12 +16,12 @@
 using zlink::pipe::rope;
 using zlink::testing::counted_block;
 using zlink::testing::pattern;
-namespace limits = zlink::limits;
+namespace tuning = zlink::tuning;
 
 namespace {
 
 using chunk = rope::chunk;
-constexpr std::size_t first_capacity = limits::segment_bytes_min - sizeof(chunk);
+constexpr std::size_t first_capacity = tuning::segment_bytes_min - sizeof(chunk);
 
 void append(rope& to, std::string_view data) {
     std::memcpy(to.reserve(data.size()), data.data(), data.size());
@@ -117,13 +117,13 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("rope: begins with a small segment, each next one four times as large") {
         rope growing;
-        std::size_t segment_bytes = limits::segment_bytes_min;
+        std::size_t segment_bytes = tuning::segment_bytes_min;
         for (int count = 0; count < 6; ++count) {
             growing.roll(1, 0);
             CHECK(growing.tail_capacity() >= segment_bytes - sizeof(chunk));
             CHECK(growing.tail_capacity() <= segment_bytes + segment_bytes / 4);
             CHECK(growing.free_bytes() == growing.tail_capacity());
-            segment_bytes = std::min(segment_bytes * 4, limits::segment_bytes_max);
+            segment_bytes = std::min(segment_bytes * 4, tuning::segment_bytes_max);
         }
     }
 
@@ -310,15 +310,15 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("rope: uses a segment of the largest size again once it was read") {
         rope shared;
-        shared.roll(limits::segment_bytes_max - 2000, 0);
+        shared.roll(tuning::segment_bytes_max - 2000, 0);
         const std::byte* const first = shared.free_begin();
         append(shared, "a");
-        shared.roll(limits::segment_bytes_max - 2000, 0);
+        shared.roll(tuning::segment_bytes_max - 2000, 0);
         const std::byte* const second = shared.free_begin();
         append(shared, "b");
         publish(shared);
         CHECK(take(shared) == pieces{"a", "b"}); // The first segment is spare now.
-        shared.roll(limits::segment_bytes_max - 2000, 0);
+        shared.roll(tuning::segment_bytes_max - 2000, 0);
         CHECK(shared.free_begin() == first);
         append(shared, "c");
         publish(shared);
@@ -334,9 +334,9 @@ TEST_SUITE("pipe") {
 
     TEST_CASE("rope: does without a spare segment that is too small") {
         rope shared;
-        shared.roll(limits::segment_bytes_max - 2000, 0);
+        shared.roll(tuning::segment_bytes_max - 2000, 0);
         append(shared, "a");
-        shared.roll(limits::segment_bytes_max - 2000, 0);
+        shared.roll(tuning::segment_bytes_max - 2000, 0);
         append(shared, "b");
         publish(shared);
         CHECK(take(shared) == pieces{"a", "b"});
@@ -380,28 +380,25 @@ TEST_SUITE("pipe") {
         CHECK(shared.worthwhile_segment_bytes() == worthwhile / 2);
     }
 
-    TEST_CASE("rope: has segments as large as it was told to grow to") {
-        for (const std::size_t largest :
-             {limits::segment_bytes_max, limits::stream_segment_bytes_max}) {
-            rope shared;
-            shared.grow_segments_to(largest);
-            std::size_t most = 0;
-            for (std::size_t bytes = 0; bytes < 4 * largest; bytes += 1000) {
-                append(shared, pattern(1000));
-                most = std::max(most, shared.tail_segment_bytes());
-            }
-            CHECK(most >= largest);
-            CHECK(most < largest + largest / 4); // Added by the pool.
-            publish(shared);
-            take(shared);
-            CHECK(shared.worthwhile_segment_bytes() == largest);
+    TEST_CASE("rope: segments grow to the largest size, and no further") {
+        constexpr std::size_t largest = tuning::segment_bytes_max;
+        rope shared;
+        std::size_t most = 0;
+        for (std::size_t bytes = 0; bytes < 4 * largest; bytes += 1000) {
+            append(shared, pattern(1000));
+            most = std::max(most, shared.tail_segment_bytes());
         }
+        CHECK(most >= largest);
+        CHECK(most < largest + largest / 4); // Added by the pool.
+        publish(shared);
+        take(shared);
+        CHECK(shared.worthwhile_segment_bytes() == largest);
     }
 
     TEST_CASE("rope: trims the spare segment, and chunks that cannot be appended to") {
         int alive = 0;
         rope shared;
-        shared.roll(limits::segment_bytes_max, 0);
+        shared.roll(tuning::segment_bytes_max, 0);
         append(shared, "a");
         append_external(shared, "h", new counted_block{alive, "p"});
         publish(shared);
@@ -509,7 +506,7 @@ TEST_SUITE("pipe") {
     TEST_CASE("rope: keeps no segment for itself of which others borrow") {
         rope owner;
         rope borrower;
-        owner.roll(limits::segment_bytes_max - sizeof(chunk), 0);
+        owner.roll(tuning::segment_bytes_max - sizeof(chunk), 0);
         append(owner, "kept");
         publish(owner);
         chunk* const segment = owner.front().at->next;
@@ -519,7 +516,7 @@ TEST_SUITE("pipe") {
         append(owner, "next");
         publish(owner);
         CHECK(take(owner) == pieces{"kept", "next"});
-        owner.roll(limits::segment_bytes_max - sizeof(chunk), 0);
+        owner.roll(tuning::segment_bytes_max - sizeof(chunk), 0);
         append(owner, "other");
         publish(owner);
         CHECK(take(owner) == pieces{"other"});

@@ -4,7 +4,6 @@
 #include "base/blocked_signals.hpp"
 #include "base/fence.hpp"
 #include "base/own_descriptors.hpp"
-#include "base/runnable_threads.hpp"
 #include "base/yield.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
@@ -62,9 +61,6 @@ class io_thread::reactor_mailbox final : public pipe::mailbox, public watched {
 public:
     explicit reactor_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
     ~reactor_mailbox() override {
-        if (is_woken_.load(std::memory_order_relaxed)) {
-            runnable_threads::on_running();
-        }
         if (descriptor_ >= 0) {
             close_descriptor(descriptor_);
         }
@@ -92,10 +88,6 @@ public:
     }
 
     void look() noexcept {
-        if (is_woken_.load(std::memory_order_relaxed) &&
-            is_woken_.exchange(false, std::memory_order_relaxed)) {
-            runnable_threads::on_running();
-        }
         collect([](pipe::letter& about, std::uint32_t happened) {
             auto& end = static_cast<pipe::pipe_end&>(about);
             if (pipe::event_sink* const owner = end.owner(); owner != nullptr) {
@@ -107,9 +99,6 @@ public:
 private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
-            if (!is_woken_.exchange(true, std::memory_order_relaxed)) {
-                runnable_threads::on_woken();
-            }
             const std::uint64_t one = 1;
             [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
             return;
@@ -124,7 +113,6 @@ private:
     boost::asio::io_context& context_;
     int descriptor_ = -1;
     std::atomic<bool> posts_{true};
-    std::atomic<bool> is_woken_{false}; ///< And has not checked since.
 };
 
 result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds polls_for) {
@@ -224,10 +212,10 @@ void io_thread::drive(pipe::deadline until) {
         return dispatch_rest();
     }
     if (!unsettled_.empty()) {
-        return settle_or_look_again();
+        return settle_or_check_again();
     }
     const std::uint64_t moved_before = std::exchange(drive_began_bytes_, moved_bytes_);
-    const bool converses = moved_bytes_ - moved_before < limits::batch_bytes_min;
+    const bool converses = moved_bytes_ - moved_before < tuning::batch_bytes_min;
     if (busy_poll_.begin(until.value_or(pipe::clock::time_point::max()),
                          [this] { return context_.poll_one() != 0; })) {
         return;
@@ -250,7 +238,7 @@ void io_thread::drive_ready(int count) {
             if (unsettled_.empty()) {
                 return;
             }
-            settle_or_look_again();
+            settle_or_check_again();
         }
     }
 }
@@ -258,10 +246,6 @@ void io_thread::drive_ready(int count) {
 /// Other ready handlers have their turn later: dispatch_rest().
 void io_thread::end_turn() noexcept {
     readiness_.pause();
-}
-
-bool io_thread::others_are_ready() const noexcept {
-    return readiness_.has_rest();
 }
 
 void io_thread::hand_over(event_handler& which, std::uint64_t mark) {
@@ -293,11 +277,11 @@ void io_thread::take_back() noexcept {
         const handed_over& oldest = handed_over_.front();
         if (oldest.handler != nullptr) {
             const std::uint64_t since = moved_bytes_ - oldest.moved_bytes;
-            if (!is_driven() && since < limits::handed_over_bytes) {
+            if (!is_driven() && since < tuning::handed_over_bytes) {
                 return;
             }
             const bool is_taken = oldest.handler->on_handed_over(oldest.mark);
-            if (!is_taken && !is_driven() && since < limits::handed_over_bytes_max) {
+            if (!is_taken && !is_driven() && since < tuning::handed_over_bytes_max) {
                 return;
             }
         }
@@ -307,7 +291,7 @@ void io_thread::take_back() noexcept {
 
 bool io_thread::is_far_behind() const noexcept {
     return !handed_over_.empty() &&
-           received_bytes_ - handed_over_.front().received_bytes >= limits::handed_over_bytes;
+           received_bytes_ - handed_over_.front().received_bytes >= tuning::handed_over_bytes;
 }
 
 /// Yields if an application is far behind, or sleeps briefly where yields take long.
@@ -316,7 +300,7 @@ bool io_thread::holds_back() noexcept {
     take_back();
     while (is_far_behind()) {
         const auto now = pipe::clock::now();
-        pause_end_ = pause_end_.value_or(now + limits::hand_over_pause_max);
+        pause_end_ = pause_end_.value_or(now + tuning::hand_over_pause_max);
         if (now < *pause_end_) {
             yield_or_sleep();
             return true;
@@ -394,8 +378,8 @@ void io_thread::settle_later(event_handler& which) noexcept {
     }
 }
 
-void io_thread::settle_or_look_again() {
-    if (looks_again()) {
+void io_thread::settle_or_check_again() {
+    if (should_check_again()) {
         context_.poll_one();
     } else {
         settle();
@@ -410,10 +394,10 @@ void io_thread::settle() noexcept {
     bool needs_fence = false;
     for (std::size_t index = 0; index < settling_.size(); ++index) {
         if (event_handler* const each = settling_[index]; each != nullptr) {
-            const event_handler::sleep_mark found = each->on_turn_over();
-            any_marked |= found != event_handler::sleep_mark::none;
-            needs_fence |= found == event_handler::sleep_mark::behind_fence;
-            if (found == event_handler::sleep_mark::none) {
+            const event_handler::park_mark found = each->on_turn_over();
+            any_marked |= found != event_handler::park_mark::none;
+            needs_fence |= found == event_handler::park_mark::behind_fence;
+            if (found == event_handler::park_mark::none) {
                 settling_[index] = nullptr;
             }
         }
@@ -433,9 +417,9 @@ void io_thread::settle() noexcept {
 
 /// Yields if much was moved.
 /// @return Whether to check handlers and descriptors for news again before the handlers settle.
-bool io_thread::looks_again() noexcept {
-    if (readiness_.has_rest() || unsettled_.size() > limits::looked_at_max ||
-        !pace_.lets_others_run([this] { return gives_way_or_moves(); })) {
+bool io_thread::should_check_again() noexcept {
+    if (readiness_.has_rest() || unsettled_.size() > tuning::rechecked_max ||
+        !pace_.yields_before_parking([this] { return yield_or_move(); })) {
         return false;
     }
     return std::none_of(unsettled_.begin(), unsettled_.end(),
@@ -444,7 +428,7 @@ bool io_thread::looks_again() noexcept {
 
 /// Yields, and moves to the application's processor if other threads have work here.
 /// @return Whether it yielded.
-bool io_thread::gives_way_or_moves() noexcept {
+bool io_thread::yield_or_move() noexcept {
     const auto taken = timed_yield();
     if (taken && is_placed_) {
         for (event_handler* const each : unsettled_) {
@@ -454,7 +438,7 @@ bool io_thread::gives_way_or_moves() noexcept {
             }
         }
         if (const auto there =
-                placement_.after_giving_way(current_processor(), *taken, pipe::clock::now())) {
+                placement_.after_yield(current_processor(), *taken, pipe::clock::now())) {
             is_placed_ = move_to_processor(*there);
         }
     }

@@ -26,6 +26,27 @@
 #include <unordered_map>
 #include <vector>
 
+namespace zlink::tuning {
+
+/// Bytes that a driving caller receives and sends, of one peer after another, before it processes
+/// them: enough that the cost of switching does not matter, few enough that they are still in the
+/// near caches.
+constexpr std::size_t driven_bytes_max = std::size_t{256} * 1024;
+
+/// The same for an I/O thread, which may be this far ahead of the application.
+constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
+
+/// How long an I/O thread waits for an application that has not taken them: usually longer than the
+/// system takes to schedule the application.
+constexpr std::chrono::microseconds hand_over_pause_max{400};
+
+/// After so many bytes an I/O thread stops checking whether the application has taken the data that
+/// was handed over before them. This bounds the entries for peers that have gone to one for each so
+/// many bytes.
+constexpr std::size_t handed_over_bytes_max = 4 * handed_over_bytes;
+
+} // namespace zlink::tuning
+
 namespace zlink::runtime {
 
 class readiness;
@@ -34,7 +55,7 @@ class readiness;
 class event_handler {
 public:
     /// Whether a handler marked itself as parked, and when the mark counts.
-    enum class sleep_mark : std::uint8_t {
+    enum class park_mark : std::uint8_t {
         none,
         counts,       ///< Counts already.
         behind_fence, ///< Counts after the heavy fence.
@@ -46,7 +67,7 @@ public:
     /// Ends the turn in which settle_later() was called. A handler that has no more work marks
     /// itself as parked now, not before: other threads that see the mark have to wake it.
     /// @return Whether it is marked; if so on_settled() follows.
-    virtual sleep_mark on_turn_over() noexcept = 0;
+    virtual park_mark on_turn_over() noexcept = 0;
 
     /// The fence has been passed since on_turn_over(): the marks count from now on.
     virtual void on_settled() noexcept = 0;
@@ -175,8 +196,6 @@ public:
         }
     }
 
-    /// Whether another handler was found to be ready and has not had its turn.
-    bool others_are_ready() const noexcept;
 
     /// Calls which.on_sweep() periodically, as long as it returns true.
     /// @blocks  While the system has no memory.
@@ -187,7 +206,7 @@ public:
 
     /// Calls which.on_handed_over(), unless a call is already due, once the application has had
     /// time for the bytes that were received and sent so far: when a caller drives again, or after
-    /// limits::handed_over_bytes more.
+    /// tuning::handed_over_bytes more.
     /// @param mark  The total that `which` has received by now.
     /// @throws std::bad_alloc
     void hand_over(event_handler& which, std::uint64_t mark);
@@ -218,7 +237,7 @@ private:
 
     void count_turn(std::size_t bytes) noexcept {
         turn_bytes_ += bytes;
-        if (turn_bytes_ >= (is_driven() ? limits::driven_bytes_max : limits::handed_over_bytes)) {
+        if (turn_bytes_ >= (is_driven() ? tuning::driven_bytes_max : tuning::handed_over_bytes)) {
             end_turn();
         }
     }
@@ -231,10 +250,10 @@ private:
     bool holds_back() noexcept;
     void dispatch_rest();
     void run() noexcept;
-    void settle_or_look_again();
+    void settle_or_check_again();
     void settle() noexcept;
-    bool looks_again() noexcept;
-    bool gives_way_or_moves() noexcept;
+    bool should_check_again() noexcept;
+    bool yield_or_move() noexcept;
     void sweep() noexcept;
 
     boost::asio::io_context context_{1};
@@ -254,7 +273,7 @@ private:
     std::uint32_t first_handed_over_ = 0; ///< Serial number of the oldest.
     pipe::deadline pause_end_; ///< The end of the wait for applications that are far behind.
     stream_pace pace_{
-        {limits::batch_bytes_min, limits::batch_bytes_per_look, limits::byte_looks_max}};
+        {tuning::batch_bytes_min, tuning::batch_bytes_per_check, tuning::byte_checks_max}};
     std::uint64_t moved_bytes_ = 0; ///< Total.
     std::uint64_t received_bytes_ = 0;
     std::uint64_t turn_bytes_ = 0;        ///< Since others had their turn.

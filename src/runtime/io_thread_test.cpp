@@ -24,7 +24,7 @@ namespace {
 class recorder : public runtime::event_handler {
 public:
     bool has_news() noexcept override { return false; }
-    sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
+    park_mark on_turn_over() noexcept override { return park_mark::none; }
     void on_settled() noexcept override {}
     processor_number take_application_processor() noexcept override { return no_processor; }
     bool on_sweep() noexcept override { return false; }
@@ -83,7 +83,7 @@ public:
     }
 
     void on_ready(std::uint32_t) noexcept override {
-        thread_.count_received(limits::handed_over_bytes);
+        thread_.count_received(tuning::handed_over_bytes);
         thread_.hand_over(*this, 0);
         if (repeats != 0) {
             --repeats;
@@ -93,21 +93,14 @@ public:
         if (leaves) {
             leave();
         }
-        if (sees_off != nullptr) {
-            sees_off->leave();
-        }
         received_at = pipe::clock::now();
         is_read_where_it_runs = thread_.runs_here();
         place = ++read_count;
     }
 
-    void fetch_ahead(int step) const noexcept override { fetched.push_back(step); }
-
     static inline std::atomic<int> read_count = 0;
-    int repeats = 0;                  ///< How often it asks to be read again before others.
-    bool leaves = false;              ///< After it has received.
-    source* sees_off = nullptr;       ///< Another one that leaves then.
-    mutable std::vector<int> fetched; ///< The steps, in order.
+    int repeats = 0;     ///< How often it asks to be read again before others.
+    bool leaves = false; ///< After it has received.
     pipe::clock::time_point received_at;
     int place = 0; ///< Its position among all.
     bool is_read_where_it_runs = false;
@@ -120,9 +113,9 @@ private:
 /// Records how many sources had been read when it was settled.
 class settler final : public recorder {
 public:
-    sleep_mark on_turn_over() noexcept override {
+    park_mark on_turn_over() noexcept override {
         settled_at = source::read_count;
-        return sleep_mark::none;
+        return park_mark::none;
     }
 
     int settled_at = -1;
@@ -132,10 +125,10 @@ public:
 class insatiable final : public recorder {
 public:
     explicit insatiable(io_thread& thread) : thread_(thread) {}
-    sleep_mark on_turn_over() noexcept override {
+    park_mark on_turn_over() noexcept override {
         thread_.hand_over(*this, 0);
         thread_.settle_later(*this);
-        return sleep_mark::none;
+        return park_mark::none;
     }
 
 private:
@@ -251,7 +244,7 @@ TEST_SUITE("runtime") {
         recorder who;
         run_on(thread, [&] {
             thread.hand_over(who, 7);
-            thread.count_received(limits::handed_over_bytes - 1);
+            thread.count_received(tuning::handed_over_bytes - 1);
         });
         run_on(thread, [&] {
             CHECK(who.asked_count == 0);
@@ -265,7 +258,7 @@ TEST_SUITE("runtime") {
             CHECK(who.asked_count == 1);
             who.is_taken = false;
             thread.hand_over(who, 8);
-            thread.count_moved(limits::handed_over_bytes);
+            thread.count_moved(tuning::handed_over_bytes);
         });
         run_on(thread, [&] {
             CHECK(who.asked_count > 1); // Again and again,
@@ -284,7 +277,7 @@ TEST_SUITE("runtime") {
         who.is_taken = false;
         run_on(thread, [&] {
             thread.hand_over(who, 0);
-            thread.count_moved(limits::handed_over_bytes_max);
+            thread.count_moved(tuning::handed_over_bytes_max);
         });
         run_on(thread, [&] { CHECK(who.asked_count == 1); });
         run_on(thread, [&] { CHECK(who.asked_count == 1); });
@@ -313,30 +306,14 @@ TEST_SUITE("runtime") {
         std::sort(all.begin(), all.end(),
                   [](const auto& one, const auto& other) { return one->place < other->place; });
         // The second one's bytes made the application far behind.
-        CHECK(all[2]->received_at - all[1]->received_at >= limits::hand_over_pause_max);
-        CHECK(all[3]->received_at - all[2]->received_at >= limits::hand_over_pause_max);
+        CHECK(all[2]->received_at - all[1]->received_at >= tuning::hand_over_pause_max);
+        CHECK(all[3]->received_at - all[2]->received_at >= tuning::hand_over_pause_max);
         CHECK(all[0]->asked_count > 0);
         CHECK(all[1]->asked_count > 0); // Though the one before it takes nothing.
     }
 
-    TEST_CASE("readiness: fetches step by step what the next ones touch, unless they left") {
-        using steps = std::vector<int>;
-        io_thread driven;
-        sources all = make_sources(driven);
-        for (auto& each : all) {
-            each->leaves = true;
-            REQUIRE(each->watch()); // Their turns come in this order.
-        }
-        all[0]->sees_off = all[3].get();
-        driven.join();
-        CHECK(source::read_count.load() == 3);
-        CHECK(all[0]->fetched == steps{2});
-        CHECK(all[1]->fetched == steps{1, 2});
-        CHECK(all[2]->fetched == steps{0, 1, 2});
-        CHECK(all[3]->fetched == steps{});
-    }
-
-    TEST_CASE("readiness: who asks for it is told again before others, unless it left") {
+    TEST_CASE(
+        "readiness: a handler that asks for it is called again before others, unless it left") {
         io_thread driven;
         sources all = make_sources(driven);
         for (auto& each : all) {

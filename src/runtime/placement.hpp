@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
 #include "base/processor.hpp"
+#include "base/yield.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
+
+namespace zlink::tuning {
+
+/// An I/O thread moves to the processor of its application if, while it was on another one, it
+/// yielded so often within so long to other threads that ran. Then it stays for a while, twice as
+/// long each time if it moves again within the longest of these periods after that (placement.hpp).
+constexpr unsigned away_yields_min = 32;
+constexpr std::chrono::milliseconds away_time_max{20};
+constexpr std::chrono::milliseconds move_rest_min{5};
+constexpr std::chrono::milliseconds move_rest_max{320};
+
+} // namespace zlink::tuning
 
 namespace zlink::runtime {
 
@@ -30,8 +42,8 @@ public:
 
     /// The thread has yielded on `here` for `taken`, until `now`.
     /// @return The processor to move to, if it is to move.
-    std::optional<processor_number> after_giving_way(processor_number here, clock::duration taken,
-                                                     clock::time_point now) noexcept {
+    std::optional<processor_number> after_yield(processor_number here, clock::duration taken,
+                                                clock::time_point now) noexcept {
         if (!std::exchange(is_awaited_, false)) {
             return {};
         }
@@ -39,21 +51,21 @@ public:
             away_count_ = 0;
             return {};
         }
-        const bool others_ran = taken > limits::idle_yield_max && taken < limits::long_wait_min;
+        const bool others_ran = taken > tuning::idle_yield_max && taken < tuning::long_wait_min;
         if (!others_ran) {
             return {};
         }
-        if (away_count_ == 0 || now - count_begin_ > limits::away_time_max) {
+        if (away_count_ == 0 || now - count_begin_ > tuning::away_time_max) {
             away_count_ = 0;
             count_begin_ = now;
         }
-        if (++away_count_ < limits::away_yields_min || now < rest_end_) {
+        if (++away_count_ < tuning::away_yields_min || now < rest_end_) {
             return {};
         }
         away_count_ = 0;
-        const bool is_again = now - rest_end_ < limits::move_rest_max;
-        rest_ = is_again ? std::min<clock::duration>(2 * rest_, limits::move_rest_max)
-                         : clock::duration{limits::move_rest_min};
+        const bool is_again = now - rest_end_ < tuning::move_rest_max;
+        rest_ = is_again ? std::min<clock::duration>(2 * rest_, tuning::move_rest_max)
+                         : clock::duration{tuning::move_rest_min};
         rest_end_ = now + rest_;
         return there_;
     }

@@ -12,7 +12,7 @@ using runtime::placement;
 
 namespace {
 
-constexpr auto shared = limits::idle_yield_max + 1us;
+constexpr auto shared = tuning::idle_yield_max + 1us;
 
 /// An I/O thread on processor 0 in virtual time, which yields every 20 us.
 struct streamer {
@@ -23,15 +23,15 @@ struct streamer {
     bool moves_after(unsigned times, processor_number there = 1,
                      placement::clock::duration taken = shared) {
         for (unsigned time = 1; time < times; ++time) {
-            if (gives_way(there, taken)) {
+            if (yields(there, taken)) {
                 return false;
             }
         }
-        return gives_way(there, taken);
+        return yields(there, taken);
     }
 
     /// @return Whether it moves to where the application waited.
-    bool gives_way(processor_number there, placement::clock::duration taken = shared) {
+    bool yields(processor_number there, placement::clock::duration taken = shared) {
         placed.on_awaited(there);
         const auto found = gives_way_unawaited(taken);
         CHECK((!found || found == there));
@@ -40,13 +40,13 @@ struct streamer {
 
     std::optional<processor_number> gives_way_unawaited(placement::clock::duration taken = shared) {
         now += 20us;
-        return placed.after_giving_way(0, taken, now);
+        return placed.after_yield(0, taken, now);
     }
 
     /// The time until it moves.
     placement::clock::duration time_to_move() {
         const auto begin = now;
-        while (!gives_way(1)) {
+        while (!yields(1)) {
             REQUIRE(now - begin < 10s);
         }
         return now - begin;
@@ -58,31 +58,31 @@ struct streamer {
 TEST_SUITE("runtime") {
 
     TEST_CASE("placement: moves to the application where others run, time and again") {
-        CHECK(streamer{}.moves_after(limits::away_yields_min));
+        CHECK(streamer{}.moves_after(tuning::away_yields_min));
     }
 
     TEST_CASE("placement: stays where the application is") {
         streamer thread;
         CHECK(!thread.moves_after(10000, 0));
-        CHECK(thread.moves_after(limits::away_yields_min));
+        CHECK(thread.moves_after(tuning::away_yields_min));
     }
 
     TEST_CASE("placement: stays where nobody else has something to do, or others compute") {
-        CHECK(!streamer{}.moves_after(10000, 1, limits::idle_yield_max));
-        CHECK(!streamer{}.moves_after(10000, 1, limits::long_wait_min));
+        CHECK(!streamer{}.moves_after(10000, 1, tuning::idle_yield_max));
+        CHECK(!streamer{}.moves_after(10000, 1, tuning::long_wait_min));
     }
 
     TEST_CASE("placement: stays where others have something to do only now and then") {
         streamer thread;
         for (int times = 0; times < 1000; ++times) {
-            CHECK(!thread.gives_way(1));
-            CHECK(!thread.moves_after(100, 1, limits::idle_yield_max));
+            CHECK(!thread.yields(1));
+            CHECK(!thread.moves_after(100, 1, tuning::idle_yield_max));
         }
     }
 
     TEST_CASE("placement: stays where the application does not wait for it") {
         streamer thread;
-        CHECK(!thread.moves_after(limits::away_yields_min - 1));
+        CHECK(!thread.moves_after(tuning::away_yields_min - 1));
         for (int times = 0; times < 1000; ++times) {
             CHECK(!thread.gives_way_unawaited());
         }
@@ -91,31 +91,31 @@ TEST_SUITE("runtime") {
     TEST_CASE("placement: stays where applications wait on several processors") {
         streamer thread;
         for (int times = 0; times < 10000; ++times) {
-            CHECK(!thread.gives_way(static_cast<processor_number>(1 + times % 2)));
+            CHECK(!thread.yields(static_cast<processor_number>(1 + times % 2)));
             thread.placed.on_awaited(1);
-            CHECK(!thread.gives_way(2));
+            CHECK(!thread.yields(2));
         }
     }
 
     TEST_CASE("placement: counts anew once the application was here") {
         streamer thread;
         for (int times = 0; times < 100; ++times) {
-            CHECK(!thread.moves_after(limits::away_yields_min - 1));
-            CHECK(!thread.gives_way(0));
+            CHECK(!thread.moves_after(tuning::away_yields_min - 1));
+            CHECK(!thread.yields(0));
         }
     }
 
     TEST_CASE("placement: moves less and less often where it does not stay") {
         streamer thread;
         thread.time_to_move();
-        for (auto rest = limits::move_rest_min; rest < limits::move_rest_max; rest *= 2) {
+        for (auto rest = tuning::move_rest_min; rest < tuning::move_rest_max; rest *= 2) {
             CAPTURE(rest.count());
             const auto taken = thread.time_to_move();
             CHECK(taken >= rest);
             CHECK(taken < rest + 1ms);
         }
-        CHECK(thread.time_to_move() >= limits::move_rest_max);
-        CHECK(thread.time_to_move() < limits::move_rest_max + 1ms);
+        CHECK(thread.time_to_move() >= tuning::move_rest_max);
+        CHECK(thread.time_to_move() < tuning::move_rest_max + 1ms);
     }
 
     TEST_CASE("placement: moves as soon as ever after it has stayed for long") {
@@ -123,8 +123,8 @@ TEST_SUITE("runtime") {
         for (int times = 0; times < 5; ++times) {
             thread.time_to_move();
         }
-        thread.now += 2 * limits::move_rest_max;
-        CHECK(thread.moves_after(limits::away_yields_min));
-        CHECK(thread.time_to_move() < limits::move_rest_min + 1ms);
+        thread.now += 2 * tuning::move_rest_max;
+        CHECK(thread.moves_after(tuning::away_yields_min));
+        CHECK(thread.time_to_move() < tuning::move_rest_min + 1ms);
     }
 }

@@ -2,7 +2,6 @@
 #include "runtime/readiness.hpp"
 
 #include "base/own_descriptors.hpp"
-#include "base/prefetch.hpp"
 #include "base/retry.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -66,7 +65,7 @@ bool readiness::add(int descriptor, watched& who, std::uint32_t events) noexcept
     return true;
 }
 
-void readiness::look_again(int descriptor, watched& who, std::uint32_t events) noexcept {
+void readiness::check_again(int descriptor, watched& who, std::uint32_t events) noexcept {
     epoll_event wanted = event_for(who, events);
     ::epoll_ctl(set_.native_handle(), EPOLL_CTL_MOD, descriptor, &wanted);
 }
@@ -111,24 +110,6 @@ void readiness::wait() noexcept {
     });
 }
 
-/// With many connections, each has left the near caches since its last turn: the data of the next
-/// ones is prefetched while this one is handled. (docs/adr/0014.)
-void readiness::fetch_ahead() const noexcept {
-    for (std::size_t distance = fetches; distance-- > 0;) {
-        const std::size_t index = batch_index_ + distance;
-        if (index >= batch_count_ || batch_[index].data.ptr == nullptr) {
-            continue;
-        }
-        const auto* const who = static_cast<const watched*>(batch_[index].data.ptr);
-        if (distance == fetches - 1) {
-            prefetch_object(reinterpret_cast<const std::byte*>(who) - before_watched_bytes,
-                            before_watched_bytes + watched_bytes);
-        } else {
-            who->fetch_ahead(static_cast<int>(fetches - 2 - distance));
-        }
-    }
-}
-
 void readiness::dispatch() noexcept {
     if (batch_index_ == batch_count_) {
         const int count = ::epoll_wait(set_.native_handle(), batch_.data(), batch_max, 0);
@@ -137,7 +118,6 @@ void readiness::dispatch() noexcept {
     }
     pauses_ = false;
     while (batch_index_ < batch_count_ && !pauses_) {
-        fetch_ahead();
         const epoll_event& next = batch_[batch_index_++];
         if (auto* const each = static_cast<watched*>(next.data.ptr)) {
             told_ = each;

@@ -19,11 +19,6 @@ public:
     /// @param events  As epoll_wait(2) returns them, edge-triggered. May destroy this.
     virtual void on_ready(std::uint32_t events) noexcept = 0;
 
-    /// Prefetches the data that on_ready() will touch. Called a few times at the beginning of the
-    /// preceding turns of others, where there are any, and last at the beginning of its own.
-    /// @param step  0: what this refers to; 1: what that refers to; and so on.
-    virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
-
 protected:
     ~watched() = default;
 };
@@ -56,7 +51,7 @@ public:
 
     /// Reports the events of a descriptor that are ready, if there are any.
     /// @param events  As add(), from now on.
-    void look_again(int descriptor, watched& who, std::uint32_t events) noexcept;
+    void check_again(int descriptor, watched& who, std::uint32_t events) noexcept;
 
     /// Calls `who`, whose on_ready() is running, once more before others, with EPOLLIN.
     /// @return Whether it is running; if not, nothing changed.
@@ -75,16 +70,9 @@ public:
 
 private:
     static constexpr std::size_t batch_max = 64;
-    /// The number of prefetches of a handler before its turn: itself, and its steps.
-    static constexpr std::size_t fetches = 4;
-    /// The size of the part of a `watched` that is prefetched, and of the part of its owner before
-    /// it.
-    static constexpr std::size_t watched_bytes = 96;
-    static constexpr std::size_t before_watched_bytes = 32;
 
     void shutdown() override;
     void wait() noexcept;
-    void fetch_ahead() const noexcept;
 
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
     std::array<epoll_event, batch_max> batch_;

@@ -69,17 +69,17 @@ result<void> curve_client_mechanism::on_command(const command_view& command) {
     if (state_ == state::awaiting_ready && command.name == ready_name) {
         return on_ready(command.data);
     }
-    return about_.blame(protocol_fault::unexpected_command);
+    return about_.record_fault(protocol_fault::unexpected_command);
 }
 
 result<void> curve_client_mechanism::on_welcome(byte_view data) {
     const result<curve_welcome> welcome = decode_curve_welcome(data);
     if (!welcome) {
-        return about_.blame(protocol_fault::malformed_welcome);
+        return about_.record_fault(protocol_fault::malformed_welcome);
     }
     std::array<std::byte, curve_welcome_content_bytes> content;
     if (!crypto::open(welcome->box, {welcome_purpose, welcome->nonce}, key_, content)) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     const byte_view server_transient = byte_view{content}.first(curve_key_bytes);
     const byte_view cookie = byte_view{content}.subspan(curve_key_bytes);
@@ -89,7 +89,7 @@ result<void> curve_client_mechanism::on_welcome(byte_view data) {
     const std::optional<crypto::shared_key> vouching =
         crypto::agree(server_transient, about_.options.curve_secret);
     if (!common || !vouching) {
-        return about_.blame(protocol_fault::key_exchange);
+        return about_.record_fault(protocol_fault::key_exchange);
     }
     key_ = *common;
 
@@ -108,11 +108,11 @@ result<void> curve_client_mechanism::on_welcome(byte_view data) {
 result<void> curve_client_mechanism::on_ready(byte_view data) {
     const result<curve_ready> ready = decode_curve_ready(data);
     if (!ready) {
-        return about_.blame(protocol_fault::malformed_ready);
+        return about_.record_fault(protocol_fault::malformed_ready);
     }
     std::vector<std::byte> metadata(ready->box.size() - curve_box_overhead_bytes);
     if (!crypto::open(ready->box, {ready_purpose, ready->nonce}, key_, metadata)) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     received_nonce_ = ready->nonce;
     state_ = state::complete;
@@ -134,22 +134,22 @@ result<void> curve_server_mechanism::on_command(const command_view& command) {
     if (state_ == state::awaiting_initiate && command.name == initiate_name) {
         return on_initiate(command.data);
     }
-    return about_.blame(protocol_fault::unexpected_command);
+    return about_.record_fault(protocol_fault::unexpected_command);
 }
 
 result<void> curve_server_mechanism::on_hello(byte_view data) {
     const result<curve_hello> hello = decode_curve_hello(data);
     if (!hello) {
-        return about_.blame(protocol_fault::malformed_hello);
+        return about_.record_fault(protocol_fault::malformed_hello);
     }
     const std::optional<crypto::shared_key> common =
         crypto::agree(hello->client_key, about_.options.curve_secret);
     if (!common) {
-        return about_.blame(protocol_fault::key_exchange);
+        return about_.record_fault(protocol_fault::key_exchange);
     }
     std::array<std::byte, curve_hello_content_bytes> content;
     if (!crypto::open(hello->box, {hello_purpose, hello->nonce}, *common, content)) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     received_nonce_ = hello->nonce;
 
@@ -173,14 +173,14 @@ result<void> curve_server_mechanism::on_hello(byte_view data) {
 result<void> curve_server_mechanism::on_initiate(byte_view data) {
     const result<curve_initiate> initiate = decode_curve_initiate(data);
     if (!initiate) {
-        return about_.blame(protocol_fault::malformed_initiate);
+        return about_.record_fault(protocol_fault::malformed_initiate);
     }
     two_keys remembered;
     const auto [cookie_nonce, cookie] = std::pair{initiate->cookie.first(curve_long_nonce_bytes),
                                                   initiate->cookie.subspan(curve_long_nonce_bytes)};
     if (!crypto::open(cookie, {cookie_purpose, cookie_nonce}, key_,
                       {remembered.data(), two_keys::bytes})) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     const byte_view client_transient{remembered.data(), curve_key_bytes};
     curve_secret_key own_transient;
@@ -188,20 +188,20 @@ result<void> curve_server_mechanism::on_initiate(byte_view data) {
 
     const std::optional<crypto::shared_key> common = crypto::agree(client_transient, own_transient);
     if (!common) {
-        return about_.blame(protocol_fault::key_exchange);
+        return about_.record_fault(protocol_fault::key_exchange);
     }
     key_ = *common;
     secret_bytes content(initiate->box.size() - curve_box_overhead_bytes);
     if (initiate->nonce <= received_nonce_ ||
         !crypto::open(initiate->box, {initiate_purpose, initiate->nonce}, key_, content)) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     received_nonce_ = initiate->nonce;
 
     const byte_view client_key = byte_view{content}.first(curve_key_bytes);
     const byte_view vouch = byte_view{content}.subspan(curve_key_bytes, curve_vouch_bytes);
     if (!is_vouched_for(vouch, client_key, client_transient, own_transient)) {
-        return about_.blame(protocol_fault::cryptographic);
+        return about_.record_fault(protocol_fault::cryptographic);
     }
     const byte_view metadata = byte_view{content}.subspan(curve_initiate_content_bytes_min);
     if (const result<void> taken = about_.take_metadata(metadata); !taken) {

@@ -71,7 +71,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
                                          std::vector<std::byte>& out) {
     const greeting_state state = greeting_.on_received(input);
     if (version() != peer_version::v3 && !is_open_to_older_peers()) {
-        about_.blame(protocol_fault::mechanism_mismatch); // It has no mechanism.
+        about_.record_fault(protocol_fault::mechanism_mismatch); // It has no mechanism.
         return errc::not_supported;
     }
     flush_greeting(out);
@@ -82,7 +82,7 @@ result<void> handshake::receive_greeting(std::span<const std::byte>& input,
     case greeting_state::older_peer:
         return begin_with_older_peer(out);
     case greeting_state::mechanism_mismatch:
-        about_.blame(protocol_fault::mechanism_mismatch);
+        about_.record_fault(protocol_fault::mechanism_mismatch);
         return errc::not_supported;
     default:
         return {};
@@ -103,9 +103,9 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
             input = input.subspan(taken.size());
             continue;
         case head_status::violation:
-            return about_.blame_unreadable();
+            return about_.record_unreadable();
         case head_status::too_large:
-            about_.blame_unreadable();
+            about_.record_unreadable();
             return errc::message_too_large;
         case head_status::complete:
             break;
@@ -116,8 +116,8 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
         }
         const std::span<const std::byte> body{partial_.data() + head.header_bytes, head.body_bytes};
         if (!head.command()) { // As in libzmq, it may still look like a command.
-            return decode_command(body) ? about_.blame(protocol_fault::unexpected_command)
-                                        : about_.blame_unreadable();
+            return decode_command(body) ? about_.record_fault(protocol_fault::unexpected_command)
+                                        : about_.record_unreadable();
         }
         input = input.subspan(head.frame_bytes() - before);
         if (const result<void> done = on_command(body); !done) {
@@ -131,7 +131,7 @@ result<void> handshake::receive_commands(std::span<const std::byte>& input) {
 result<void> handshake::on_command(std::span<const std::byte> body) {
     const result<command_view> command = decode_command(body);
     if (!command) {
-        return about_.blame_unreadable();
+        return about_.record_unreadable();
     }
     return command->name == error_name ? on_error(command->data) : mechanism_->on_command(*command);
 }
@@ -140,7 +140,7 @@ result<void> handshake::on_command(std::span<const std::byte> body) {
 result<void> handshake::on_error(std::span<const std::byte> data) {
     const result<std::string_view> reason = decode_error(data);
     if (!reason) {
-        return about_.blame(protocol_fault::malformed_error);
+        return about_.record_fault(protocol_fault::malformed_error);
     }
     using wire::zap_status;
     for (const zap_status each :
@@ -163,7 +163,7 @@ bool handshake::is_open_to_older_peers() const noexcept {
 result<void> handshake::begin_with_older_peer(std::vector<std::byte>& out) {
     const peer_greeting& peer = greeting_.peer();
     if (peer.type && !may_talk(about_.options.type, *peer.type)) {
-        about_.blame(protocol_fault::invalid_metadata);
+        about_.record_fault(protocol_fault::invalid_metadata);
         return errc::invalid_argument;
     }
     identity_.emplace(peer);
@@ -205,7 +205,7 @@ result<void> handshake::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fau
 
 result<void> handshake::judge(std::variant<wire::zap_reply, wire::zap_fault> reply) {
     if (const auto* const fault = std::get_if<wire::zap_fault>(&reply); fault != nullptr) {
-        return about_.blame(fault_of(*fault));
+        return about_.record_fault(fault_of(*fault));
     }
     auto& given = std::get<wire::zap_reply>(reply);
     if (given.status != wire::zap_status::accepted) {

@@ -37,7 +37,7 @@ void conversation::say_refused(wire::zap_status status) {
 result<void> conversation::take_metadata(std::span<const std::byte> metadata) {
     const result<peer_metadata> known = decode_peer_metadata(metadata, options.type);
     if (!known) {
-        blame(protocol_fault::invalid_metadata); // Or the socket type is incompatible.
+        record_fault(protocol_fault::invalid_metadata); // Or the socket type is incompatible.
         return known.error();
     }
     peer->routing_id = text_of(known->identity);
@@ -47,7 +47,7 @@ result<void> conversation::take_metadata(std::span<const std::byte> metadata) {
         }
     });
     if (!visited) {
-        blame(protocol_fault::invalid_metadata);
+        record_fault(protocol_fault::invalid_metadata);
         return visited.error();
     }
     return {};

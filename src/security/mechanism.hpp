@@ -48,17 +48,17 @@ public:
     std::vector<std::byte> own_metadata() const;
 
     /// Records a fault of the peer. @return protocol_violation
-    errc blame(protocol_fault fault) noexcept {
+    errc record_fault(protocol_fault fault) noexcept {
         failure = failure_of(fault);
         return errc::protocol_violation;
     }
 
     /// Records that the peer's input is not a command. As in libzmq, NULL does not distinguish that
     /// from a command at the wrong time. @return protocol_violation
-    errc blame_unreadable() noexcept {
-        return blame(options.mechanism == security_mechanism::null
-                         ? protocol_fault::unexpected_command
-                         : protocol_fault::malformed_command);
+    errc record_unreadable() noexcept {
+        return record_fault(options.mechanism == security_mechanism::null
+                                ? protocol_fault::unexpected_command
+                                : protocol_fault::malformed_command);
     }
 
     const socket_options& options;

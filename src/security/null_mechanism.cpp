@@ -21,7 +21,7 @@ result<void> null_mechanism::on_admitted() {
 
 result<void> null_mechanism::on_command(const command_view& command) {
     if (command.name != ready_name || heard_ready_) {
-        return about_.blame(protocol_fault::unexpected_command);
+        return about_.record_fault(protocol_fault::unexpected_command);
     }
     heard_ready_ = true;
     return about_.take_metadata(command.data);

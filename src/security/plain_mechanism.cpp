@@ -20,7 +20,7 @@ result<void> plain_client_mechanism::start() {
 result<void> plain_client_mechanism::on_command(const command_view& command) {
     if (state_ == state::awaiting_welcome && command.name == welcome_name) {
         if (!command.data.empty()) {
-            return about_.blame(protocol_fault::malformed_welcome);
+            return about_.record_fault(protocol_fault::malformed_welcome);
         }
         about_.say(encode_command(initiate_name, about_.own_metadata()));
         state_ = state::awaiting_ready;
@@ -30,14 +30,14 @@ result<void> plain_client_mechanism::on_command(const command_view& command) {
         state_ = state::complete;
         return about_.take_metadata(command.data);
     }
-    return about_.blame(protocol_fault::unexpected_command);
+    return about_.record_fault(protocol_fault::unexpected_command);
 }
 
 result<void> plain_server_mechanism::on_command(const command_view& command) {
     if (state_ == state::awaiting_hello && command.name == hello_name) {
         const result<plain_hello> hello = decode_plain_hello(command.data);
         if (!hello) {
-            return about_.blame(protocol_fault::malformed_hello);
+            return about_.record_fault(protocol_fault::malformed_hello);
         }
         zap_question asked{std::vector<secret_text>(2), true};
         asked.credentials[0].assign(hello->username);
@@ -54,7 +54,7 @@ result<void> plain_server_mechanism::on_command(const command_view& command) {
         state_ = state::complete;
         return {};
     }
-    return about_.blame(protocol_fault::unexpected_command);
+    return about_.record_fault(protocol_fault::unexpected_command);
 }
 
 result<void> plain_server_mechanism::on_admitted() {

@@ -91,7 +91,7 @@ bool zap_client::read() {
                 return true;
             }
         }
-        if (end_->in.mark_reader_asleep()) {
+        if (end_->in.mark_reader_parked()) {
             asymmetric_fence::heavy();
         }
     } while (end_->in.missed_something() && end_->in.unmark_reader());

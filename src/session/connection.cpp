@@ -189,7 +189,7 @@ void connection::establish(std::span<const std::byte> rest) {
         return;
     }
     if (!begun) {
-        return break_off(begun.error());
+        return reject_input(begun.error());
     }
     write();
     read();
@@ -234,7 +234,7 @@ void connection::on_readable() {
 
 /// Whether input is still processed: for a dismissed pipe only during the close handshake.
 bool connection::reads_on() const noexcept {
-    if (!is_established() || owner_.has_let_go()) {
+    if (!is_established() || owner_.is_socket_closed()) {
         return false;
     }
     return closing_ ? !closing_->is_half_closed() : !owner_.is_dismissed();
@@ -247,12 +247,12 @@ void connection::read() {
     if (closing_ && closing_->is_discarding()) {
         return discard_until_peer_closes();
     }
-    if (has_told_socket()) {
+    if (has_notified_socket()) {
         return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
     }
     if (reads_on()) {
         batch_counter batches{*this};
-        after_read(reader_->read(around(), writer_.awaits_room(), batches));
+        after_read(reader_->read(around(), batches));
     }
 }
 
@@ -273,7 +273,7 @@ void connection::after_read(const reader::turn& turn) {
     case reader::outcome::failed:
         return lose(turn.error);
     case reader::outcome::refused:
-        return break_off(turn.error);
+        return reject_input(turn.error);
     }
 }
 
@@ -303,7 +303,7 @@ void connection::on_pipe_writable() {
         return;
     }
     if (!scanned) {
-        return break_off(scanned.error());
+        return reject_input(scanned.error());
     }
     read(); // Before waiting for readiness: bytes already in the kernel raise no event.
 }
@@ -311,12 +311,6 @@ void connection::on_pipe_writable() {
 void connection::trim_input() noexcept {
     if (reader_) {
         reader_->trim();
-    }
-}
-
-void connection::fetch_ahead() const noexcept {
-    if (reader_) {
-        reader_->fetch_ahead();
     }
 }
 
@@ -354,8 +348,8 @@ void connection::write() {
             return write_soon();
         case writer::outcome::drained:
             return finish_if_drained();
-        case writer::outcome::said_all:
-            return on_all_said();
+        case writer::outcome::own_bytes_written:
+            return on_own_bytes_written();
         case writer::outcome::failed:
             return on_write_failed(writer_.error());
         case writer::outcome::control:
@@ -392,10 +386,10 @@ bool connection::has_news() const noexcept {
            (writer_.has_news(*owner_.rope()) || reader_->has_news(*owner_.end()));
 }
 
-runtime::event_handler::sleep_mark connection::on_turn_over() {
-    using sleep_mark = runtime::event_handler::sleep_mark;
+runtime::event_handler::park_mark connection::on_turn_over() {
+    using park_mark = runtime::event_handler::park_mark;
     if (!is_established()) {
-        return sleep_mark::none;
+        return park_mark::none;
     }
     bool needs_fence = false;
     if (writer_.park(around(), needs_fence)) {
@@ -405,9 +399,9 @@ runtime::event_handler::sleep_mark connection::on_turn_over() {
         on_pipe_writable();
     }
     if (!owner_.rope()->is_parked() && !reader_->is_parked()) {
-        return sleep_mark::none;
+        return park_mark::none;
     }
-    return needs_fence ? sleep_mark::behind_fence : sleep_mark::counts;
+    return needs_fence ? park_mark::behind_fence : park_mark::counts;
 }
 
 void connection::on_settled() {
@@ -421,7 +415,7 @@ void connection::on_settled() {
     } else if (owner_.rope()->is_parked() && writer_.has_written_much()) {
         owner_.hand_over(); // The application may be parked: this does not wake it at once.
     }
-    if (is_established() && owner_.end() != nullptr && reader_->look_again(end())) {
+    if (is_established() && owner_.end() != nullptr && reader_->check_again(end())) {
         on_pipe_writable();
     }
 }
@@ -445,7 +439,7 @@ void connection::send_ping(wire::zmtp::heartbeat_ttl ttl) noexcept {
 }
 
 bool connection::is_listening() const noexcept {
-    return reads_on() && !reader_->is_blocked() && !reader_->has_missed_turn();
+    return reads_on() && !reader_->is_blocked();
 }
 
 void connection::on_silence() noexcept {
@@ -454,7 +448,7 @@ void connection::on_silence() noexcept {
 
 // Closing.
 
-bool connection::has_told_socket() const noexcept {
+bool connection::has_notified_socket() const noexcept {
     return owner_.end() != nullptr && owner_.end()->has_ended();
 }
 
@@ -486,16 +480,16 @@ void connection::on_deadline() {
     if (!closing_->is_half_closed()) {
         return lose(static_cast<errc>(ETIMEDOUT));
     }
-    if (owner_.has_let_go()) {
+    if (owner_.is_socket_closed()) {
         return; // Linger has its own limits.
     }
     if (!writer_.take_answered()) {
         return lose(static_cast<errc>(ETIMEDOUT));
     }
-    owner_.start_deadline(limits::half_closed_pause_max);
+    owner_.start_deadline(limits::half_closed_idle_max);
 }
 
-/// From now on the peer has limits::parting_max to close.
+/// From now on the peer has limits::close_handshake_max to close.
 void connection::begin_closing(close_handshake::state as, std::uint16_t code, std::string reason) {
     if (closing_) {
         closing_->announce(code, std::move(reason));
@@ -503,11 +497,11 @@ void connection::begin_closing(close_handshake::state as, std::uint16_t code, st
         closing_ = std::make_unique<close_handshake>(as, code, std::move(reason));
         advance(connection_state::closing);
     }
-    owner_.start_deadline(limits::parting_max);
+    owner_.start_deadline(limits::close_handshake_max);
 }
 
 /// Sends the peer a close frame, if its protocol has one.
-void connection::say_close(std::uint16_t code, std::string_view reason) {
+void connection::send_close_frame(std::uint16_t code, std::string_view reason) {
     if (protocol_->has_close_frames()) {
         protocol_->send_close(code, closing_->is_without_reason() ? std::string_view{} : reason);
         write_soon();
@@ -519,12 +513,12 @@ void connection::close_for(const pipe::close_request& asked) {
     if (has_said_close()) {
         return;
     }
-    const bool ends_at_once = closing_ && !owner_.has_let_go();
+    const bool ends_at_once = closing_ && !owner_.is_socket_closed();
     // Without a close frame that asks for an answer, both sides know once writing has ended.
-    const bool asks = protocol_->has_close_frames() || owner_.has_let_go();
+    const bool asks = protocol_->has_close_frames() || owner_.is_socket_closed();
     ends_for_application_ = true;
     begin_closing(asks ? announced : declared, asked.code, asked.reason);
-    say_close(asked.code, asked.reason);
+    send_close_frame(asked.code, asked.reason);
     if (ends_at_once) {
         write_own();
         lose({}); // Nothing more can be sent or awaited.
@@ -537,7 +531,7 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
     }
     if (!closing_) {
         begin_closing(close_handshake::state::answered, code, std::string(reason));
-        say_close(code, {});
+        send_close_frame(code, {});
     } else {
         closing_->on_answer();
     }
@@ -549,7 +543,7 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
 /// But after a drain only the pipe reports the socket's close, so it is kept. A pattern's partly
 /// written frame stays incomplete, else it would count as sent, to a peer that may close for it.
 void connection::on_answered() {
-    const bool is_agreed = has_said_close() && !owner_.has_let_go() && is_established();
+    const bool is_agreed = has_said_close() && !owner_.is_socket_closed() && is_established();
     if (is_agreed && !protocol_->awaits_peer_close()) {
         writer_.close_direct(around());
         if (writer_.is_inside_frame(around())) {
@@ -557,19 +551,19 @@ void connection::on_answered() {
         }
     }
     if (is_agreed && protocol_->awaits_peer_close() && !owner_.is_origin_gone() &&
-        !has_told_socket()) {
+        !has_notified_socket()) {
         protocol_->announce_departure({});
-        owner_.settle_accounts();
+        owner_.return_all_credit();
         end().close();
     }
     write();
-    if (is_established() && has_told_socket()) {
+    if (is_established() && has_notified_socket()) {
         read();
     }
 }
 
 /// The peer broke its protocol, or a limit: it is notified, and its further input is discarded.
-void connection::break_off(errc reason) {
+void connection::reject_input(errc reason) {
     if (!protocol_->has_close_frames() || state_ != connection_state::traffic ||
         !owner_.is_open()) {
         return lose(reason);
@@ -577,7 +571,7 @@ void connection::break_off(errc reason) {
     const auto code =
         static_cast<std::uint16_t>(close_code_of(reason, wire::websocket::close_code::abnormal));
     begin_closing(close_handshake::state::declared, code, std::string(text_of(reason)));
-    say_close(code, {});
+    send_close_frame(code, {});
     write();
     read();
 }
@@ -594,23 +588,23 @@ void connection::on_peer_ended() {
     write();
     if (is_established() && closing_->is_half_closed()) { // The connection is still open.
         static_cast<void>(writer_.take_answered());
-        owner_.start_deadline(limits::half_closed_pause_max);
+        owner_.start_deadline(limits::half_closed_idle_max);
     }
 }
 
 /// Whether both sides have announced the end, and this side closes, as the server (RFC 6455,
 /// 7.1.1).
-bool connection::is_parted() const noexcept {
+bool connection::closes_as_server() const noexcept {
     return closing_->is_answered() && !is_dialing();
 }
 
 /// The close frame is written. If the peer knows of the end, or need not answer, this side also
 /// ends its direction.
-void connection::on_all_said() {
+void connection::on_own_bytes_written() {
     if (closing_->on_written()) {
         stream_->end_writing();
     }
-    if (owner_.has_let_go() || !is_parted()) {
+    if (owner_.is_socket_closed() || !closes_as_server()) {
         return finish_if_drained();
     }
     if (stream_->holds_unsent()) {
@@ -627,8 +621,9 @@ void connection::finish_once_drained() {
 }
 
 void connection::finish_if_drained() {
-    const bool is_half_closed = closing_ && closing_->is_half_closed() && !owner_.has_let_go();
-    if (!owner_.has_let_go() && !is_half_closed && (closing_ || !owner_.is_dismissed())) {
+    const bool is_half_closed =
+        closing_ && closing_->is_half_closed() && !owner_.is_socket_closed();
+    if (!owner_.is_socket_closed() && !is_half_closed && (closing_ || !owner_.is_dismissed())) {
         return;
     }
     if (is_established() && owner_.rope()->is_parked()) {
@@ -638,7 +633,7 @@ void connection::finish_if_drained() {
         return;
     }
     if (!is_half_closed) {
-        say_going_away();
+        send_going_away();
         if (is_closed() || writer_.has_own()) {
             return;
         }
@@ -656,14 +651,14 @@ void connection::finish_if_drained() {
 }
 
 /// The socket is closed, and its messages are written or dropped: announces that to the peer, once.
-void connection::say_going_away() {
+void connection::send_going_away() {
     if (!is_established() || !protocol_->has_close_frames() || has_said_close() ||
         !writer_.is_writable()) {
         return;
     }
     const auto code = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
     begin_closing(close_handshake::state::announced, 0, {});
-    say_close(code, {});
+    send_close_frame(code, {});
     write_own();
 }
 
@@ -676,7 +671,7 @@ bool connection::ends_with_socket() {
 }
 
 void connection::leave_at_once() {
-    say_going_away();
+    send_going_away();
     if (is_established() && protocol_->awaits_peer_close()) {
         stream_->end_writing();
         discard_arrived(); // Unread input would cause a reset.
@@ -687,7 +682,7 @@ void connection::leave_at_once() {
 /// later would reset the connection, and the peer might lose the last messages. So this side ends
 /// its direction, and discards input until the peer closes.
 void connection::discard_until_peer_closes() {
-    const bool is_over = closing_ && is_parted();
+    const bool is_over = closing_ && closes_as_server();
     if (!closing_ || closing_->is_half_closed()) {
         begin_closing(close_handshake::state::announced, 0, {});
     }
@@ -721,7 +716,7 @@ void connection::cut_off(const pipe::close_request& asked) {
     const bool is_behind =
         has_unsent() || stream_->holds_unsent() || transport::holds_unsent(stream_->descriptor());
     const bool may_say_why = protocol_->has_close_frames() && !is_behind && writer_.is_writable() &&
-                             (!has_said_close() || owner_.has_let_go());
+                             (!has_said_close() || owner_.is_socket_closed());
     ends_for_application_ = true;
     closing_ = std::make_unique<close_handshake>(close_handshake::state::announced, asked.code,
                                                  asked.reason);

@@ -102,13 +102,12 @@ public:
     // At the end of the thread's turn, and from time to time (runtime::event_handler).
 
     bool has_news() const noexcept;
-    runtime::event_handler::sleep_mark on_turn_over();
+    runtime::event_handler::park_mark on_turn_over();
     void on_settled();
     /// Whether no partial input is held.
     bool is_input_idle() const noexcept { return !reader_ || reader_->is_idle(); }
     void trim_input() noexcept;
     void trim_output() noexcept { writer_.trim(); }
-    void fetch_ahead() const noexcept;
     bool take_written_much() noexcept { return writer_.take_written_much(); }
 
     // For protocols.
@@ -169,21 +168,21 @@ private:
 
     bool reads_on() const noexcept;
     bool has_said_close() const noexcept { return closing_ && !closing_->is_half_closed(); }
-    bool has_told_socket() const noexcept;
+    bool has_notified_socket() const noexcept;
     bool keeps_unsent() const noexcept;
     bool has_unsent() const noexcept;
     void read();
     void after_read(const reader::turn& turn);
     void write_own();
     void on_write_failed(errc reason);
-    void on_all_said();
+    void on_own_bytes_written();
     void on_peer_ended();
-    void break_off(errc reason);
+    void reject_input(errc reason);
     void begin_closing(close_handshake::state as, std::uint16_t code, std::string reason);
-    void say_close(std::uint16_t code, std::string_view reason);
-    void say_going_away();
+    void send_close_frame(std::uint16_t code, std::string_view reason);
+    void send_going_away();
     void discard_until_peer_closes();
-    bool is_parted() const noexcept;
+    bool closes_as_server() const noexcept;
     bool discard_arrived();
     void stop_heartbeat() noexcept;
 

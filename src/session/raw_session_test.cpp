@@ -154,7 +154,7 @@ TEST_SUITE("session") {
         scripted_stream& stream = one.accept({.room_bytes = 10});
         send_outgoing(one);
         one.run();
-        one.end().dismiss_other();
+        one.end().ask_to_close();
         one.run();
         one.peer_sends("late");
         CHECK(!one.is_gone());
@@ -172,7 +172,7 @@ TEST_SUITE("session") {
         scripted_stream& stream = one.reach({.room_bytes = 10});
         send_outgoing(one);
         one.run();
-        one.end().dismiss_other();
+        one.end().ask_to_close();
         one.run();
         CHECK(!one.is_gone());
         stream.peer_resets();
@@ -185,7 +185,7 @@ TEST_SUITE("session") {
         one.accept({.room_bytes = 10});
         send_outgoing(one);
         one.run();
-        one.end().dismiss_other();
+        one.end().ask_to_close();
         one.run();
         CHECK(!one.is_gone());
         one.close_socket(0ms);
@@ -196,13 +196,13 @@ TEST_SUITE("session") {
     TEST_CASE("raw session: dismissed with nothing to write it ends at once, also unreached") {
         session_harness accepted{raw_options()};
         accepted.accept();
-        accepted.end().dismiss_other();
+        accepted.end().ask_to_close();
         accepted.run();
         CHECK(accepted.is_gone());
 
         session_harness dialing{raw_options()};
         dialing.dial();
-        dialing.end().dismiss_other();
+        dialing.end().ask_to_close();
         dialing.run();
         CHECK(dialing.is_gone());
     }

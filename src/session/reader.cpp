@@ -2,7 +2,6 @@
 #include "session/reader.hpp"
 
 #include "base/limits.hpp"
-#include "codec/read_ahead.hpp"
 
 #include <array>
 #include <utility>
@@ -35,29 +34,18 @@ result<void> reader::begin(std::span<const std::byte> first, std::span<const std
     return decoder_ ? decoder_->feed(behind, inbound_) : inbound_.feed(behind);
 }
 
-/// Whether others run instead, since this peer does not read the messages sent to it.
-bool reader::misses_turn(const wiring& on, bool is_stalled) noexcept {
-    const bool gives_way = serves_many_ && is_stalled && on.thread.others_are_ready();
-    if (!gives_way || missed_turns_ == limits::missed_turns_max) {
-        missed_turns_ = 0;
-        return false;
-    }
-    ++missed_turns_;
-    return true;
-}
-
 /// The bytes to read before the turn is over, and the application or other ready peers run.
 std::size_t reader::turn_bytes_max(const wiring& on) const noexcept {
     if (!serves_many_) {
-        return decoder_ ? limits::translated_turn_bytes_max : limits::turn_bytes_max;
+        return decoder_ ? tuning::translated_turn_bytes_max : limits::turn_bytes_max;
     }
-    return on.thread.is_driven() ? limits::driven_bytes_max : limits::stream_turn_bytes_max;
+    return on.thread.is_driven() ? tuning::driven_bytes_max : tuning::stream_turn_bytes_max;
 }
 
 /// The cost of commands and pings since the last call, in bytes of a turn: a peer may send them as
 /// the smallest frames, and each costs work.
 std::size_t reader::take_control_cost() noexcept {
-    return std::exchange(control_count_, 0) * limits::control_frame_bytes;
+    return std::exchange(control_count_, 0) * tuning::control_frame_bytes;
 }
 
 /// Under a driving caller the caller runs now. A peer that was answered continues afterwards, until
@@ -66,7 +54,7 @@ std::size_t reader::take_control_cost() noexcept {
 /// (docs/adr/0012.)
 void reader::finish_turn(const wiring& on, bool is_answered) {
     const bool goes_on = is_answered && serves_many_ && on.thread.is_driven() &&
-                         ++turns_in_a_row_ < limits::turns_in_a_row_max;
+                         ++turns_in_a_row_ < tuning::turns_in_a_row_max;
     if (!goes_on || !on.stream.stay_readable(on.user)) {
         wait_behind_others(on);
     }
@@ -77,11 +65,7 @@ void reader::wait_behind_others(const wiring& on) {
     on.stream.wait_readable(on.user);
 }
 
-reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
-    if (!inbound_.is_blocked() && misses_turn(on, is_stalled)) {
-        wait_behind_others(on);
-        return {outcome::waits};
-    }
+reader::turn reader::read(const wiring& on, batch_sink& sink) {
     const std::size_t bytes_max = turn_bytes_max(on);
     std::size_t turn_bytes = 0;
     while (!inbound_.is_blocked()) {
@@ -91,12 +75,9 @@ reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
         if (inbound_.is_far_ahead()) {
             return {outcome::far_ahead};
         }
-        std::array<iovec, codec::read_ahead::parts_max> room;
-        const std::span two_parts = std::span{room}.first<2>();
-        const std::span inbound_parts = serves_many_ ? std::span<iovec>{room} : two_parts;
-        const std::size_t count =
-            decoder_ ? decoder_->prepare(on.thread.scratch(), two_parts)
-                     : inbound_.prepare(on.thread.scratch(), inbound_parts, bytes_max - turn_bytes);
+        std::array<iovec, 2> room;
+        const std::size_t count = decoder_ ? decoder_->prepare(on.thread.scratch(), room)
+                                           : inbound_.prepare(on.thread.scratch(), room);
         const std::span parts = std::span{room}.first(count);
         wake_socket(on); // Now: the read may find nothing.
         std::size_t offered = 0;
@@ -104,9 +85,6 @@ reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
             offered += part.iov_len;
         }
         const io_outcome moved = on.stream.try_read(parts);
-        if (moved.what != io_outcome::status::moved) {
-            inbound_.received_nothing();
-        }
         if (moved.what == io_outcome::status::would_block) {
             wait_behind_others(on);
             return {outcome::waits};
@@ -134,11 +112,6 @@ reader::turn reader::read(const wiring& on, bool is_stalled, batch_sink& sink) {
             return {outcome::stopped};
         }
         if (moved.bytes < offered && !inbound_.is_blocked()) {
-            const bool window_was_full =
-                turn_bytes >= limits::full_window_bytes_min && inbound_.is_within_payload();
-            if (window_was_full) {
-                return {outcome::turn_over};
-            }
             wait_behind_others(on);
             return {outcome::waits};
         }
@@ -190,12 +163,12 @@ bool reader::park(pipe::pipe_end& end) noexcept {
     if (end.out.credit() != 0) {
         return true;
     }
-    end.out.mark_writer_asleep();
+    end.out.mark_writer_parked();
     rest_ = rest::parked;
     return false;
 }
 
-bool reader::look_again(pipe::pipe_end& end) noexcept {
+bool reader::check_again(pipe::pipe_end& end) noexcept {
     return rest_ == rest::parked && end.out.credit() != 0 && end.out.unmark_writer();
 }
 

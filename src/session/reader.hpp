@@ -14,6 +14,25 @@
 #include <memory>
 #include <span>
 
+namespace zlink::tuning {
+
+/// The same for bytes from a STREAM's peer: about as much as the system accepts of the answers at
+/// once.
+constexpr std::size_t stream_turn_bytes_max = std::size_t{512} * 1024;
+
+/// The same for a peer whose frames are translated, above all decrypted: a small frame costs as
+/// much work as many bytes.
+constexpr std::size_t translated_turn_bytes_max = std::size_t{128} * 1024;
+
+/// The cost of a command or a ping in a turn, in bytes besides its own.
+constexpr std::size_t control_frame_bytes = 64;
+
+/// Turns of driven_bytes_max that a STREAM's peer gets in a row where a caller drives, answers in
+/// each, and the system accepts the answers.
+constexpr unsigned turns_in_a_row_max = 8;
+
+} // namespace zlink::tuning
+
 namespace zlink::session {
 
 /// Is notified of each batch that a reader received.
@@ -68,8 +87,7 @@ public:
     result<void> begin(std::span<const std::byte> first, std::span<const std::byte> behind);
 
     /// Reads until no more bytes are available or the turn is over.
-    /// @param is_stalled  The peer does not read the messages sent to it.
-    turn read(const wiring& on, bool is_stalled, batch_sink& sink);
+    turn read(const wiring& on, batch_sink& sink);
 
     /// Ends a turn, after outcome::turn_over.
     /// @param is_answered  Something was written to the peer since its last turn.
@@ -87,8 +105,6 @@ public:
 
     /// Whether reading is blocked for lack of room.
     bool is_blocked() const noexcept { return inbound_.is_blocked(); }
-    /// Whether the last turn was skipped because the peer does not read its messages.
-    bool has_missed_turn() const noexcept { return missed_turns_ != 0; }
     /// Whether only whole messages are held.
     bool is_idle() const noexcept { return inbound_.is_idle(); }
 
@@ -97,7 +113,6 @@ public:
     /// Frees unused memory.
     void trim() noexcept;
     /// Prefetches the data that scanning for frames needs.
-    void fetch_ahead() const noexcept { inbound_.fetch_ahead(); }
 
     // At the end of the thread's turn (runtime::event_handler).
 
@@ -110,7 +125,7 @@ public:
     bool park(pipe::pipe_end& end) noexcept;
     bool is_parked() const noexcept { return rest_ == rest::parked; }
     /// The mark is in effect. @return Whether room appeared before that: resume() is due.
-    bool look_again(pipe::pipe_end& end) noexcept;
+    bool check_again(pipe::pipe_end& end) noexcept;
 
 private:
     enum class rest : std::uint8_t {
@@ -121,7 +136,6 @@ private:
 
     std::size_t turn_bytes_max(const wiring& on) const noexcept;
     std::size_t take_control_cost() noexcept;
-    bool misses_turn(const wiring& on, bool is_stalled) noexcept;
     void wait_behind_others(const wiring& on);
     void wake_socket(const wiring& on) noexcept;
     void park_soon(const wiring& on);
@@ -132,7 +146,6 @@ private:
     std::uint16_t control_count_ = 0; ///< Not yet added to the turn.
     const bool serves_many_;
     rest rest_ = rest::none;
-    std::uint8_t missed_turns_ = 0; ///< In a row.
     std::uint8_t turns_in_a_row_ = 0;
 };
 

@@ -47,7 +47,7 @@ public:
                                 .body_bytes_max = wire::zmtp::body_bytes_limit,
                                 .unfinished_bytes_max = UINT64_MAX}) {}
 
-    reader::turn read() { return tested.read(around.on(), false, sink); }
+    reader::turn read() { return tested.read(around.on(), sink); }
     texts arrived() { return take_all(around.socket().in); }
 
 private:
@@ -109,7 +109,7 @@ TEST_SUITE("session") {
         for (int count = 0; count < 5000; ++count) {
             one.around.peer().peer_sends(on_wire(std::string(98, 'x')));
         }
-        for (std::size_t count = 0; count < limits::turn_bytes_max / limits::control_frame_bytes;
+        for (std::size_t count = 0; count < limits::turn_bytes_max / tuning::control_frame_bytes;
              ++count) {
             one.tested.count_control();
         }
@@ -167,7 +167,7 @@ TEST_SUITE("session") {
         CHECK(one.around.peer().unread_bytes() == 3);
         CHECK(!one.tested.park(one.around.end()));
         CHECK(one.tested.is_parked());
-        CHECK(!one.tested.look_again(one.around.end()));
+        CHECK(!one.tested.check_again(one.around.end()));
 
         CHECK(one.arrived() == texts{"a"});
         CHECK(one.tested.resume());
@@ -201,13 +201,13 @@ TEST_SUITE("session") {
                 {.commands = &commands, .body_bytes_max = 100, .unfinished_bytes_max = UINT64_MAX}};
             around.peer().peer_sends(on_wire("whole") + on_wire("more", wire::zmtp::flag_more) +
                                      "\1");
-            CHECK(lost.read(around.on(), false, sink).came_to == outcome::waits);
+            CHECK(lost.read(around.on(), sink).came_to == outcome::waits);
         }
         reader next{
             around.end(),
             {.commands = &commands, .body_bytes_max = 100, .unfinished_bytes_max = UINT64_MAX}};
         around.peer().peer_sends(on_wire("next"));
-        CHECK(next.read(around.on(), false, sink).came_to == outcome::waits);
+        CHECK(next.read(around.on(), sink).came_to == outcome::waits);
         CHECK(take_all(around.socket().in) == texts{"whole", "next"});
     }
 }

@@ -3,7 +3,6 @@
 
 #include "base/assert.hpp"
 #include "base/limits.hpp"
-#include "base/prefetch.hpp"
 #include "base/random_bytes.hpp"
 #include "crypto/openssl.hpp"
 #include "pipe/inline_writer.hpp"
@@ -156,7 +155,7 @@ void session::dial_later(errc reason) {
 
 void session::on_next_attempt() noexcept {
     enter([this] {
-        if (has_untold_departures()) {
+        if (has_unreported_departures()) {
             return dial_later(static_cast<errc>(ENOBUFS));
         }
         dial_now();
@@ -164,9 +163,10 @@ void session::on_next_attempt() noexcept {
 }
 
 /// Whether the application must first receive that earlier peers are gone.
-bool session::has_untold_departures() const noexcept {
-    return origin_->departures && origin_->departures->untold_count.load(
-                                      std::memory_order_relaxed) >= limits::untold_departures_max;
+bool session::has_unreported_departures() const noexcept {
+    return origin_->departures &&
+           origin_->departures->unreported_count.load(std::memory_order_relaxed) >=
+               limits::unreported_disconnects_max;
 }
 
 void session::on_connect_timeout() noexcept {
@@ -180,7 +180,7 @@ void session::start_connection(transport::stream_ptr connected) {
         connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
     }
     if (!connected) {
-        return go_on_without(errc::no_descriptors, false, false, false);
+        return reconnect_or_finish(errc::no_descriptors, false, false, false);
     }
     const bool is_proxied = !dialing_ && options().proxy_protocol;
     connection_.emplace(*this, std::move(connected));
@@ -316,22 +316,6 @@ void session::tell(connection_event what, std::int32_t value, transport::stream*
 
 // At the end of the thread's turn, and from time to time.
 
-/// First the pipe and the data for scanning frames; then the owner of the other end, if this thread
-/// also runs that.
-void session::fetch_ahead(int step) const noexcept {
-    if (!end_) {
-        return;
-    }
-    if (step == 0) {
-        end_->fetch_ahead();
-        if (connection_) {
-            connection_->fetch_ahead();
-        }
-    } else if (thread_.is_driven()) {
-        prefetch_object(end_->other().owner(), pipe::event_sink::fetched_bytes);
-    }
-}
-
 bool session::has_news() noexcept {
     return connection_ && connection_->has_news();
 }
@@ -348,15 +332,15 @@ processor_number session::take_application_processor() noexcept {
     return found;
 }
 
-session::sleep_mark session::on_turn_over() noexcept {
+session::park_mark session::on_turn_over() noexcept {
     const boost::intrusive_ptr<session> keep{this}; // It may end here, and is used below.
-    sleep_mark mark = sleep_mark::none;
+    park_mark mark = park_mark::none;
     enter([&] {
         if (connection_) {
             mark = connection_->on_turn_over();
         }
     });
-    return standing_ == standing::over ? sleep_mark::none : mark;
+    return standing_ == standing::over ? park_mark::none : mark;
 }
 
 void session::on_settled() noexcept {
@@ -376,12 +360,12 @@ void session::note_activity(activity& direction) {
 }
 
 bool session::on_sweep() noexcept {
-    const auto has_cooled = [](activity& direction) {
+    const auto became_idle = [](activity& direction) {
         const bool was_hot = direction == activity::active;
         return std::exchange(direction, was_hot ? activity::recent : activity::idle) ==
                activity::recent;
     };
-    if (has_cooled(in_activity_) && (!connection_ || connection_->is_input_idle())) {
+    if (became_idle(in_activity_) && (!connection_ || connection_->is_input_idle())) {
         end_->trim();
         if (connection_) {
             connection_->trim_input();
@@ -391,7 +375,7 @@ bool session::on_sweep() noexcept {
         connection_->trim_output();
     }
     // The socket owns the memory of the sending direction.
-    if (has_cooled(out_activity_) && outbound_->is_parked()) {
+    if (became_idle(out_activity_) && outbound_->is_parked()) {
         end_->other().deliver(pipe::event::idle);
     }
     return in_activity_ != activity::idle || out_activity_ != activity::idle;
@@ -441,7 +425,7 @@ void session::on_events(std::uint32_t happened) noexcept {
             }
         }
         if (is_cut_off && connection_) {
-            return connection_->cut_off(*last_word());
+            return connection_->cut_off(*requested_close());
         }
         if ((happened & pipe::event::leaving) != 0) {
             await_closing();
@@ -469,10 +453,10 @@ void session::on_dismissed() {
 }
 
 void session::on_socket_closed() {
-    if (standing_ == standing::over || standing_ == standing::let_go) {
+    if (standing_ == standing::over || standing_ == standing::socket_closed) {
         return;
     }
-    standing_ = standing::let_go;
+    standing_ = standing::socket_closed;
     if (live() != nullptr && live()->ends_with_socket()) {
         return finish();
     }
@@ -548,9 +532,9 @@ void session::on_linger_over() noexcept {
 }
 
 /// Why the application asked to close this connection; null if it has not.
-const pipe::close_request* session::last_word() const noexcept {
+const pipe::close_request* session::requested_close() const noexcept {
     return end_ ? static_cast<const pipe::close_request*>(
-                      end_->whole().last_word.load(std::memory_order_acquire))
+                      end_->whole().requested_close.load(std::memory_order_acquire))
                 : nullptr;
 }
 
@@ -558,16 +542,16 @@ const pipe::close_request* session::last_word() const noexcept {
 /// how long the peer can delay that.
 void session::await_closing() {
     if (live() != nullptr && live()->is_established()) {
-        start_timer(linger_timer_, last_word()->longest, &session::on_closing_late);
+        start_timer(linger_timer_, requested_close()->longest, &session::on_closing_late);
     }
 }
 
 void session::on_closing_late() noexcept {
     enter([this] {
-        if (standing_ == standing::let_go) {
+        if (standing_ == standing::socket_closed) {
             finish();
         } else if (connection_) {
-            connection_->cut_off(*last_word());
+            connection_->cut_off(*requested_close());
         }
     });
 }
@@ -578,7 +562,7 @@ void session::on_origin_gone(bool is_drained) noexcept {
         if (!end_ || end_->has_ended()) {
             return finish();
         }
-        if (!is_drained && end_->other().is_to_be_told(pipe::event::attached)) {
+        if (!is_drained && end_->other().is_pending(pipe::event::attached)) {
             leave_at_once(); // The socket has not seen the pipe, and sent nothing.
         }
     });
@@ -586,25 +570,26 @@ void session::on_origin_gone(bool is_drained) noexcept {
 
 // After a connection has ended.
 
-void session::see_to_connection() noexcept {
+void session::handle_closed_connection() noexcept {
     const errc reason = connection_->reason();
     const bool was_established = connection_->was_established();
     const bool was_cut_off = connection_->was_cut_off();
-    const bool was_asked_for = connection_->ended_for_application() || last_word() != nullptr;
+    const bool was_asked_for = connection_->ended_for_application() || requested_close() != nullptr;
     connection_.reset();
     if (standing_ != standing::over) {
-        try_or_give_up([&] { go_on_without(reason, was_established, was_cut_off, was_asked_for); });
+        try_or_give_up(
+            [&] { reconnect_or_finish(reason, was_established, was_cut_off, was_asked_for); });
     }
 }
 
 /// Makes the next attempt, if any.
 /// @param was_asked_for  The application asked to close this connection.
-void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
-                            bool was_asked_for) {
+void session::reconnect_or_finish(errc reason, bool was_established, bool was_cut_off,
+                                  bool was_asked_for) {
     const bool is_stream = options().type == socket_type::stream;
     // A peer that refused once would refuse again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied ||
-        (origin_->tls && crypto::is_openssl_over()) || is_dismissed() || was_asked_for ||
+        (origin_->tls && crypto::is_openssl_cleaned_up()) || is_dismissed() || was_asked_for ||
         (is_stream && standing_ != standing::open) ||
         stops_after(was_established ? reconnect_stop::after_disconnect
                                     : reconnect_stop::handshake_failed)) {
@@ -614,7 +599,7 @@ void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
         if ((end_->peer_is_closed() && !end_->has_ended()) || origin_is_gone_) {
             return finish(); // Without the pipe no event would report it.
         }
-        part_with_pipe();
+        release_pipe();
     }
     if (end_) {
         if (was_established &&
@@ -633,8 +618,8 @@ void session::go_on_without(errc reason, bool was_established, bool was_cut_off,
 }
 
 /// The next connection gets a new pipe.
-void session::part_with_pipe() noexcept {
-    settle_accounts();
+void session::release_pipe() noexcept {
+    return_all_credit();
     end_.reset();
     dialing_->announced.reset();
     outbound_.reset();
@@ -670,9 +655,9 @@ void session::resend_or_drop(bool was_cut_off) noexcept {
          static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)), nullptr);
 }
 
-void session::settle_accounts() noexcept {
+void session::return_all_credit() noexcept {
     if (outbound_ && (!outbound_->is_parked() || outbound_->unpark())) {
-        static_cast<void>(outbound_->settle_accounts());
+        static_cast<void>(outbound_->return_all_credit());
     }
 }
 
@@ -680,7 +665,7 @@ void session::finish() noexcept {
     if (standing_ == standing::over) {
         return;
     }
-    if (standing_ == standing::let_go) {
+    if (standing_ == standing::socket_closed) {
         origin_->host->on_lingered(*this);
     }
     standing_ = standing::over;
@@ -696,7 +681,7 @@ void session::finish() noexcept {
 
 /// Releases everything, after finish() and its callers.
 void session::clean_up() noexcept {
-    settle_accounts();
+    return_all_credit();
     end_.reset();
     thread_.unregister_handler(*this, origin_->id);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);

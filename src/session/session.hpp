@@ -118,10 +118,9 @@ public:
 
     void on_readable() noexcept override;
     void on_writable() noexcept override;
-    void fetch_ahead(int step) const noexcept override;
     bool has_news() noexcept override;
     processor_number take_application_processor() noexcept override;
-    sleep_mark on_turn_over() noexcept override;
+    park_mark on_turn_over() noexcept override;
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     bool on_handed_over(std::uint64_t mark) noexcept override;
@@ -155,7 +154,7 @@ public:
     /// Whether the socket has dismissed this peer: it sends and receives nothing more.
     bool is_dismissed() const noexcept { return standing_ == standing::dismissed; }
     /// Whether the socket is closed.
-    bool has_let_go() const noexcept { return standing_ == standing::let_go; }
+    bool is_socket_closed() const noexcept { return standing_ == standing::socket_closed; }
     /// Whether the bind or connect call was undone: no further connection follows.
     bool is_origin_gone() const noexcept { return origin_is_gone_; }
 
@@ -184,7 +183,7 @@ public:
     /// Notifies the socket that much was written, so that it can reuse the memory.
     void tell_written() noexcept;
     /// Returns credit for written messages: the socket counts the remaining ones as dropped.
-    void settle_accounts() noexcept;
+    void return_all_credit() noexcept;
 
     /// Ends the session.
     void finish() noexcept;
@@ -199,9 +198,9 @@ private:
     /// The socket's relation to this peer.
     enum class standing : std::uint8_t {
         open,
-        dismissed, ///< Receives nothing more; ends when all is written, or with the connection.
-        let_go,    ///< The socket is closed; ends when all is written.
-        over,      ///< The session has ended.
+        dismissed,     ///< Receives nothing more; ends when all is written, or with the connection.
+        socket_closed, ///< The socket is closed; ends when all is written.
+        over,          ///< The session has ended.
     };
     /// State for repeated attempts to connect.
     struct dialing {
@@ -215,7 +214,7 @@ private:
     const socket_options& options() const noexcept { return *origin_->options; }
     template<class Action>
     void try_or_give_up(Action&& action) noexcept;
-    void see_to_connection() noexcept;
+    void handle_closed_connection() noexcept;
     void clean_up() noexcept;
     void note_activity(activity& direction);
 
@@ -223,7 +222,7 @@ private:
     void dial_later(errc reason);
     void on_unreachable(errc reason);
     bool stops_after(int occasion) const noexcept;
-    bool has_untold_departures() const noexcept;
+    bool has_unreported_departures() const noexcept;
     void on_next_attempt() noexcept;
     void on_connect_timeout() noexcept;
     void on_deadline() noexcept;
@@ -235,8 +234,9 @@ private:
     }
     void register_with_thread();
     void make_outbound(pipe::layout frames);
-    void go_on_without(errc reason, bool was_established, bool was_cut_off, bool was_asked_for);
-    void part_with_pipe() noexcept;
+    void reconnect_or_finish(errc reason, bool was_established, bool was_cut_off,
+                             bool was_asked_for);
+    void release_pipe() noexcept;
     void resend_or_drop(bool was_cut_off) noexcept;
 
     void on_dismissed();
@@ -249,7 +249,7 @@ private:
     std::string peer_endpoint() const;
     void on_linger_over() noexcept;
     void on_closing_late() noexcept;
-    const pipe::close_request* last_word() const noexcept;
+    const pipe::close_request* requested_close() const noexcept;
     void start_timer(runtime::one_shot& timer, std::chrono::milliseconds after,
                      void (session::*expired)() noexcept);
 
@@ -294,7 +294,7 @@ void session::enter(Action&& action) noexcept {
     is_entered_ = true;
     try_or_give_up(action);
     while (connection_ && connection_->is_closed()) {
-        see_to_connection();
+        handle_closed_connection();
     }
     is_entered_ = false;
     if (standing_ == standing::over && is_registered()) {

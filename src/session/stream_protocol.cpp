@@ -90,7 +90,7 @@ void stream_protocol::on_control(const pipe::block& object) {
 
 /// Queues the reason of the close for the socket, behind all received messages.
 void stream_protocol::announce_departure(errc reason) noexcept {
-    if (over().owner().has_let_go() || over().end().has_ended()) {
+    if (over().owner().is_socket_closed() || over().end().has_ended()) {
         return;
     }
     // A proper close ends the message first; WebSocket also has a close frame (RFC 6455, 7.1.5).

@@ -225,7 +225,7 @@ TEST_SUITE("session") {
             CHECK(peer.has_heard_goodbye());
         }
         SUBCASE("the peer's") {
-            peer.say_goodbye();
+            peer.send_close_notify();
             one.peer_sends(peer.take_said());
             CHECK(stream.is_closed());
             peer.hear_rest(stream);

@@ -36,12 +36,12 @@ writer::outcome writer::write(const wiring& on, bool is_last_word) {
             return outcome::waits;
         }
         if (is_last_word && own_.empty()) {
-            return outcome::said_all;
+            return outcome::own_bytes_written;
         }
         if (const auto end = write_frames(on)) {
             return *end;
         }
-        if (turns * limits::gather_bytes_max >= limits::turn_bytes_max) {
+        if (turns * tuning::gather_bytes_max >= limits::turn_bytes_max) {
             return outcome::turn_over;
         }
     }
@@ -106,7 +106,7 @@ std::optional<writer::outcome> writer::write_frames(const wiring& on) {
             return outcome::waits;
         }
     }
-    std::array<iovec, limits::gather_count_max> parts;
+    std::array<iovec, tuning::gather_count_max> parts;
     const std::size_t count =
         encoder_ ? encoder_->gather(rope, parts) : rope.gather(parts, unit_bytes(on));
     if (count == 0) {
@@ -159,7 +159,7 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
         return fails_with(moved.error);
     }
     count_written(on, moved.bytes);
-    has_written_much_ |= serves_many_ && moved.bytes >= limits::passed_on_bytes_min;
+    has_written_much_ |= serves_many_ && moved.bytes >= tuning::passed_on_bytes_min;
     if (rope.advance(moved.bytes)) {
         wake_socket(on);
     }
@@ -260,7 +260,7 @@ void writer::on_woken(const wiring& on) noexcept {
         return;
     }
     if (const std::size_t begun = direct(on)->take_begun(); begun != 0) {
-        std::array<iovec, limits::gather_count_max> parts;
+        std::array<iovec, tuning::gather_count_max> parts;
         on.rope->gather(parts);
         if (on.rope->advance(begun)) {
             wake_socket(on);

@@ -27,12 +27,12 @@ class writer {
 public:
     /// The result of write().
     enum class outcome : std::uint8_t {
-        waits,     ///< Continues on an event of the stream or the socket.
-        turn_over, ///< Another call should follow the queued tasks.
-        drained,   ///< Everything is written, or nothing was queued.
-        said_all,  ///< The connection's own bytes are written, and no frame may follow.
-        control,   ///< The next item is a control object: call take_control(), then write() again.
-        failed,    ///< The stream accepts no more; see error().
+        waits,             ///< Continues on an event of the stream or the socket.
+        turn_over,         ///< Another call should follow the queued tasks.
+        drained,           ///< Everything is written, or nothing was queued.
+        own_bytes_written, ///< The connection's own bytes are written, and no frame may follow.
+        control, ///< The next item is a control object: call take_control(), then write() again.
+        failed,  ///< The stream accepts no more; see error().
     };
 
     /// @param serves_many  One of many peers of a STREAM: freed memory is passed on.

@@ -223,7 +223,7 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
     // Registered first, so that a stopping driver finds this thread.
     {
         const std::lock_guard lock{drivers_mutex_};
-        would_drive_.push_back(awaited.front());
+        waiting_drivers_.push_back(awaited.front());
     }
     result<void> outcome;
     while (!is_over()) {
@@ -247,7 +247,7 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
     }
     {
         const std::lock_guard lock{drivers_mutex_};
-        std::erase(would_drive_, awaited.front());
+        std::erase(waiting_drivers_, awaited.front());
     }
     hand_over_driving();
     return outcome;
@@ -256,8 +256,8 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
 /// Wakes one of the waiting threads to try to drive.
 void context::hand_over_driving() noexcept {
     const std::lock_guard lock{drivers_mutex_};
-    if (!would_drive_.empty()) {
-        would_drive_.front()->nudge();
+    if (!waiting_drivers_.empty()) {
+        waiting_drivers_.front()->nudge();
     }
 }
 
@@ -341,7 +341,7 @@ void context::disconnect_inproc(const std::string& name, pipe::pipe& joined,
     }
     joined.first.close();
     if (keeps_sent && joined.first.out.untaken().message_count != 0 &&
-        left_waiting_count_ < limits::left_waiting_pipes_max) {
+        left_waiting_count_ < limits::orphaned_inproc_pipes_max) {
         ++left_waiting_count_;
     } else {
         inproc_waiting_.erase(found);

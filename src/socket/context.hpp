@@ -195,7 +195,7 @@ private:
 
     std::mutex driving_mutex_; ///< Held by the thread that drives.
     std::mutex drivers_mutex_;
-    std::vector<socket_mailbox*> would_drive_; ///< Their owners drive or wait to.
+    std::vector<socket_mailbox*> waiting_drivers_; ///< Their owners drive or wait to.
 };
 
 } // namespace zlink::socket

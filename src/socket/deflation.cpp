@@ -38,6 +38,21 @@ deflated::deflated(const outgoing& plain, std::uint8_t window_bits, int level, d
     }
 }
 
+void deflation::push_deflated(peer& to, outgoing& source) {
+    try {
+        deflated made = for_one(to, source);
+        if (made.compressed() != nullptr) {
+            return push_payload(to, *made.compressed(), tuning::external_bytes_min);
+        }
+    } catch (...) {
+        forget(to);
+        throw;
+    }
+    forget(to);
+    push_payload(to, source, tuning::external_bytes_min);
+}
+
+/// Compresses a payload for one peer. It must then be sent, or forget() called.
 deflated deflation::for_one(peer& to, const outgoing& plain) {
     const auto& agreed = *to.end().deflation;
     if (agreed.keeps_context && to.own_deflater == nullptr) {

@@ -4,6 +4,7 @@
 #include "base/socket_options.hpp"
 #include "pipe/byte_buffer.hpp"
 #include "socket/peer.hpp"
+#include "socket/stream_encoding.hpp"
 #include "wire/websocket/deflate_negotiation.hpp"
 
 #include <array>
@@ -44,12 +45,15 @@ public:
                bytes >= static_cast<std::size_t>(options_.web_deflate_bytes_min);
     }
 
-    /// Compresses a payload for one peer. It must then be sent, or forget() called.
-    /// @throws std::bad_alloc
-    deflated for_one(peer& to, const outgoing& plain);
-
-    /// The payload compressed for the peer was not sent to it, or not in that form.
-    static void forget(peer& about) noexcept { about.own_deflater.reset(); }
+    /// Appends a payload for a peer that has credit, compressed if that makes it smaller. The
+    /// caller must end the message.
+    /// @throws std::bad_alloc  Nothing was appended.
+    void push(peer& to, outgoing& source) {
+        if (is_for(to, source.bytes())) [[unlikely]] {
+            return push_deflated(to, source);
+        }
+        push_payload(to, source, tuning::external_bytes_min);
+    }
 
     /// A payload for many peers.
     class broadcast {
@@ -74,6 +78,11 @@ public:
     std::uint64_t count() const noexcept { return count_; }
 
 private:
+    void push_deflated(peer& to, outgoing& source);
+    deflated for_one(peer& to, const outgoing& plain);
+    /// The payload compressed for the peer was not sent to it, or not in that form.
+    static void forget(peer& about) noexcept { about.own_deflater.reset(); }
+
     const socket_options& options_;
     std::uint64_t count_ = 0;
 };

@@ -3,16 +3,26 @@
 
 #include "base/fence.hpp"
 #include "base/inline.hpp"
-#include "base/limits.hpp"
 #include "base/reader_distance.hpp"
 #include "base/stream_pace.hpp"
-#include "base/yield.hpp"
 #include "socket/peer.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 #include <vector>
+
+namespace zlink::tuning {
+
+/// Messages that may be received while the parked marks of some pipes are not fenced yet.
+constexpr unsigned unsettled_recv_max = 128;
+
+/// Messages that a STREAM takes from one peer before it turns to the next: they are adjacent in
+/// memory, and so are the answers.
+constexpr unsigned turn_messages_max = 32;
+
+} // namespace zlink::tuning
 
 namespace zlink::socket {
 
@@ -103,7 +113,7 @@ private:
 
 /// Parameters of stream_pace for fair_queue and load_balancer.
 inline constexpr stream_pace::steps message_steps{
-    limits::batch_messages_min, limits::batch_messages_per_look, limits::message_looks_max};
+    tuning::batch_messages_min, tuning::batch_messages_per_check, tuning::message_checks_max};
 
 /// Peeks at the front frame of a peer that uses ZMTP framing.
 struct zmtp_peek {
@@ -147,7 +157,7 @@ public:
     void look_at(peer& about) {
         pipe::frame front;
         while (!Peek::look(about, front)) {
-            put_to_rest(about);
+            park_peer(about);
             if (!settle() || !peers_.is_active(about)) {
                 return;
             }
@@ -175,7 +185,7 @@ public:
 
     /// As next(), but only from messages already visible: checks no marks, and leaves empty peers
     /// active.
-    peer* next_awake(pipe::frame& front) {
+    peer* next_without_parking(pipe::frame& front) {
         if (is_settling_due()) {
             return nullptr;
         }
@@ -248,13 +258,13 @@ public:
             unsettled_count_ += count - 1; // One check found them all.
         }
         turn_count_ += count;
-        if (turn_count_ >= limits::turn_messages_max) {
+        if (turn_count_ >= tuning::turn_messages_max) {
             turn_count_ = 0;
             peers_.advance();
         }
     }
     /// The number of messages that it may deliver in this turn, at least 1.
-    unsigned turn_rest() const noexcept { return limits::turn_messages_max - turn_count_; }
+    unsigned turn_rest() const noexcept { return tuning::turn_messages_max - turn_count_; }
 
     /// Drops the visible messages of `about`, up to the end of the last one.
     void drop_received(peer& about) {
@@ -275,7 +285,7 @@ public:
         do {
             drop_received(about);
             if (peers_.is_active(about)) {
-                put_to_rest(about);
+                park_peer(about);
             }
             settle();
         } while (peers_.is_active(about));
@@ -325,7 +335,7 @@ private:
 
     /// Counts a check while some marks are not in effect yet.
     bool is_settling_due() noexcept {
-        return !unsettled_.empty() && ++unsettled_count_ >= limits::unsettled_recv_max;
+        return !unsettled_.empty() && ++unsettled_count_ >= tuning::unsettled_recv_max;
     }
 
     ZLINK_COLD peer* find_next(pipe::frame& front) {
@@ -333,7 +343,7 @@ private:
             Peek::look(*receiving_, front); // Messages are published whole.
             return receiving_;
         }
-        if (unsettled_count_ >= limits::unsettled_recv_max) {
+        if (unsettled_count_ >= tuning::unsettled_recv_max) {
             settle();
         }
         do {
@@ -342,12 +352,9 @@ private:
                 if (Peek::look(candidate, front)) {
                     return &candidate;
                 }
-                if (!peers_.is_only_active() || peers_.all().size() > limits::looked_at_max ||
-                    !pace_.lets_others_run([&candidate] {
-                        return candidate.is_inproc() ? yield_or_pause()
-                                                     : unsigned{yield_processor()};
-                    })) {
-                    put_to_rest(candidate);
+                if (!peers_.is_only_active() || peers_.all().size() > tuning::rechecked_max ||
+                    !pace_.yields_before_parking()) {
+                    park_peer(candidate);
                 } else {
                     candidate.note_processor();
                 }
@@ -356,15 +363,15 @@ private:
         return nullptr;
     }
 
-    void put_to_rest(peer& tired) {
+    void park_peer(peer& emptied) {
         turn_count_ = 0;
-        peers_.deactivate(tired);
-        if (tired.is_closed_by_peer()) {
-            tired.report_drained();
+        peers_.deactivate(emptied);
+        if (emptied.is_closed_by_peer()) {
+            emptied.report_drained();
             return;
         }
-        needs_fence_ |= tired.mark_reader_asleep();
-        unsettled_.push_back(&tired);
+        needs_fence_ |= emptied.mark_reader_parked();
+        unsettled_.push_back(&emptied);
     }
 
     /// @return Whether a peer has a message after all.
@@ -377,7 +384,7 @@ private:
             asymmetric_fence::heavy();
         }
         for (peer* const each : unsettled_) {
-            if (each->look_again_to_read()) {
+            if (each->check_again_to_read()) {
                 peers_.activate(*each);
             }
         }

@@ -65,14 +65,14 @@ public:
             }
             if (peers_.is_only_active()) {
                 pace_.count(candidate.take_sent_count());
-                if (pace_.lets_others_run()) {
+                if (pace_.yields_before_parking()) {
                     candidate.note_processor();
                     continue;
                 }
             }
             peers_.deactivate(candidate);
-            candidate.mark_writer_asleep();
-            if (candidate.look_again_to_write()) {
+            candidate.mark_writer_parked();
+            if (candidate.check_again_to_write()) {
                 peers_.activate(candidate);
             }
         }

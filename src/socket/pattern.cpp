@@ -26,34 +26,6 @@ result<void> pattern::change_subscription(std::span<const std::byte>, bool) {
     return errc::invalid_argument;
 }
 
-result<void> pattern::close_peer(std::span<const std::byte>, std::uint16_t, std::string_view) {
-    return errc::not_supported;
-}
-
-result<void> pattern::cut_off_peer(std::span<const std::byte>, std::uint16_t, std::string_view) {
-    return errc::not_supported;
-}
-
-result<std::size_t> pattern::send_many(std::span<const std::byte>, outgoing&, int*) {
-    return errc::not_supported;
-}
-
-result<void> pattern::send_to(std::uint32_t, outgoing&) {
-    return errc::not_supported;
-}
-
-result<void> pattern::recv_from(std::uint32_t&, incoming&) {
-    return errc::not_supported;
-}
-
-result<std::size_t> pattern::send_batch(std::span<const stream_message>) {
-    return errc::not_supported;
-}
-
-result<std::size_t> pattern::recv_batch(std::span<stream_message>) {
-    return errc::not_supported;
-}
-
 std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     switch (options.type) {
     case socket_type::pair:

@@ -88,30 +88,6 @@ public:
     /// @throws std::bad_alloc  Nothing happened.
     virtual bool recv_message_at_once(pipe::message&) { return false; }
 
-    /// Sends a message of one frame to the peer with that routing id; only STREAM.
-    /// @error  As send(), and not_supported.
-    virtual result<void> send_to(std::uint32_t routing_id, outgoing& source);
-
-    /// Receives a message of one frame and the routing id of its peer, or those two frames of an
-    /// event; only STREAM.
-    /// @error wrong_state  A message is partly received.
-    /// @error              Otherwise as recv(), and not_supported.
-    virtual result<void> recv_from(std::uint32_t& routing_id, incoming& target);
-
-    /// Sends messages to the peers that they name, in order, until one cannot be sent; only STREAM.
-    /// @return The number sent, not 0.
-    /// @error  That of the first message, as send_to(), and invalid_argument: it has a flag other
-    ///         than stream_message::text.
-    virtual result<std::size_t> send_batch(std::span<const stream_message> messages);
-
-    /// Receives messages, or events, without copying; only STREAM.
-    /// @param messages  Filled in from the start. Their data stays valid until the next call that
-    ///                  receives or checks for messages, even if its peers disconnect earlier.
-    /// @return The number received, not 0.
-    /// @error wrong_state  A message is partly received.
-    /// @error              Otherwise as recv(), and not_supported.
-    virtual result<std::size_t> recv_batch(std::span<stream_message> messages);
-
     /// Whether send() and recv() would not return `again`.
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;
@@ -122,59 +98,9 @@ public:
     /// The number of subscribed topics; empty if this pattern has no subscriptions.
     virtual std::optional<std::size_t> topic_count() const { return {}; }
 
-    /// Payloads compressed so far; only STREAM.
-    virtual std::uint64_t deflated_count() const noexcept { return 0; }
-
     /// Subscribes or unsubscribes; only SUB, and XPUB for a peer.
     /// @error invalid_argument  This pattern has no subscriptions, or cannot change them now.
     virtual result<void> change_subscription(std::span<const std::byte> topic, bool subscribe);
-
-    /// Closes the connection to a peer, after the messages sent to it; only STREAM.
-    /// @param code    As in a WebSocket close frame.
-    /// @param reason  UTF-8, at most as long as fits such a frame.
-    /// @error not_supported     This pattern has no such peers.
-    /// @error invalid_argument  It is no routing id.
-    /// @error host_unreachable  No peer has it.
-    /// @throws std::bad_alloc
-    virtual result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                                    std::string_view reason);
-
-    /// Closes the connection to a peer at once, also after close_peer(), and discards messages
-    /// queued for it.
-    /// @error  As close_peer().
-    virtual result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                                      std::string_view reason);
-
-    /// The peer with that routing id, until it disconnects; only STREAM.
-    /// @return Null if there is none, or not any more.
-    virtual peer* find_peer(std::span<const std::byte>) noexcept { return nullptr; }
-
-    /// A message for a full peer was not sent, and the caller has stopped waiting.
-    /// @param was_chosen  The routing id was sent as a frame, so its payload follows.
-    /// @return The error for the caller.
-    virtual errc on_no_room(std::span<const std::byte>, bool was_chosen) {
-        static_cast<void>(was_chosen);
-        return errc::again;
-    }
-
-    /// Closes a peer after the messages sent to it, because the socket is drained.
-    /// @return Whether the pattern does this; if not, the caller must.
-    /// @throws std::bad_alloc
-    virtual bool part_from(peer&) { return false; }
-
-    /// Sends a payload to each of several peers; only STREAM. Unknown, closed and full peers are
-    /// skipped.
-    /// @param routing_ids  Concatenated.
-    /// @param outcomes     Set for each of them: 0, host_unreachable, or again if it is full. Null:
-    ///                     not reported.
-    /// @return The number of peers it was sent to.
-    /// @error not_supported      This pattern has no such peers.
-    /// @error wrong_state        A message is partly sent.
-    /// @error message_too_large  It exceeds the limit of every peer.
-    /// @error invalid_argument   It is marked as text, but is not UTF-8.
-    /// @throws std::bad_alloc  It was sent to those peers that `outcomes` marks so.
-    virtual result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
-                                          int* outcomes);
 };
 
 /// Makes the pattern of `options.type`, which reads `options` at each use.

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "base/copy.hpp"
-#include "base/copy_past_caches.hpp"
 #include "base/inline.hpp"
-#include "base/limits.hpp"
 #include "base/retry.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
@@ -72,21 +70,15 @@ public:
     void end_message() noexcept { more_ = false; }
 
     /// The payload as a block, with a reference for the caller.
-    /// @param past_caches  Whether a needed copy bypasses the caches (copy_past_caches()), unless
-    ///                     several pipes get it: a reader may be on this processor.
     /// @throws std::bad_alloc
-    pipe::block* share(bool past_caches = false) {
+    pipe::block* share() {
         if (block_ == nullptr && source_ != nullptr) {
             block_ = source_->payload();
         }
         if (block_ == nullptr) {
             block_ = pipe::make_block(bytes_);
             owns_block_ = true;
-            if (past_caches && !is_kept_) {
-                copy_past_caches(block_->data, data_, bytes_);
-            } else {
-                copy_bytes(block_->data, data_, bytes_);
-            }
+            copy_bytes(block_->data, data_, bytes_);
         }
         if (is_kept_ || owns_block_) {
             block_->add_reference();
@@ -166,7 +158,7 @@ public:
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
         : owner_(owner), end_(std::move(end)),
-          referenced_bytes_min_(end_->out.conflates() ? 0 : limits::external_bytes_min),
+          referenced_bytes_min_(end_->out.conflates() ? 0 : tuning::external_bytes_min),
           frames_(end_->frames), deflates_(end_->deflation.has_value()) {
         end_->set_owner(this);
     }
@@ -299,13 +291,13 @@ public:
     }
 
     /// @return Whether the mark takes effect only after the heavy fence.
-    bool mark_reader_asleep() noexcept {
+    bool mark_reader_parked() noexcept {
         is_reader_awake_ = false;
-        return end_->in.mark_reader_asleep();
+        return end_->in.mark_reader_parked();
     }
 
     /// After the fence: whether there is a message after all. If so the mark is removed.
-    bool look_again_to_read() noexcept {
+    bool check_again_to_read() noexcept {
         is_reader_awake_ = end_->in.missed_something() && end_->in.unmark_reader();
         return is_reader_awake_;
     }
@@ -382,10 +374,10 @@ public:
 
     void rollback() noexcept { end_->out.rollback(); }
 
-    void mark_writer_asleep() noexcept { end_->out.mark_writer_asleep(); }
+    void mark_writer_parked() noexcept { end_->out.mark_writer_parked(); }
 
     /// After the mark is set: whether there is credit after all. If so the mark is removed.
-    bool look_again_to_write() noexcept {
+    bool check_again_to_write() noexcept {
         return end_->out.has_credit() && end_->out.unmark_writer();
     }
 
@@ -470,8 +462,7 @@ private:
         if (end_->out.conflates() && source.more()) {
             return; // As in libzmq, only the last frame is kept.
         }
-        pipe::block* const shared =
-            source.share(is_inproc() && source.bytes() >= limits::external_bytes_min);
+        pipe::block* const shared = source.share();
         try {
             if (end_->out.conflates()) {
                 end_->out.push_newest(shared, source.bytes());
@@ -498,7 +489,7 @@ private:
 public:
     // Placed here they use padding; a server has many peers.
     bool departing = false; ///< In the socket's list of peers to destroy.
-    bool is_asked_to_go = false;
+    bool closes_when_drained = false;
     bool is_held = false; ///< Neither read nor closed until its pattern allows it.
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
 #include "base/random_bytes.hpp"
 
 #include <array>
@@ -12,13 +11,22 @@
 #include <utility>
 #include <vector>
 
+namespace zlink::tuning {
+
+/// Entries that the insertion of a STREAM's peer may move in the table of peer numbers, before the
+/// table switches to a scattering hash (peer_table.hpp). With that hash an insertion hardly ever
+/// moves as many.
+constexpr std::size_t peer_moves_max = 64;
+
+} // namespace zlink::tuning
+
 namespace zlink::socket {
 
 /// Finds peers by ids that count up.
 ///
 /// A hash table with linear probing and the identity as hash: consecutive ids are adjacent, so a
 /// search ends at its first slot unless old peers occupy it. If an insertion moves more than
-/// limits::peer_moves_max slots, the table switches to an unpredictable hash: peers could otherwise
+/// tuning::peer_moves_max slots, the table switches to an unpredictable hash: peers could otherwise
 /// choose the remaining ids by their connects and disconnects. The memory shrinks with the number
 /// of peers.
 ///
@@ -54,7 +62,7 @@ public:
         }
         const std::size_t moves = put(slots_, id, added);
         ++count_;
-        if (moves > limits::peer_moves_max && !is_scattered()) {
+        if (moves > tuning::peer_moves_max && !is_scattered()) {
             scatter();
         }
     }

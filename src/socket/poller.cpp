@@ -207,7 +207,7 @@ result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline u
         }
         for (std::size_t index = 0; index < items.size(); ++index) {
             if (all.found(index) != 0 && items[index].asked != nullptr) {
-                items[index].asked->mailbox().calm_descriptor();
+                items[index].asked->mailbox().reset_descriptor();
             } else if (all.found(index) != 0) {
                 is_found = true;
             }

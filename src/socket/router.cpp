@@ -194,7 +194,7 @@ void router::send_raw(outgoing& source) {
 void router::dismiss(peer& target) {
     peers_by_id_.erase(&target);
     silence(target);
-    target.end().dismiss_other();
+    target.end().ask_to_close();
 }
 
 /// Finds the peer that `routing_id` names. Without ZMQ_ROUTER_MANDATORY an undeliverable message is
@@ -218,8 +218,8 @@ result<void> router::choose(const outgoing& routing_id) {
     peer& target = *last_chosen_;
     if (!target.has_credit()) {
         if (options_.router_mandatory) {
-            target.mark_writer_asleep();
-            if (!target.look_again_to_write()) {
+            target.mark_writer_parked();
+            if (!target.check_again_to_write()) {
                 return errc::again;
             }
         } else {

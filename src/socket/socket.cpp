@@ -7,6 +7,8 @@
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/stream_socket.hpp"
+#include "socket/until_done.hpp"
 #include "transport/address.hpp"
 
 #include <algorithm>
@@ -38,7 +40,11 @@ void socket_mailbox::on_first_letter() noexcept {
 
 socket::socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for)
     : context_(owner), options_(options), mailbox_(new socket_mailbox(polls_for)),
-      pattern_(make_pattern(options_)) {}
+      pattern_(make_pattern(options_)) {
+    if (options_.type == socket_type::stream) {
+        stream_ = std::make_unique<stream_socket>(*this, static_cast<stream&>(*pattern_));
+    }
+}
 
 socket::~socket() = default;
 
@@ -48,48 +54,8 @@ void socket::tell_shut_down() noexcept {
 
 // Sending and receiving.
 
-template<class Attempt>
-std::invoke_result_t<Attempt&> socket::until_done(Attempt&& attempt, int timeout, bool dont_wait) {
-    if (mailbox_->has_mail()) [[unlikely]] {
-        if (const result<void> processed = process_mail(); !processed) {
-            return processed.error();
-        }
-    }
-    if (is_terminated_) [[unlikely]] {
-        return errc::terminated;
-    }
-    auto outcome = attempt();
-    if (outcome || outcome.error() != errc::again) [[likely]] {
-        return outcome;
-    }
-    if (dont_wait || timeout == 0) {
-        context_.poll();
-        if (!mailbox_->has_mail() && !mailbox_->is_signalled()) {
-            return errc::again;
-        }
-        if (const result<void> processed = process_mail(); !processed) {
-            return processed.error();
-        }
-        return attempt();
-    }
-    const pipe::deadline until =
-        timeout < 0 ? pipe::deadline{} : pipe::clock::now() + milliseconds(timeout);
-    while (true) {
-        if (const result<void> waited = context_.wait(*mailbox_, until); !waited) {
-            return waited.error();
-        }
-        if (const result<void> processed = process_mail(); !processed) {
-            return processed.error();
-        }
-        outcome = attempt();
-        if (outcome || outcome.error() != errc::again) {
-            return outcome;
-        }
-    }
-}
-
 /// Before a large payload: its copy could evict cache lines that the only peer has not read yet.
-void socket::stay_close(std::size_t payload_bytes) noexcept {
+void socket::limit_lead(std::size_t payload_bytes) noexcept {
     if (peers_.size() != 1) {
         return;
     }
@@ -100,65 +66,22 @@ void socket::stay_close(std::size_t payload_bytes) noexcept {
 }
 
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
-    const result<void> outcome =
-        until_done([&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
-    if (!outcome && outcome.error() == errc::again) {
-        return pattern_->on_no_room({source.data(), source.bytes()}, true);
+    const result<void> outcome = until_done(
+        *this, [&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again && stream_) {
+        return stream_->on_no_room({source.data(), source.bytes()});
     }
     return outcome;
-}
-
-/// The caller has stopped waiting for room at the peer of a STREAM.
-errc socket::on_no_room(std::uint32_t routing_id) {
-    std::array<std::byte, sizeof routing_id> data;
-    store_big_endian(data.data(), routing_id);
-    return pattern_->on_no_room(data, false);
 }
 
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
     destroy_departed();
-    const result<void> outcome =
-        until_done([&] { return pattern_->recv(target); }, options_.recv_timeout, dont_wait);
+    const result<void> outcome = until_done(
+        *this, [&] { return pattern_->recv(target); }, options_.recv_timeout, dont_wait);
     if (outcome) {
         receives_more_ = target.more;
     }
     return outcome;
-}
-
-result<void> socket::send_to_waiting(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
-    const result<void> outcome = until_done([&] { return pattern_->send_to(routing_id, source); },
-                                            options_.send_timeout, dont_wait);
-    if (!outcome && outcome.error() == errc::again) {
-        return on_no_room(routing_id);
-    }
-    return outcome;
-}
-
-result<void> socket::recv_from_waiting(std::uint32_t& routing_id, incoming& target,
-                                       bool dont_wait) {
-    destroy_departed();
-    const result<void> outcome = until_done([&] { return pattern_->recv_from(routing_id, target); },
-                                            options_.recv_timeout, dont_wait);
-    if (outcome) {
-        receives_more_ = target.more;
-    }
-    return outcome;
-}
-
-result<std::size_t> socket::send_batch_waiting(std::span<const stream_message> messages,
-                                               bool dont_wait) {
-    const result<std::size_t> outcome = until_done([&] { return pattern_->send_batch(messages); },
-                                                   options_.send_timeout, dont_wait);
-    if (!outcome && outcome.error() == errc::again) {
-        return pattern_->on_no_room(messages.front().routing_id, false);
-    }
-    return outcome;
-}
-
-result<std::size_t> socket::recv_batch_waiting(std::span<stream_message> messages, bool dont_wait) {
-    destroy_departed();
-    return until_done([&] { return pattern_->recv_batch(messages); }, options_.recv_timeout,
-                      dont_wait);
 }
 
 result<socket::readiness> socket::ready() {
@@ -203,7 +126,7 @@ result<void> socket::process_mail() {
         try {
             if ((happened & pipe::event::attached) != 0) {
                 if (is_undone(end)) {
-                    return turn_away(end);
+                    return reject_pipe(end);
                 }
                 attach(end, opener::them);
                 happened &= ~pipe::event::attached;
@@ -225,17 +148,11 @@ result<void> socket::process_mail() {
 
 /// Whether the bind or connect call of the connection was undone while the connection was made.
 bool socket::is_undone(const pipe::pipe_end& end) const noexcept {
-    if (end.origin_id == 0 || is_draining_) {
-        return false;
-    }
-    const auto from =
-        std::lower_bound(bindings_.begin(), bindings_.end(), end.origin_id,
-                         [](const binding& each, std::uint64_t id) { return each.origin_id < id; });
-    return from == bindings_.end() || from->origin_id != end.origin_id;
+    return end.origin_id != 0 && !is_draining_ && bindings_.find(end.origin_id) == nullptr;
 }
 
 /// Closes the connection of a pipe without a peer object: it was never reported.
-void socket::turn_away(pipe::pipe_end& end) const noexcept {
+void socket::reject_pipe(pipe::pipe_end& end) const noexcept {
     const pipe::end_ptr holder{end}; // Releases it as a peer would.
     set_linger(end);
 }
@@ -373,17 +290,15 @@ void socket::destroy(peer& departed) noexcept {
 
 std::string socket::endpoint_of(peer& asked) const {
     const pipe::peer_info* const info = asked.info();
-    const auto origin = std::find_if(bindings_.begin(), bindings_.end(), [&](const binding& each) {
-        return each.origin_id == asked.end().origin_id;
-    });
-    if (origin != bindings_.end() && (!origin->listens || !has_host(origin->via))) {
+    const binding* const origin = bindings_.find(asked.end().origin_id);
+    if (origin != nullptr && (!origin->listens || !has_host(origin->via))) {
         return origin->address;
     }
     if (info == nullptr || info->port == 0) {
         return {};
     }
     endpoint found;
-    found.via = origin != bindings_.end() ? origin->via : scheme::tcp;
+    found.via = origin != nullptr ? origin->via : scheme::tcp;
     found.address.host = info->properties.find(pipe::peer_address_property).value_or("");
     found.address.port = info->port;
     return found.text();
@@ -419,32 +334,8 @@ result<socket::peer_state> socket::peer_of(std::span<const std::byte> routing_id
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
-    peer* const found = pattern_->find_peer(routing_id);
+    peer* const found = stream_ ? stream_->rules().find_peer(routing_id) : nullptr;
     return found != nullptr ? result<peer_state>{state_of(*found)} : errc::host_unreachable;
-}
-
-result<void> socket::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                                std::string_view reason) {
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    return pattern_->close_peer(routing_id, code, reason);
-}
-
-result<void> socket::cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                                  std::string_view reason) {
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    return pattern_->cut_off_peer(routing_id, code, reason);
-}
-
-result<std::size_t> socket::send_many(std::span<const std::byte> routing_ids, outgoing& source,
-                                      int* outcomes) {
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    return pattern_->send_many(routing_ids, source, outcomes);
 }
 
 std::uint64_t socket::dropped_count() const noexcept {
@@ -456,300 +347,13 @@ std::uint64_t socket::dropped_count() const noexcept {
     return count;
 }
 
-// Endpoints.
-
-/// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
-result<void> socket::check_transport(const endpoint& where) const {
-    if (is_web(where.via) && options_.raw) {
-        set_error_text("raw bytes do not travel over ws and wss");
-        return errc::protocol_not_supported;
-    }
-    if (options_.has_foreign_peers() && where.via == scheme::inproc) {
-        set_error_text("peers over inproc speak ZMTP, and those of this socket do not");
-        return errc::protocol_not_supported;
-    }
-    return {};
-}
-
-void socket::note_endpoint(std::string text) noexcept {
-    const std::lock_guard lock{last_endpoint_mutex_};
-    last_endpoint_ = std::move(text);
-}
-
-/// Reports an own certificate that expires soon.
-void socket::tell_expiry(const transport::tls_context_ptr& tls,
-                         std::string_view endpoint) noexcept {
-    constexpr auto expires = connection_event::certificate_expires;
-    if (tls && monitored_->watches(expires)) {
-        if (const auto rest = tls->take_expiry(transport::tls_context::clock::now())) {
-            monitored_->on_connection_event(expires, *rest, endpoint);
-        }
-    }
-}
-
-result<void> socket::bind(std::string_view address) {
-    set_error_text({});
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
-    if (!where) {
-        return where.error();
-    }
-    if (const result<void> checked = check_transport(*where); !checked) {
-        return checked.error();
-    }
-    const result<void> bound =
-        where->via == scheme::inproc ? bind_inproc(*where, address) : bind_network(*where, address);
-    if (bound) {
-        mailbox_->signal(); // ZMQ_EVENTS may have changed.
-    }
-    return bound;
-}
-
-result<void> socket::bind_inproc(const endpoint& where, std::string_view address) {
-    // Operations that can fail come first: a bound name would stay bound.
-    std::string text{address};
-    bindings_.reserve(bindings_.size() + 1);
-    binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
-    const result<void> bound =
-        context_.bind_inproc(where.path, {.binder = this,
-                                          .mailbox = mailbox_,
-                                          .send_hwm = options_.send_hwm,
-                                          .recv_hwm = options_.recv_hwm,
-                                          .routing_id = options_.routing_id,
-                                          .type = options_.type,
-                                          .conflates_sent = options_.conflates_sent(),
-                                          .wants_newest = options_.conflates_received()});
-    if (!bound) {
-        return bound.error();
-    }
-    note_endpoint(std::move(text));
-    bindings_.push_back(std::move(added));
-    // Pipes that waited for the name have arrived; memory for one may be lacking until the next
-    // call.
-    const result<void> processed = process_mail();
-    return processed || processed.error() == errc::no_memory ? result<void>{} : processed;
-}
-
-/// @error  As transport::tls_context::make().
-result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpoint& where,
-                                                                     endpoint_use use) {
-    auto made = std::make_shared<session::session_origin>();
-    made->host = &context_;
-    made->socket = mailbox_;
-    made->options = std::make_shared<const socket_options>(options_);
-    made->observer = monitored_;
-    made->departures = departures_;
-    made->inflated = inflated_;
-    made->where = where;
-    if (is_encrypted(where.via)) {
-        auto tls = transport::tls_context::make(options_, where, use);
-        if (!tls) {
-            return tls.error();
-        }
-        made->tls = std::move(*tls);
-    }
-    made->id = context_.next_origin_id();
-    return made;
-}
-
-result<void> socket::bind_network(const endpoint& where, std::string_view address) {
-    bindings_.reserve(bindings_.size() + 1); // So that nothing fails once the listener runs.
-    const auto tell_failed = [&](errc error) {
-        monitored_->on_connection_event(connection_event::bind_failed, static_cast<int>(error),
-                                        address.substr(address.find("://") + 3));
-        return error;
-    };
-    const auto made = make_origin(where, endpoint_use::listen);
-    if (!made) {
-        return tell_failed(made.error());
-    }
-    const std::shared_ptr<session::session_origin>& origin = *made;
-    const transport::listener::accept_handler accept =
-        [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
-            if (origin->observer->watches(connection_event::accepted)) {
-                origin->observer->on_connection_event(
-                    connection_event::accepted, descriptor,
-                    transport::local_endpoint_text(descriptor, origin->where));
-            }
-            owner.add_dependant();
-            try {
-                session::session::accept(owner.choose_thread(origin->options->affinity), origin,
-                                         descriptor, std::move(who));
-            } catch (...) {
-                owner.on_session_gone();
-                throw;
-            }
-        };
-    result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
-    if (!opened) {
-        return tell_failed(opened.error());
-    }
-    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    options_.use_descriptor = -1; // Now owned by the listener.
-    boost::intrusive_ptr<transport::listener> listener;
-    try {
-        listener.reset(new transport::listener(thread.context(), *opened, origin->options,
-                                               monitored_, departures_));
-    } catch (...) {
-        close_descriptor(opened->descriptor);
-        throw;
-    }
-    binding added{
-        opened->endpoint_text, {}, origin->id, where.via, true, listener, &thread, {}, origin->tls};
-    if (!chooses_place(where)) {
-        added.spelling = address;
-    }
-    // Moved: a copy could fail for lack of memory, and no caller would learn of it.
-    const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
-        listener->start(std::move(accept));
-    };
-    note_endpoint(opened->endpoint_text);
-    monitored_->on_connection_event(connection_event::listening, opened->descriptor,
-                                    last_endpoint_);
-    tell_expiry(origin->tls, last_endpoint_);
-    context_.add_dependant();
-    thread.post(start);
-    bindings_.push_back(std::move(added));
-    return {};
-}
-
-result<void> socket::connect(std::string_view address) {
-    set_error_text({});
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const result<endpoint> where = decode_endpoint(address, endpoint_use::dial);
-    if (!where) {
-        return where.error();
-    }
-    if (const result<void> checked = check_transport(*where); !checked) {
-        return checked.error();
-    }
-    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
-                                   : is_connected_already(address)
-                                       ? result<void>{}
-                                       : connect_network(*where, address);
-    if (connected) {
-        mailbox_->signal(); // ZMQ_EVENTS may have changed.
-    }
-    return connected;
-}
-
-result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {
-    const std::uint64_t sends_max = queue_max(options_.send_hwm);
-    const std::uint64_t recvs_max = queue_max(options_.recv_hwm);
-    // The binder adds its own limits when it is known.
-    const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = sends_max}, {})};
-    joined->is_inproc = true;
-    joined->first.in.add_reader_limit(recvs_max);
-    joined->first.conflate(options_.conflates_sent(), false);
-    joined->first.wants_newest = options_.conflates_received();
-    joined->first.origin_id = context_.next_origin_id();
-    joined->first.arrival = joined->second.arrival = context_.next_arrival();
-    joined->first.set_home(mailbox_, nullptr);
-    joined->first.push_control(pipe::make_peer_info(options_.routing_id));
-    std::string text{address};
-    bindings_.push_back(
-        {text, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
-    peer* added = nullptr;
-    try {
-        added = &attach(joined->first, opener::us);
-        context_.connect_inproc(where.path, joined);
-    } catch (...) {
-        if (added != nullptr) {
-            destroy(*added);
-        }
-        bindings_.pop_back();
-        throw;
-    }
-    note_endpoint(std::move(text));
-    return {};
-}
-
-result<void> socket::connect_network(const endpoint& where, std::string_view address) {
-    if (options_.lacks_security) {
-        set_error_text(lacks_security_text);
-        return errc::permission_denied;
-    }
-    if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
-        const std::string why = error_text();
-        set_error_text("ZLINK_SOCKS_PROXY \"" + options_.socks_proxy + "\": " + why);
-        return errc::invalid_argument;
-    }
-    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto made = make_origin(where, endpoint_use::dial);
-    if (!made) {
-        return made.error();
-    }
-    std::shared_ptr<session::session_origin> origin = std::move(*made);
-    origin->target = where.text();
-    pipe::end_ptr sessions_end;
-    if (!options_.has_pipe_per_connection()) {
-        const pipe::pipe_ptr whole{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
-                                                  {.messages_max = queue_max(options_.recv_hwm)})};
-        whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
-        sessions_end = pipe::end_ptr(whole->second);
-        whole->first.origin_id = origin->id;
-        whole->first.arrival = context_.next_arrival();
-        whole->first.set_home(mailbox_, nullptr);
-        whole->second.set_home(thread.mailbox(), nullptr);
-        whole->second.works_in_batches();
-        attach(whole->first, opener::us);
-    }
-    tell_expiry(origin->tls, origin->target);
-    std::string text{address};
-    bindings_.push_back({text, {}, origin->id, where.via, false, {}, &thread, {}, {}});
-    context_.add_dependant();
-    try {
-        session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
-    } catch (...) {
-        context_.on_session_gone();
-        bindings_.pop_back();
-        throw;
-    }
-    note_endpoint(std::move(text));
-    return {};
-}
-
-result<void> socket::reload_certificates() {
-    set_error_text({});
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const auto has_none = [](const binding& each) { return !each.tls; };
-    if (std::all_of(bindings_.begin(), bindings_.end(), has_none)) {
-        set_error_text("ZLINK_TLS_RELOAD: no endpoint is bound with TLS");
-        return errc::no_such_endpoint;
-    }
-    std::vector<transport::tls_rules> read;
-    for (const binding& each : bindings_) {
-        if (each.tls) {
-            result<transport::tls_rules> rules = each.tls->read(options_);
-            if (!rules) {
-                return rules.error();
-            }
-            read.push_back(std::move(*rules));
-        }
-    }
-    auto next = read.begin();
-    for (const binding& each : bindings_) {
-        if (each.tls) {
-            each.tls->adopt(std::move(*next++));
-            tell_expiry(each.tls, each.address);
-        }
-    }
-    return {};
-}
-
 void socket::close() noexcept {
     for (binding& each : bindings_) {
         stop_binding(each, {});
     }
     mailbox_->shut([&](pipe::letter& about, std::uint32_t happened) {
         if (&about != this && (happened & pipe::event::attached) != 0) {
-            turn_away(static_cast<pipe::pipe_end&>(about));
+            reject_pipe(static_cast<pipe::pipe_end&>(about));
         }
     });
     for (const auto& each : peers_) {

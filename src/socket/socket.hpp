@@ -11,24 +11,23 @@
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
 #include "session/session.hpp"
+#include "socket/bindings.hpp"
 #include "socket/countdown.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
-#include "transport/listener.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace zlink::socket {
 
 class context;
+class stream_socket;
 
 /// The mailbox of a socket whose owner may be driving the I/O when an event is delivered.
 class socket_mailbox final : public pipe::waiting_mailbox {
@@ -59,8 +58,8 @@ public:
     /// @blocks  Until a peer has room, at most options().send_timeout, unless `dont_wait`.
     /// @error again, terminated, interrupted, and the errors of pattern::send().
     ZLINK_HOT result<void> send(outgoing& source, bool dont_wait) {
-        if (source.bytes() >= limits::external_bytes_min && !source.is_lent()) [[unlikely]] {
-            stay_close(source.bytes());
+        if (source.bytes() >= tuning::external_bytes_min && !source.is_lent()) [[unlikely]] {
+            limit_lead(source.bytes());
         }
         if (is_undisturbed()) [[likely]] {
             const result<void> outcome = pattern_->send(source);
@@ -104,7 +103,7 @@ public:
     /// @blocks  Until there is one, at most options().recv_timeout, unless `dont_wait`.
     /// @error   As send().
     ZLINK_HOT result<void> recv(incoming& target, bool dont_wait) {
-        if (is_undisturbed() && departed_.empty()) [[likely]] {
+        if (is_ready_to_receive()) [[likely]] {
             const result<void> outcome = pattern_->recv(target);
             if (outcome || outcome.error() != errc::again) [[likely]] {
                 receives_more_ = target.more;
@@ -112,52 +111,6 @@ public:
             }
         }
         return recv_waiting(target, dont_wait);
-    }
-
-    /// pattern::send_to(), blocking as send() does.
-    ZLINK_HOT result<void> send_to(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
-        if (is_undisturbed()) [[likely]] {
-            const result<void> outcome = pattern_->send_to(routing_id, source);
-            if (outcome || outcome.error() != errc::again) [[likely]] {
-                return outcome;
-            }
-        }
-        return send_to_waiting(routing_id, source, dont_wait);
-    }
-
-    /// pattern::recv_from(), blocking as recv() does.
-    ZLINK_HOT result<void> recv_from(std::uint32_t& routing_id, incoming& target, bool dont_wait) {
-        if (is_undisturbed() && departed_.empty()) [[likely]] {
-            const result<void> outcome = pattern_->recv_from(routing_id, target);
-            if (outcome || outcome.error() != errc::again) [[likely]] {
-                receives_more_ = target.more;
-                return outcome;
-            }
-        }
-        return recv_from_waiting(routing_id, target, dont_wait);
-    }
-
-    /// pattern::send_batch(), blocking as send() does if the first message cannot be sent.
-    ZLINK_HOT result<std::size_t> send_batch(std::span<const stream_message> messages,
-                                             bool dont_wait) {
-        if (is_undisturbed()) [[likely]] {
-            const result<std::size_t> outcome = pattern_->send_batch(messages);
-            if (outcome || outcome.error() != errc::again) [[likely]] {
-                return outcome;
-            }
-        }
-        return send_batch_waiting(messages, dont_wait);
-    }
-
-    /// pattern::recv_batch(), blocking as recv() does if there is no message.
-    ZLINK_HOT result<std::size_t> recv_batch(std::span<stream_message> messages, bool dont_wait) {
-        if (is_undisturbed() && departed_.empty()) [[likely]] {
-            const result<std::size_t> outcome = pattern_->recv_batch(messages);
-            if (outcome || outcome.error() != errc::again) [[likely]] {
-                return outcome;
-            }
-        }
-        return recv_batch_waiting(messages, dont_wait);
     }
 
     result<void> bind(std::string_view address);
@@ -173,21 +126,6 @@ public:
     /// @error terminated
     result<void> start_monitor(std::string_view address, unsigned events);
     void stop_monitor() noexcept { monitored_->stop(); }
-
-    /// pattern::close_peer().
-    /// @error terminated
-    result<void> close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                            std::string_view reason);
-
-    /// pattern::cut_off_peer().
-    /// @error terminated
-    result<void> cut_off_peer(std::span<const std::byte> routing_id, std::uint16_t code,
-                              std::string_view reason);
-
-    /// pattern::send_many().
-    /// @error terminated
-    result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
-                                  int* outcomes);
 
     /// Unbinds and disconnects everything, after sending all messages and closing each connection
     /// properly for its transport: WebSocket peers of a STREAM receive 1001. Messages from peers
@@ -247,18 +185,17 @@ public:
     void on_high_water_marks_changed();
 
     socket_options& options() noexcept { return options_; }
-    const std::string& last_endpoint() const noexcept { return last_endpoint_; }
+    const std::string& last_endpoint() const noexcept { return bindings_.last_endpoint(); }
     /// @threads any
-    std::string last_endpoint_copy() const {
-        const std::lock_guard lock{last_endpoint_mutex_};
-        return last_endpoint_;
-    }
+    std::string last_endpoint_copy() const { return bindings_.last_endpoint_copy(); }
     /// @threads any
     socket_type type() const noexcept { return options_.type; }
     /// Whether a call has failed with `terminated`. All later calls will.
     bool is_terminated() const noexcept { return is_terminated_; }
     bool receives_more() const noexcept { return receives_more_; }
     pattern& rules() noexcept { return *pattern_; }
+    /// The functions of a STREAM; null if this is none.
+    stream_socket* as_stream() noexcept { return stream_.get(); }
     socket_mailbox& mailbox() noexcept { return *mailbox_; }
     const boost::intrusive_ptr<socket_mailbox>& shared_mailbox() const noexcept { return mailbox_; }
     context& owner() noexcept { return context_; }
@@ -269,49 +206,39 @@ public:
     void retain() noexcept override {}
     void release() noexcept override {}
 
+    // For the functions that receive or send.
+
+    /// Whether no event has to be processed before a message is sent.
+    bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
+    /// The same before a message is received.
+    bool is_ready_to_receive() const noexcept { return is_undisturbed() && departed_.empty(); }
+    void destroy_departed() noexcept;
+    /// A frame was received.
+    void note_received(bool more) noexcept { receives_more_ = more; }
+
     /// Delivers the shutdown event of the context to the mailbox. @threads any
     void tell_shut_down() noexcept;
 
 private:
-    /// One successful bind or connect call.
-    struct binding {
-        std::string address;  ///< The form in ZMQ_LAST_ENDPOINT.
-        std::string spelling; ///< The argument of bind; empty if that had a wildcard.
-        std::uint64_t origin_id;
-        scheme via;
-        bool listens;
-        boost::intrusive_ptr<transport::listener> listener; ///< tcp and ipc, bound.
-        runtime::io_thread* thread = nullptr;               ///< The thread of `listener`.
-        pipe::pipe_ptr joined;                              ///< inproc, connected.
-        transport::tls_context_ptr tls;                     ///< With TLS, bound.
-    };
-
     enum class opener : std::uint8_t { us, them };
     peer& attach(pipe::pipe_end& end, opener by);
     bool is_undone(const pipe::pipe_end& end) const noexcept;
-    void turn_away(pipe::pipe_end& end) const noexcept;
+    void reject_pipe(pipe::pipe_end& end) const noexcept;
     std::string endpoint_of(peer& asked) const;
     peer_state state_of(peer& asked) const;
-    errc on_no_room(std::uint32_t routing_id);
     result<void> check_transport(const endpoint& where) const;
     void destroy(peer& departed) noexcept;
-    void destroy_departed() noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
     void let_go(peer& left) noexcept;
     bool is_connected_already(std::string_view address) const noexcept;
-    bool is_spelled(const binding& each, const endpoint& where,
-                    const std::vector<std::string>& resolved) const;
-    std::vector<std::uint64_t> origins_meant(std::string_view address, const endpoint& where) const;
-    static bool chooses_place(const endpoint& where) noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
-    void ask_to_go(peer& asked);
+    void close_when_drained(peer& asked);
     bool has_connections() const noexcept;
     void end_connections() noexcept;
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
-    void note_endpoint(std::string text) noexcept;
     void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
     result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
@@ -319,23 +246,12 @@ private:
     result<void> connect_network(const endpoint& where, std::string_view address);
     result<void> connect_inproc(const endpoint& where, std::string_view address);
 
-    template<class Attempt>
-    std::invoke_result_t<Attempt&> until_done(Attempt&& attempt, int timeout, bool dont_wait);
     ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);
     ZLINK_COLD result<void> recv_waiting(incoming& target, bool dont_wait);
-    ZLINK_COLD result<void> send_to_waiting(std::uint32_t routing_id, outgoing& source,
-                                            bool dont_wait);
-    ZLINK_COLD result<void> recv_from_waiting(std::uint32_t& routing_id, incoming& target,
-                                              bool dont_wait);
-    ZLINK_COLD result<std::size_t> send_batch_waiting(std::span<const stream_message> messages,
-                                                      bool dont_wait);
-    ZLINK_COLD result<std::size_t> recv_batch_waiting(std::span<stream_message> messages,
-                                                      bool dont_wait);
-    ZLINK_COLD void stay_close(std::size_t payload_bytes) noexcept;
+    ZLINK_COLD void limit_lead(std::size_t payload_bytes) noexcept;
     bool only_subscribes() const noexcept {
         return options_.type == socket_type::sub || options_.type == socket_type::xsub;
     }
-    bool is_undisturbed() const noexcept { return !mailbox_->has_mail() && !is_terminated_; }
 
     bool is_terminated_ = false;
     bool receives_more_ = false;
@@ -343,13 +259,12 @@ private:
     socket_options options_;
     boost::intrusive_ptr<socket_mailbox> mailbox_;
     std::unique_ptr<pattern> pattern_;
+    std::unique_ptr<stream_socket> stream_; ///< Null if this is no STREAM.
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
     std::uint64_t departed_dropped_count_ = 0; ///< Of closed peers.
-    std::vector<binding> bindings_;            ///< By ascending origin_id.
+    bindings bindings_;
     bool is_draining_ = false; ///< Peers of removed `bindings_` may still connect and close.
-    mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
-    std::string last_endpoint_;
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
     const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How a socket is drained: it closes its connections after the messages sent.
+// How a socket lets its peers go in good order.
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
+#include "socket/stream_socket.hpp"
 
 #include <algorithm>
 
@@ -38,7 +39,7 @@ result<void> socket::drain(pipe::deadline until) {
             return processed.error();
         }
         for (const auto& each : peers_) {
-            ask_to_go(*each);
+            close_when_drained(*each);
         }
         destroy_departed();
         if (is_closed && !has_connections()) {
@@ -55,16 +56,18 @@ result<void> socket::drain(pipe::deadline until) {
     }
 }
 
-void socket::ask_to_go(peer& asked) {
-    if (asked.is_asked_to_go || asked.departing || asked.is_closed_by_peer()) {
+void socket::close_when_drained(peer& asked) {
+    if (asked.closes_when_drained || asked.departing || asked.is_closed_by_peer()) {
         return;
     }
     if (asked.end().whole().is_inproc) {
         on_peer_drained(asked); // Sent messages have already arrived.
-    } else if (!pattern_->part_from(asked)) {
-        asked.end().dismiss_other();
+    } else if (stream_) {
+        stream_->rules().close_gracefully(asked);
+    } else {
+        asked.end().ask_to_close();
     }
-    asked.is_asked_to_go = true;
+    asked.closes_when_drained = true;
 }
 
 /// Whether a connection is still open.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// How a socket undoes bind and connect calls.
+// How a socket undoes what bind and connect began.
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
@@ -47,71 +47,15 @@ result<void> socket::undo(std::string_view address, endpoint_use use) {
     if (!where) {
         return where.error();
     }
-    const std::vector<std::uint64_t> meant = origins_meant(address, *where);
+    const std::vector<std::uint64_t> meant = bindings_.with_address(address, *where, options_.ipv6);
     if (meant.empty()) {
         return errc::no_such_endpoint;
     }
     for (const std::uint64_t id : meant) {
-        const auto found = std::find_if(bindings_.begin(), bindings_.end(),
-                                        [&](const binding& each) { return each.origin_id == id; });
-        release_binding(*found);
-        bindings_.erase(found);
+        release_binding(*bindings_.find(id));
+        bindings_.remove(id);
     }
     return {};
-}
-
-/// Whether `where` has a wildcard, so that it identifies no endpoint.
-bool socket::chooses_place(const endpoint& where) noexcept {
-    return has_host(where.via) ? where.address.port == 0
-                               : where.via == scheme::ipc && where.path == "*";
-}
-
-/// The bind and connect calls with that address: as it was given or as in ZMQ_LAST_ENDPOINT,
-/// otherwise in any equivalent form.
-std::vector<std::uint64_t> socket::origins_meant(std::string_view address,
-                                                 const endpoint& where) const {
-    std::vector<std::uint64_t> meant;
-    const auto add_if = [&](auto&& is_meant) {
-        for (const binding& each : bindings_) {
-            if (is_meant(each)) {
-                meant.push_back(each.origin_id);
-            }
-        }
-    };
-    if (where.via == scheme::inproc) { // If this socket bound the name, only that is undone.
-        add_if([&](const binding& each) { return each.listens && each.address == address; });
-    }
-    if (meant.empty()) {
-        add_if([&](const binding& each) {
-            return each.address == address || (each.spelling == address && each.listens);
-        });
-    }
-    if (meant.empty() && has_host(where.via) && !bindings_.empty()) {
-        const auto resolved = transport::listening_texts(where, options_.ipv6, true);
-        add_if([&](const binding& each) { return is_spelled(each, where, resolved); });
-    }
-    return meant;
-}
-
-/// Whether `each` has an address that `where` resolves to. Names in connect calls are compared as
-/// text, without a resolver.
-bool socket::is_spelled(const binding& each, const endpoint& where,
-                        const std::vector<std::string>& resolved) const {
-    const auto is_among = [&](const std::string& text) {
-        return std::find(resolved.begin(), resolved.end(), text) != resolved.end();
-    };
-    if (is_among(each.address)) {
-        return true;
-    }
-    if (each.listens || each.via != where.via) {
-        return false;
-    }
-    const result<endpoint> dialled = decode_endpoint(each.address, endpoint_use::dial);
-    if (!dialled || dialled->source != where.source) {
-        return false;
-    }
-    const auto known = transport::listening_texts(*dialled, options_.ipv6, false);
-    return *dialled == where || std::any_of(known.begin(), known.end(), is_among);
 }
 
 /// Whether a further connection to `address` is redundant, as zmq_connect(3) defines for some

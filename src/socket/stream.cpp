@@ -4,153 +4,13 @@
 #include "base/byte_order.hpp"
 #include "base/retry.hpp"
 #include "pipe/close_request.hpp"
+#include "socket/stream_encoding.hpp"
 #include "wire/websocket/close.hpp"
-#include "wire/websocket/utf8.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <functional>
-#include <type_traits>
 #include <utility>
 
 namespace zlink::socket {
-
-namespace {
-
-using bytes_of_id = std::array<std::byte, 4>;
-
-bytes_of_id bytes_of(std::uint32_t id) noexcept {
-    bytes_of_id data;
-    store_big_endian(data.data(), id);
-    return data;
-}
-
-std::uint64_t wire_bytes_max(const peer& to, std::size_t body_bytes) noexcept {
-    return body_bytes + (to.frames() == pipe::layout::length
-                             ? pipe::length_layout::header_bytes_max
-                             : pipe::websocket_layout::header_bytes_max);
-}
-
-std::uint64_t body_bytes_max(const peer& to) noexcept {
-    return to.frames() == pipe::layout::length ? wire::length::body_bytes_limit
-                                               : wire::websocket::payload_bytes_limit;
-}
-
-std::uint8_t flags_of(const outgoing& source) noexcept {
-    return static_cast<std::uint8_t>((source.is_text() ? pipe::flag_text : 0) |
-                                     (source.is_compressed() ? pipe::flag_compressed : 0));
-}
-
-/// Whether a payload that is marked as text is UTF-8: otherwise a peer over ws or wss would close
-/// its connection.
-bool is_what_it_says(const outgoing& source) noexcept {
-    return !source.is_text() ||
-           wire::websocket::is_utf8({reinterpret_cast<const char*>(source.data()), source.bytes()});
-}
-
-/// Fills in `out` member by member: a processor stalls when it loads a whole that was just stored
-/// in parts.
-void tell_lent(stream_message& out, const bytes_of_id& from, const std::byte* body,
-               std::size_t bytes, std::uint8_t flags) noexcept {
-    out.routing_id = from;
-    out.flags = (flags & pipe::flag_text) != 0 ? stream_message::text : 0;
-    out.data = body;
-    out.bytes = bytes;
-}
-
-/// The routing id as one number: a byte array is compared byte by byte.
-std::uint32_t peer_of(const stream_message& message) noexcept {
-    return std::bit_cast<std::uint32_t>(message.routing_id);
-}
-
-/// Whether a message has no flags, and the same peer as `other`.
-bool is_plain_to(const stream_message& message, const stream_message& other) noexcept {
-    return (static_cast<std::uint32_t>(message.flags) | (peer_of(message) ^ peer_of(other))) == 0;
-}
-
-/// Appends a payload whose bytes are not changed.
-template<class Layout>
-void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
-    if (source.bytes() < referenced_bytes_min) {
-        return out.push_copy<Layout>(source.data(), source.bytes(), flags_of(source));
-    }
-    pipe::block* const shared = source.share();
-    try {
-        out.push_reference<Layout>(shared, source.bytes(), flags_of(source));
-    } catch (...) {
-        source.take_back(shared);
-        throw;
-    }
-}
-
-/// Appends a masked payload. A large one is copied, too, into its own block.
-void push_masked(pipe::message_queue& out, const outgoing& source) {
-    const std::uint8_t flags = flags_of(source);
-    if (source.bytes() < limits::external_bytes_min) {
-        return out.push_copy<pipe::masked_websocket_layout>(source.data(), source.bytes(), flags);
-    }
-    pipe::block* const masked = pipe::make_block(source.bytes());
-    try {
-        const wire::websocket::mask_key key = random_bytes();
-        wire::websocket::copy_masked(masked->data, {source.data(), source.bytes()}, key);
-        out.push_reference<pipe::masked_websocket_layout>(masked, source.bytes(), flags, key);
-    } catch (...) {
-        masked->drop();
-        throw;
-    }
-}
-
-/// Appends a payload for a peer that has credit. The caller must end the message.
-/// @param referenced_bytes_min  Shorter payloads are copied.
-void push(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
-    pipe::message_queue& out = to.end().out;
-    switch (to.frames()) {
-    case pipe::layout::length:
-        push_plain<pipe::length_layout>(out, source, referenced_bytes_min);
-        break;
-    case pipe::layout::masked_websocket:
-        push_masked(out, source);
-        break;
-    case pipe::layout::zmtp:
-    case pipe::layout::websocket:
-        push_plain<pipe::websocket_layout>(out, source, referenced_bytes_min);
-        break;
-    }
-}
-
-} // namespace
-
-// Events.
-
-stream::news_list::~news_list() {
-    while (!waiting_.empty()) {
-        pop();
-    }
-}
-
-/// @throws std::bad_alloc  Nothing changed.
-void stream::news_list::push(std::uint32_t id, bool has_come, const pipe::peer_info* info) {
-    auto* const held = const_cast<pipe::peer_info*>(info);
-    waiting_.push_back({id, has_come, held});
-    if (held != nullptr) {
-        held->add_reference();
-    }
-}
-
-std::string_view stream::text_of(const news& about) noexcept {
-    const auto name = about.has_come ? pipe::detail_property : pipe::reason_property;
-    return about.info->properties.find(name).value_or(about.has_come ? "" : "1001 unbound");
-}
-
-void stream::news_list::pop() noexcept {
-    if (pipe::peer_info* const info = waiting_.front().info) {
-        pipe::departure::tell(*info);
-        info->drop();
-    }
-    waiting_.pop_front();
-}
-
-// Peers.
 
 std::uint32_t stream::make_id() noexcept {
     while (next_id_ == 0 || peers_by_id_.find(next_id_) != nullptr) {
@@ -161,39 +21,14 @@ std::uint32_t stream::make_id() noexcept {
 
 void stream::on_attached(peer& added) {
     added.stream_id = make_id();
-    const bytes_of_id id = bytes_of(added.stream_id);
+    const std::array<std::byte, id_bytes> id = routing_id_bytes(added.stream_id);
     added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     queue_.attach(added);
     peers_by_id_.insert(added.stream_id, added);
-    if (added.end().replaces_lost && queue_behind_lost(added)) {
+    if (reconnections_.add(added)) {
         return queue_.deactivate(added);
     }
     queue_.look_at(added);
-}
-
-/// @return Whether another connection precedes it.
-bool stream::queue_behind_lost(peer& added) {
-    std::vector<peer*>& line = lines_[added.end().origin_id];
-    line.push_back(&added);
-    added.is_held = line.size() > 1;
-    return added.is_held;
-}
-
-/// Releases the next connection in the list.
-void stream::leave_line(peer& gone) noexcept {
-    const auto found = gone.end().replaces_lost ? lines_.find(gone.end().origin_id) : lines_.end();
-    if (found == lines_.end() || std::erase(found->second, &gone) == 0) {
-        return;
-    }
-    if (found->second.empty()) {
-        lines_.erase(found);
-        return;
-    }
-    peer& next = *found->second.front();
-    if (std::exchange(next.is_held, false)) {
-        next.end().deliver(pipe::event::readable |
-                           (next.is_closed_by_peer() ? pipe::event::closed : 0));
-    }
 }
 
 void stream::on_readable(peer& woken) {
@@ -206,7 +41,7 @@ void stream::on_detached(peer& removed) {
     queue_.detach(removed);
     forget(removed);
     leaving_.erase(removed.stream_id);
-    leave_line(removed);
+    reconnections_.remove(removed);
     if (receiving_ == &removed) {
         receiving_ = nullptr;
     }
@@ -215,11 +50,11 @@ void stream::on_detached(peer& removed) {
 /// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
-    const bool has_come = gone.info() != nullptr;
-    if (options_.stream_events && has_come) {
-        retry_allocation([&] { news_.push(gone.stream_id, false, gone.info()); });
+    const bool is_connect = gone.info() != nullptr;
+    if (options_.stream_events && is_connect) {
+        retry_allocation([&] { events_.push(gone.stream_id, false, gone.info()); });
     }
-    leave_line(gone);
+    reconnections_.remove(gone);
 }
 
 /// Nothing more can be sent to the peer.
@@ -235,7 +70,7 @@ void stream::forget(peer& gone) noexcept {
 void stream::on_peer_info(peer& about) {
     const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
     if (options_.stream_events && !has_gone) {
-        retry_allocation([&] { news_.push(about.stream_id, true, about.info()); });
+        retry_allocation([&] { events_.push(about.stream_id, true, about.info()); });
     }
 }
 
@@ -254,7 +89,7 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
     }
     const std::chrono::milliseconds linger{options_.linger};
     leaving_.emplace(found->stream_id, found);
-    pipe::close_request& asked = set_last_word(
+    pipe::close_request& asked = set_requested_close(
         *found, code, reason,
         linger.count() > 0 ? std::min(linger, limits::closing_max) : limits::closing_max);
     asked.add_reference();
@@ -266,10 +101,10 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
 
 /// Sets the close request that the session reads outside the queue, unless one is set already.
 /// @param longest  The remaining time of the connection, enforced by the session.
-pipe::close_request& stream::set_last_word(peer& leaving, std::uint16_t code,
-                                           std::string_view reason,
-                                           std::chrono::milliseconds longest) {
-    std::atomic<pipe::block*>& place = leaving.end().whole().last_word;
+pipe::close_request& stream::set_requested_close(peer& leaving, std::uint16_t code,
+                                                 std::string_view reason,
+                                                 std::chrono::milliseconds longest) {
+    std::atomic<pipe::block*>& place = leaving.end().whole().requested_close;
     if (place.load(std::memory_order_relaxed) == nullptr) {
         place.store(new pipe::close_request(code, reason, longest), std::memory_order_release);
     }
@@ -302,7 +137,7 @@ result<void> stream::cut_off_peer(std::span<const std::byte> routing_id, std::ui
 }
 
 void stream::cut_off(peer& leaving, std::uint16_t code, std::string_view reason) {
-    set_last_word(leaving, code, reason, {});
+    set_requested_close(leaving, code, reason, {});
     leaving.end().other().deliver(pipe::event::cut_off);
     forget(leaving);
     leaving_.erase(leaving.stream_id);
@@ -330,11 +165,10 @@ errc stream::on_no_room(std::span<const std::byte> routing_id, bool was_chosen) 
     return errc::host_unreachable;
 }
 
-bool stream::part_from(peer& leaving) {
+void stream::close_gracefully(peer& leaving) {
     constexpr auto code = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
     leaving.end().push_control(new pipe::close_request(code, "going away"));
     forget(leaving);
-    return true;
 }
 
 // Sending.
@@ -379,30 +213,8 @@ bool stream::has_credit(peer& target) {
         target.restart();
         return true;
     }
-    target.mark_writer_asleep();
-    return target.look_again_to_write();
-}
-
-/// Appends a payload for a peer that has credit. The caller must end the message.
-void stream::push_one(peer& to, outgoing& source) {
-    if (deflation_.is_for(to, source.bytes())) [[unlikely]] {
-        return push_deflated(to, source);
-    }
-    push(to, source, limits::external_bytes_min);
-}
-
-void stream::push_deflated(peer& to, outgoing& source) {
-    try {
-        deflated made = deflation_.for_one(to, source);
-        if (made.compressed() != nullptr) {
-            return push(to, *made.compressed(), limits::external_bytes_min);
-        }
-    } catch (...) {
-        deflation::forget(to);
-        throw;
-    }
-    deflation::forget(to);
-    push(to, source, limits::external_bytes_min);
+    target.mark_writer_parked();
+    return target.check_again_to_write();
 }
 
 result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
@@ -420,11 +232,11 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
     if (source.bytes() > body_bytes_max(*target)) [[unlikely]] {
         return errc::message_too_large;
     }
-    if (!is_what_it_says(source)) [[unlikely]] {
+    if (!is_valid_text(source)) [[unlikely]] {
         return errc::invalid_argument;
     }
     expected_ = expected::routing_id;
-    push_one(*target, source);
+    deflation_.push(*target, source);
     target->finish_message();
     return {};
 }
@@ -436,10 +248,10 @@ result<void> stream::send_payload(outgoing& source) {
     if (source.bytes() > body_bytes_max(*sending_)) {
         return errc::message_too_large;
     }
-    if (!is_what_it_says(source)) {
+    if (!is_valid_text(source)) {
         return errc::invalid_argument;
     }
-    push_one(*sending_, source);
+    deflation_.push(*sending_, source);
     sending_->finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
@@ -454,7 +266,7 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
     if (source.bytes() > wire::length::body_bytes_limit) {
         return errc::message_too_large;
     }
-    if (!is_what_it_says(source)) {
+    if (!is_valid_text(source)) {
         return errc::invalid_argument;
     }
     const std::size_t count = routing_ids.size() / id_bytes;
@@ -478,8 +290,8 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
             cut_off_full(*target);
         } else {
             outgoing* const smaller = compressed.for_peer(*target);
-            push(*target, smaller != nullptr ? *smaller : source,
-                 limits::broadcast_external_bytes_min);
+            push_payload(*target, smaller != nullptr ? *smaller : source,
+                         tuning::broadcast_external_bytes_min);
             target->finish_message();
             ++sent_count;
         }
@@ -504,14 +316,14 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
     try {
         do {
             pipe::block* payload = nullptr; // The block that holds it, if any.
-            if (lends_ && count >= copied_count) {
-                const lent_frames lent = find_lent(messages.subspan(count));
-                if (push_lent(to, lent)) {
+            if (!lending_.is_empty() && count >= copied_count) {
+                const stream_lending::frames lent = lending_.find(messages.subspan(count));
+                if (stream_lending::push(to, lent)) {
                     count += lent.count;
                     continue;
                 }
                 copied_count = count + lent.count;
-                payload = lent.run != nullptr ? lent.run->payload : nullptr;
+                payload = lent.in != nullptr ? lent.in->payload : nullptr;
             }
             const stream_message& each = messages[count];
             if ((each.flags & ~stream_message::text) != 0) [[unlikely]] {
@@ -526,12 +338,12 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
                                                  : outgoing{each.data, each.bytes, false};
             if (each.flags != 0) {
                 source.mark_text();
-                if (!is_what_it_says(source)) {
+                if (!is_valid_text(source)) {
                     refused = errc::invalid_argument;
                     break;
                 }
             }
-            push_one(to, source);
+            deflation_.push(to, source);
             to.end().out.end_message();
             ++count;
         } while (count < messages.size() && peer_of(messages[count]) == peer_of(messages.front()) &&
@@ -542,7 +354,7 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
     if (count == 0) {
         return refused;
     }
-    to.end().show_messages();
+    to.end().publish_messages();
     return count;
 }
 
@@ -572,28 +384,16 @@ result<std::size_t> stream::send_batch(std::span<const stream_message> messages)
 }
 
 bool stream::send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
-    if (more || expected_ != expected::payload || bytes >= limits::external_bytes_min)
+    if (more || expected_ != expected::payload || bytes >= tuning::external_bytes_min)
         [[unlikely]] {
         return false;
     }
     peer& target = *sending_;
-    pipe::message_queue& out = target.end().out;
-    if (deflation_.is_for(target, bytes) || !out.has_room(wire_bytes_max(target, bytes)))
-        [[unlikely]] {
+    if (deflation_.is_for(target, bytes) ||
+        !target.end().out.has_room(wire_bytes_max(target, bytes))) [[unlikely]] {
         return false;
     }
-    switch (target.frames()) {
-    case pipe::layout::length:
-        out.push_copy<pipe::length_layout>(body, bytes, 0);
-        break;
-    case pipe::layout::masked_websocket:
-        out.push_copy<pipe::masked_websocket_layout>(body, bytes, 0);
-        break;
-    case pipe::layout::zmtp:
-    case pipe::layout::websocket:
-        out.push_copy<pipe::websocket_layout>(body, bytes, 0);
-        break;
-    }
+    push_short_payload(target, body, bytes);
     target.finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
@@ -603,7 +403,7 @@ bool stream::send_at_once(const std::byte* body, std::size_t bytes, bool more) n
 // Receiving.
 
 result<void> stream::recv(incoming& target) {
-    end_lending();
+    lending_.end(events_);
     switch (awaited_) {
     case awaited::routing_id:
         return recv_routing_id(target);
@@ -613,22 +413,22 @@ result<void> stream::recv(incoming& target) {
     case awaited::detail:
         break;
     }
-    return recv_news(target);
+    return recv_event(target);
 }
 
 result<void> stream::recv_routing_id(incoming& target) {
     pipe::frame front;
     // Peeking at a peer may produce an event, which comes first.
-    peer* const from = news_.empty() ? queue_.next(front) : nullptr;
-    if (!news_.empty()) [[unlikely]] {
-        target.take_copy(bytes_of(news_.front().id).data(), id_bytes, true);
+    peer* const from = events_.empty() ? queue_.next(front) : nullptr;
+    if (!events_.empty()) [[unlikely]] {
+        target.take_copy(routing_id_bytes(events_.front().id).data(), id_bytes, true);
         awaited_ = awaited::event;
         return {};
     }
     if (from == nullptr) {
         return errc::again;
     }
-    target.take_copy(bytes_of(from->stream_id).data(), id_bytes, true);
+    target.take_copy(routing_id_bytes(from->stream_id).data(), id_bytes, true);
     receiving_ = from;
     awaited_ = awaited::payload;
     return {};
@@ -636,7 +436,7 @@ result<void> stream::recv_routing_id(incoming& target) {
 
 result<void> stream::recv_payload(incoming& target) {
     if (receiving_ == nullptr) {
-        target.take_copy(bytes_of(0).data(), 0,
+        target.take_copy(routing_id_bytes(0).data(), 0,
                          false); // The payload of the announced peer is no longer available.
         awaited_ = awaited::routing_id;
         return {};
@@ -655,15 +455,15 @@ result<void> stream::recv_from(std::uint32_t& routing_id, incoming& target) {
     if (awaited_ != awaited::routing_id) [[unlikely]] {
         return errc::wrong_state;
     }
-    end_lending();
+    lending_.end(events_);
     pipe::frame front;
     // Peeking at a peer may produce an event, which comes first.
-    peer* const from = news_.empty() ? queue_.next(front) : nullptr;
-    if (!news_.empty()) [[unlikely]] {
-        routing_id = news_.front().id;
+    peer* const from = events_.empty() ? queue_.next(front) : nullptr;
+    if (!events_.empty()) [[unlikely]] {
+        routing_id = events_.front().id;
         awaited_ = awaited::event;
         try {
-            return recv_news(target);
+            return recv_event(target);
         } catch (...) {
             awaited_ = awaited::routing_id;
             throw;
@@ -682,14 +482,13 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
     if (awaited_ != awaited::routing_id) {
         return errc::wrong_state;
     }
-    end_lending();
-    lenders_.reserve(std::min(messages.size(), limits::batch_peers_max));
-    lent_runs_.reserve(std::min(messages.size(), limits::batch_peers_max));
+    lending_.end(events_);
+    lending_.begin(messages.size());
     pipe::frame front;
     // Peeking at a peer may produce an event, which comes first.
-    peer* from = news_.empty() ? queue_.next(front) : nullptr;
-    if (!news_.empty()) {
-        return lend_news(messages);
+    peer* from = events_.empty() ? queue_.next(front) : nullptr;
+    if (!events_.empty()) {
+        return lending_.lend(events_, messages);
     }
     if (from == nullptr) {
         return errc::again;
@@ -698,156 +497,15 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
     do {
         const std::size_t taken =
             std::min<std::size_t>(messages.size() - count, queue_.turn_rest());
-        const std::size_t lent = lend_of(*from, front, messages.subspan(count, taken));
+        const std::size_t lent = lending_.lend(*from, front, messages.subspan(count, taken));
         queue_.took_in_turn(static_cast<unsigned>(lent));
         count += lent;
-        if (count == messages.size() || lenders_.size() == limits::batch_peers_max) {
+        if (count == messages.size() || lending_.is_full()) {
             break;
         }
-        from = queue_.next_awake(front);
-    } while (from != nullptr && news_.empty());
+        from = queue_.next_without_parking(front);
+    } while (from != nullptr && events_.empty());
     return count;
-}
-
-/// Fills in messages of a peer, from its front on, and keeps them until end_lending().
-/// @return The number: adjacent messages, as many as fit.
-std::size_t stream::lend_of(peer& from, const pipe::frame& front,
-                            std::span<stream_message> messages) {
-    pipe::pipe_end& end = from.end();
-    if (!end.in.is_lending()) {
-        lenders_.push_back({pipe::pipe_ptr(&end.whole()), &end});
-        end.in.begin_lending();
-        lends_ = true;
-    }
-    if (front.reference == nullptr) {
-        return from.frames() == pipe::layout::length
-                   ? lend_run<pipe::length_layout>(from, messages)
-                   : lend_run<pipe::websocket_layout>(from, messages);
-    }
-    note_lent({nullptr, *front.reference, front.body, front.body + front.body_bytes});
-    tell_lent(messages.front(), bytes_of(from.stream_id), front.body, front.body_bytes,
-              front.flags);
-    end.in.lend(front);
-    return 1;
-}
-
-/// The same for messages in a segment.
-template<class Layout>
-std::size_t stream::lend_run(peer& from, std::span<stream_message> messages) noexcept {
-    pipe::message_queue& in = from.end().in;
-    pipe::message_queue::chunk* const segment = in.front_segment();
-    const bytes_of_id id = bytes_of(from.stream_id);
-    auto to = messages.begin();
-    const std::size_t count = in.lend_run<Layout>(
-        messages.size(), [&](const std::byte* body, std::size_t bytes, std::uint8_t flags) {
-            tell_lent(*to++, id, body, bytes, flags);
-        });
-    if constexpr (std::is_same_v<Layout, pipe::length_layout>) {
-        const std::byte* const begin = messages.front().data - wire::length::header_bytes;
-        const std::byte* const end = to[-1].data + to[-1].bytes;
-        if (!lent_runs_.empty() && lent_runs_.back().end == begin) {
-            lent_runs_.back().end = end;
-        } else {
-            note_lent({segment, nullptr, begin, end});
-        }
-    }
-    return count;
-}
-
-/// Runs beyond the capacity are not recorded: their messages are copied when forwarded.
-void stream::note_lent(const lent_run& added) noexcept {
-    if (lent_runs_.size() < lent_runs_.capacity()) {
-        lent_runs_.push_back(added);
-    }
-}
-
-/// Finds the leading `messages` that are adjacent lent frames. Checks only the run that was used
-/// last and the next one: messages are usually forwarded in order.
-stream::lent_frames stream::find_lent(std::span<const stream_message> messages) noexcept {
-    const stream_message& first = messages.front();
-    const std::less_equal<const std::byte*> is_up_to{};
-    for (std::size_t index = lent_run_sent_;
-         index < lent_runs_.size() && index <= lent_run_sent_ + 1; ++index) {
-        const lent_run& run = lent_runs_[index];
-        if (run.payload != nullptr && run.begin == first.data &&
-            first.bytes == static_cast<std::size_t>(run.end - run.begin)) {
-            lent_run_sent_ = index;
-            return {&run, 1, {first.data, first.bytes}};
-        }
-        if (run.segment == nullptr ||
-            !is_up_to(run.begin + wire::length::header_bytes, first.data) ||
-            !is_up_to(first.data, run.end)) {
-            continue;
-        }
-        lent_run_sent_ = index;
-        const std::byte* const begin = first.data - wire::length::header_bytes;
-        const std::byte* end = begin;
-        std::size_t count = 0;
-        for (const stream_message& each : messages) {
-            const auto rest = static_cast<std::size_t>(run.end - end);
-            if (each.data != end + wire::length::header_bytes || !is_plain_to(each, first) ||
-                rest < wire::length::header_bytes ||
-                wire::length::read_head_trusted(end).body_bytes != each.bytes ||
-                each.bytes > rest - wire::length::header_bytes) {
-                break;
-            }
-            end = each.data + each.bytes;
-            ++count;
-        }
-        return {&run, count, {begin, end}};
-    }
-    return {nullptr, 1, {}};
-}
-
-/// Whether frames are forwarded in place, in a lent segment.
-bool stream::is_to_be_borrowed(const lent_frames& lent) noexcept {
-    const pipe::rope::chunk& segment = *lent.run->segment;
-    return lent.data.size() >= limits::borrowed_bytes_min &&
-           lent.data.size() >= segment.capacity / 4 &&
-           segment.holders.load(std::memory_order_relaxed) < limits::segment_holders_max;
-}
-
-/// Appends frames of a lent segment, all at once, if possible.
-/// @return Whether they were appended and ended.
-bool stream::push_lent(peer& to, const lent_frames& lent) {
-    pipe::message_queue& out = to.end().out;
-    if (lent.run == nullptr || lent.run->segment == nullptr || lent.count == 0 ||
-        to.frames() != pipe::layout::length || lent.count > out.credit()) {
-        return false;
-    }
-    if (is_to_be_borrowed(lent)) {
-        out.push_borrowed(lent.run->segment, lent.data, lent.count);
-    } else {
-        out.push_frames(lent.data, lent.count);
-    }
-    return true;
-}
-
-std::size_t stream::lend_news(std::span<stream_message> messages) noexcept {
-    std::size_t count = 0;
-    for (; count < messages.size() && count < news_.size(); ++count) {
-        const news& about = news_[count];
-        const std::string_view text = text_of(about);
-        messages[count] = {bytes_of(about.id),
-                           about.has_come ? stream_message::came : stream_message::went,
-                           reinterpret_cast<const std::byte*>(text.data()), text.size()};
-    }
-    lent_news_count_ = count;
-    lends_ = true;
-    return count;
-}
-
-void stream::give_back() noexcept {
-    lends_ = false;
-    for (const lender& each : lenders_) {
-        each.end->end_lending();
-    }
-    lenders_.clear();
-    lent_runs_.clear();
-    lent_run_sent_ = 0;
-    for (; lent_news_count_ != 0; --lent_news_count_) {
-        news_.pop();
-    }
 }
 
 void stream::take(peer& from, const pipe::frame& front, incoming& target) {
@@ -859,11 +517,11 @@ void stream::take(peer& from, const pipe::frame& front, incoming& target) {
 
 std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     pipe::frame front;
-    if (capacity < id_bytes || !news_.empty()) [[unlikely]] {
+    if (capacity < id_bytes || !events_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
     peer* const from = queue_.next_at_once(front);
-    if (from == nullptr || !news_.empty()) [[unlikely]] {
+    if (from == nullptr || !events_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
     store_big_endian(static_cast<std::byte*>(to), from->stream_id);
@@ -873,7 +531,7 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
 }
 
 std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
-    end_lending();
+    lending_.end(events_);
     if (awaited_ == awaited::routing_id) {
         return recv_id_at_once(to, capacity);
     }
@@ -894,30 +552,30 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     return front.body_bytes;
 }
 
-result<void> stream::recv_news(incoming& target) {
-    const news& about = news_.front();
+result<void> stream::recv_event(incoming& target) {
+    const stream_events::event& about = events_.front();
     if (awaited_ == awaited::event) {
-        const std::byte event{about.has_come};
+        const std::byte event{about.is_connect};
         target.take_copy(&event, 1, true);
         awaited_ = awaited::detail;
         return {};
     }
-    const auto text = std::as_bytes(std::span{text_of(about)});
+    const auto text = std::as_bytes(std::span{about.text()});
     target.take_copy(text.data(), text.size(), false);
     if (target.into != nullptr) {
         about.info->add_reference();
         target.into->attach_peer(about.info);
     }
-    news_.pop();
+    events_.pop();
     awaited_ = awaited::routing_id;
     return {};
 }
 
 bool stream::can_recv() {
-    end_lending();
+    lending_.end(events_);
     pipe::frame front;
-    return awaited_ != awaited::routing_id || !news_.empty() || queue_.next(front) != nullptr ||
-           !news_.empty();
+    return awaited_ != awaited::routing_id || !events_.empty() || queue_.next(front) != nullptr ||
+           !events_.empty();
 }
 
 } // namespace zlink::socket

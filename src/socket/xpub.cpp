@@ -145,10 +145,10 @@ void xpub::read(peer& from) {
         if (from.is_closed_by_peer()) {
             return from.report_drained();
         }
-        if (from.mark_reader_asleep()) {
+        if (from.mark_reader_parked()) {
             asymmetric_fence::heavy();
         }
-    } while (from.look_again_to_read());
+    } while (from.check_again_to_read());
 }
 
 void xpub::keep(pending_frame&& added) {
@@ -253,8 +253,8 @@ result<void> xpub::choose(const outgoing& first) {
     }
     for (peer* const each : matched_) {
         if (!each->has_credit()) {
-            each->mark_writer_asleep();
-            if (!each->look_again_to_write()) {
+            each->mark_writer_parked();
+            if (!each->check_again_to_write()) {
                 return errc::again;
             }
         }

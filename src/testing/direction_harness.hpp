@@ -68,7 +68,7 @@ private:
         void on_readable() noexcept override { ++ready_count; }
         void on_writable() noexcept override { ++ready_count; }
         bool has_news() noexcept override { return false; }
-        sleep_mark on_turn_over() noexcept override { return sleep_mark::none; }
+        park_mark on_turn_over() noexcept override { return park_mark::none; }
         void on_settled() noexcept override {}
         processor_number take_application_processor() noexcept override { return no_processor; }
         bool on_sweep() noexcept override { return false; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/limits.hpp"
 #include "pipe/message_queue.hpp"
 
 #include <algorithm>
@@ -83,7 +82,7 @@ public:
         for (const auto& [bytes, more] : plan_.next()) {
             const std::vector<std::byte>& data = plan_.fill(bytes);
             const std::uint8_t flags = more ? wire::zmtp::flag_more : std::uint8_t{0};
-            if (bytes >= limits::external_bytes_min && random_() % 4 != 0) {
+            if (bytes >= tuning::external_bytes_min && random_() % 4 != 0) {
                 pipe::block* const body = pipe::make_block(bytes);
                 std::copy(data.begin(), data.end(), body->data);
                 queue_.push_reference(body, bytes, flags);

@@ -48,9 +48,9 @@ struct script {
     std::uint32_t stream_messages_min = 0;
 
     bool reader_fences = true;
-    bool reader_looks_again = true;
+    bool reader_checks_again = true;
     bool reader_takes_its_mark = true;
-    bool writer_looks_again = true;
+    bool writer_checks_again = true;
     bool publisher_wakes = true;
     bool trimmer_wakes = true;
     bool reader_finds_place = true; ///< outbound::on_woken().
@@ -273,7 +273,7 @@ private:
             push_junk();
             return queue_.rollback();
         case act::new_segment:
-            return queue_.rope().roll(limits::segment_bytes_max - 2 * body_bytes, 0);
+            return queue_.rope().roll(tuning::segment_bytes_max - 2 * body_bytes, 0);
         case act::trim:
             if (queue_.trim() && play_.trimmer_wakes) {
                 wake(reader_woken_);
@@ -324,8 +324,8 @@ private:
     void wait_for_credit() {
         while (!queue_.has_credit()) {
             exploration::forget(1000 + pushed_count_);
-            queue_.mark_writer_asleep();
-            if (play_.writer_looks_again && queue_.has_credit() && queue_.unmark_writer()) {
+            queue_.mark_writer_parked();
+            if (play_.writer_checks_again && queue_.has_credit() && queue_.unmark_writer()) {
                 return;
             }
             writer_woken_.wait();

@@ -35,7 +35,7 @@ public:
     /// Reads `data`, at most `read_bytes_max` at a time, and receives the messages.
     result<void> read(std::string_view data, std::size_t read_bytes_max = SIZE_MAX) {
         while (!data.empty()) {
-            std::array<iovec, codec::read_ahead::parts_max> parts;
+            std::array<iovec, 2> parts;
             const std::size_t count = in_.prepare(scratch_, parts);
             const std::size_t bytes =
                 fill_parts(std::span{parts}.first(count), data, read_bytes_max);
@@ -64,7 +64,7 @@ public:
 
     /// Passes on the memory of received messages, as between two turns of a peer.
     void pass_on_memory() {
-        queue_.mark_reader_asleep();
+        queue_.mark_reader_parked();
         static_cast<void>(queue_.pass_on_memory());
         queue_.unmark_reader();
     }

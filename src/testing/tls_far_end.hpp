@@ -80,7 +80,7 @@ public:
     void say(std::string_view data) {
         SSL_write(ssl_.get(), data.data(), static_cast<int>(data.size()));
     }
-    void say_goodbye() { SSL_shutdown(ssl_.get()); }
+    void send_close_notify() { SSL_shutdown(ssl_.get()); }
 
     bool may_ask_for_new_keys() const {
         return is_established() && SSL_version(ssl_.get()) == TLS1_3_VERSION &&

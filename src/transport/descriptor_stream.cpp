@@ -2,7 +2,6 @@
 #include "transport/descriptor_stream.hpp"
 
 #include "base/own_descriptors.hpp"
-#include "base/prefetch.hpp"
 #include "base/write_parts.hpp"
 #include "runtime/readiness.hpp"
 
@@ -105,7 +104,7 @@ public:
         }
         reader_.reset(&user);
         if (may_read_) {
-            watch_.look_again(descriptor_, *this, events_);
+            watch_.check_again(descriptor_, *this, events_);
         }
     }
 
@@ -126,7 +125,7 @@ public:
         // again.
         if (may_write_ || (events_ & EPOLLOUT) == 0) {
             events_ |= EPOLLOUT;
-            watch_.look_again(descriptor_, *this, events_);
+            watch_.check_again(descriptor_, *this, events_);
         }
     }
 
@@ -150,17 +149,6 @@ public:
     int descriptor() const noexcept override { return descriptor_; }
 
 private:
-    void fetch_ahead(int step) const noexcept override {
-        if (!reader_) {
-            return;
-        }
-        if (step == 0) {
-            prefetch_object(reader_.get(), stream_user::fetched_bytes);
-        } else {
-            reader_->fetch_ahead(step - 1);
-        }
-    }
-
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;

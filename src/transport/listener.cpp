@@ -96,11 +96,11 @@ result<listening> listen_with(int descriptor, const endpoint& where) {
     socklen_t listens_bytes = sizeof listens;
     if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0) {
         const errc error = last_error();
-        set_error_text("ZLINK_USE_FD is no socket of the system's");
+        set_error_text("ZLINK_USE_FD is not a socket");
         return error;
     }
     if (listens == 0) {
-        set_error_text("ZLINK_USE_FD does not listen");
+        set_error_text("ZLINK_USE_FD is not a listening socket");
         return errc::invalid_argument; // It would always be ready, and no peer could connect.
     }
     const int flags = ::fcntl(descriptor, F_GETFL);
@@ -271,8 +271,8 @@ void listener::wait() noexcept {
 
 void listener::accept_some() noexcept {
     for (int count = 0; count < limits::accepts_per_turn && handler_; ++count) {
-        if (gone_ &&
-            gone_->untold_count.load(std::memory_order_relaxed) >= limits::untold_departures_max) {
+        if (gone_ && gone_->unreported_count.load(std::memory_order_relaxed) >=
+                         limits::unreported_disconnects_max) {
             tell_failed(ENOBUFS);
             return pause();
         }

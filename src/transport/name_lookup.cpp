@@ -80,7 +80,7 @@ public:
 
     /// Makes sure that a thread takes a pending question.
     /// @error  As start(). The question is removed.
-    result<void> see_to(const std::shared_ptr<question>& asked) {
+    result<void> ensure_thread(const std::shared_ptr<question>& asked) {
         if (asked->is_being_asked) {
             return {};
         }
@@ -202,7 +202,7 @@ result<void> name_lookup::start(boost::asio::io_context& reactor, const std::str
         }
         throw;
     }
-    if (const result<void> seen_to = all.see_to(asked); !seen_to) {
+    if (const result<void> seen_to = all.ensure_thread(asked); !seen_to) {
         return seen_to;
     }
     made->asked = asked;

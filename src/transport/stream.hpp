@@ -32,11 +32,6 @@ public:
 
     virtual void on_readable() noexcept = 0;
     virtual void on_writable() noexcept = 0;
-
-    /// Prefetches the data that on_readable() will touch beyond the first `fetched_bytes` bytes of
-    /// this: runtime::watched::fetch_ahead().
-    virtual void fetch_ahead(int step) const noexcept { static_cast<void>(step); }
-    static constexpr std::size_t fetched_bytes = 512;
 };
 
 /// Ordered bytes to and from one peer; the contract of every transport except inproc.

@@ -44,7 +44,7 @@ errc refuse(std::string_view text) {
 }
 
 errc refuse_for_memory() {
-    refuse("there is no memory for TLS");
+    refuse("not enough memory for TLS");
     return errc::no_memory;
 }
 
@@ -296,7 +296,8 @@ void set_resumption(SSL_CTX* rules, bool is_wanted, endpoint_use use) noexcept {
 
 result<void> set_server_side(SSL_CTX* rules, const socket_options& options) {
     if (options.tls_certificate.empty()) {
-        return refuse("ZLINK_TLS_CERTIFICATE is not set: who listens needs a certificate");
+        return refuse(
+            "ZLINK_TLS_CERTIFICATE is not set: an endpoint that listens needs a certificate");
     }
     // A session is resumed only under the same rules: those of one listener.
     constexpr unsigned char anything[] = "zlink";
@@ -305,7 +306,8 @@ result<void> set_server_side(SSL_CTX* rules, const socket_options& options) {
         return {};
     }
     if (options.tls_ca.empty()) {
-        return refuse("ZLINK_TLS_CLIENT_CERTIFICATES: ZLINK_TLS_CA has to say from whom");
+        return refuse(
+            "ZLINK_TLS_CLIENT_CERTIFICATES: set ZLINK_TLS_CA to the authority that signs them");
     }
     const bool is_required = options.tls_client_certificates == tls_client_certificates::required;
     SSL_CTX_set_verify(rules, SSL_VERIFY_PEER | (is_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
@@ -330,11 +332,11 @@ result<tls_context_ptr> tls_context::make(const socket_options& options, const e
                                           endpoint_use use) {
     const crypto::openssl_use library;
     if (!library) {
-        set_error_text("OpenSSL has been cleaned up: the process ends");
+        set_error_text("OpenSSL has been cleaned up, because the process exits");
         return static_cast<errc>(ESHUTDOWN);
     }
     if (!crypto::start_openssl()) {
-        set_error_text("OpenSSL: there is no memory for it");
+        set_error_text("OpenSSL: not enough memory");
         return errc::no_memory;
     }
     const tls_context_ptr made{new tls_context(where, use)};

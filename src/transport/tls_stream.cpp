@@ -242,7 +242,7 @@ private:
     io_outcome fail_writing(int error) noexcept;
     /// OpenSSL was cleaned up.
     static io_outcome over() noexcept { return {status::failed, 0, ESHUTDOWN}; }
-    void say_goodbye() noexcept;
+    void send_close_notify() noexcept;
     std::size_t flush() noexcept;
     void flush_later() noexcept;
     void on_readable_below() noexcept;
@@ -717,7 +717,7 @@ void tls_stream::close() noexcept {
     }
     relay_->owner = nullptr;
     if (const crypto::openssl_use library; library) {
-        say_goodbye();
+        send_close_notify();
     }
     ssl_.reset();
     below_->close();
@@ -728,7 +728,7 @@ void tls_stream::close() noexcept {
     sent_bytes_ = 0;
 }
 
-void tls_stream::say_goodbye() noexcept {
+void tls_stream::send_close_notify() noexcept {
     const bool is_lost = error_ != 0 || has_end_below_;
     const bool is_broken = !is_lost && end_ && end_->what == status::failed;
     if (is_established_ && !is_broken) {

@@ -98,7 +98,7 @@ bool may_send(const proxied_peer& peer) noexcept {
 
 /// Whether a socket's name can be passed on unchanged: it is text in one line, and does not look
 /// like an abstract name, whose zero octet is passed on as an @.
-bool is_tellable(std::string_view path) noexcept {
+bool is_printable(std::string_view path) noexcept {
     const bool is_abstract = path.starts_with('\0');
     const std::string_view name = path.substr(is_abstract ? 1 : 0);
     const bool is_ambiguous = !is_abstract && name.starts_with('@');
@@ -257,7 +257,7 @@ result<void> proxy_header::take_addresses() {
         const std::size_t first = peer_.path[0] == '\0' ? 1 : 0; // Abstract names begin with a
                                                                  // zero.
         peer_.path.resize(std::min(peer_.path.find('\0', first), unix_path_bytes));
-        if (!is_tellable(peer_.path)) {
+        if (!is_printable(peer_.path)) {
             return errc::protocol_violation;
         }
     } else {

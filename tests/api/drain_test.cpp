@@ -52,12 +52,12 @@ TEST_SUITE("drain") {
 
             std::thread peers([&] {
                 CHECK(tcp_peer.recv(4 + text.size()) == framed(text));
-                CHECK(tcp_peer.is_parted_from());
+                CHECK(tcp_peer.is_disconnected());
                 tcp_peer.close();
                 CHECK(ws_peer.recv(10 + text.size()).substr(10) == text);
                 CHECK(ws_peer.recv(going_away.size()) == going_away);
                 ws_peer.send("\x88\x82\0\0\0\0\x03\xe9"s);
-                CHECK(ws_peer.is_parted_from());
+                CHECK(ws_peer.is_disconnected());
                 ws_peer.close();
             });
             CHECK(drain(stream, patience) == ok);
@@ -104,7 +104,7 @@ TEST_SUITE("drain") {
                 }
                 CHECK(drain(stream, patience) == ok);
                 if (!bound.starts_with("tcp")) {
-                    CHECK(slow.is_parted_from());
+                    CHECK(slow.is_disconnected());
                 }
                 CHECK(stream.unbind(bound) == ENOENT);
                 socket other{owner, ZLINK_STREAM};
@@ -174,7 +174,7 @@ TEST_SUITE("drain") {
         CHECK(drain(stream, 0ms) == EAGAIN);
         held.open.release();
         CHECK(drain(stream, patience) == ok);
-        CHECK(arriving.is_parted_from());
+        CHECK(arriving.is_disconnected());
         sigaction(SIGUSR1, &before, nullptr);
     }
 

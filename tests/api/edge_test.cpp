@@ -116,7 +116,7 @@ TEST_SUITE("edge") {
                 for (int count = 0; count < 3; ++count) {
                     raw_peer above{owner, below};
                     CHECK(seen.expect(ZLINK_EVENT_ACCEPT_FAILED, bound) == EUSERS);
-                    CHECK(above.is_parted_from());
+                    CHECK(above.is_disconnected());
                 }
                 CHECK(first.is_connected());
                 // Each disconnection makes room for one, also in the middle of a handshake.
@@ -203,7 +203,7 @@ TEST_SUITE("edge") {
         const auto is_refused = [&](const std::string& host) {
             dial(host);
             CHECK(seen.next().value == EDQUOT);
-            CHECK(peers.back()->is_parted_from());
+            CHECK(peers.back()->is_disconnected());
         };
         comes_in("192.0.2.1");
         is_refused("192.0.2.1");
@@ -331,7 +331,7 @@ TEST_SUITE("edge") {
             raw_peer bad{owner, bound};
             bad.send(each.said);
             CHECK(seen.expect(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL, bound) == each.error);
-            CHECK(bad.is_parted_from());
+            CHECK(bad.is_disconnected());
         }
         raw_peer silent{owner, bound};
         silent.send("PROXY");
@@ -352,7 +352,7 @@ TEST_SUITE("edge") {
             raw_peer slow{owner, tcp_of(bound)};
             slow.send("PROXY TCP4 ");
             CHECK(seen.next().value == EAGAIN);
-            CHECK(slow.is_parted_from());
+            CHECK(slow.is_disconnected());
         }
     }
 

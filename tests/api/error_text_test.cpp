@@ -157,28 +157,28 @@ TEST_SUITE("error text") {
             {"://x", EINVAL, "the transport is missing"},
             {"udp://127.0.0.1:1", EPROTONOSUPPORT, "there is no transport \"udp\""},
             {"tcp://127.0.0.1", EINVAL, "the port is missing"},
-            {"tcp://127.0.0.1:65536", EINVAL, "\"65536\" is no port, 0 to 65535 or *"},
-            {"tcp://127.0.0.1:x", EINVAL, "\"x\" is no port, 0 to 65535 or *"},
+            {"tcp://127.0.0.1:65536", EINVAL, "\"65536\" is not a port, 0 to 65535 or *"},
+            {"tcp://127.0.0.1:x", EINVAL, "\"x\" is not a port, 0 to 65535 or *"},
             {"tcp://no_such_interface:1", ENODEV,
              "there is no interface or host \"no_such_interface\""},
             {"tcp://192.0.2.1:1", EADDRNOTAVAIL, "the address is not one of this machine's"},
             {"ipc://@", EINVAL, "no name follows the @"},
             {"ws://127.0.0.1:1/a b", EINVAL,
-             "the path is too long, or has what a request cannot have"},
+             "the path is too long, or has characters that an HTTP request cannot have"},
         };
         for (const auto& each : bound) {
             CHECK(bind_refusal(pull, each.endpoint, each.error) ==
                   std::string{each.endpoint} + ": " + each.why);
         }
-        CHECK(connect_refusal(pull, "tcp://*:1", EINVAL) == "tcp://*:1: \"*\" is no host");
+        CHECK(connect_refusal(pull, "tcp://*:1", EINVAL) == "tcp://*:1: \"*\" is not a valid host");
         CHECK(connect_refusal(pull, "tcp://:1", EINVAL) == "tcp://:1: the host is missing");
         CHECK(connect_refusal(pull, "tcp://127.0.0.1:*", EINVAL) ==
-              "tcp://127.0.0.1:*: \"*\" is no port, 0 to 65535");
+              "tcp://127.0.0.1:*: \"*\" is not a port, 0 to 65535");
         CHECK(error_of(zlink_disconnect(pull, "tcp://127.0.0.1:1")) == ENOENT);
         CHECK(std::string{zlink_error_text()} ==
               "tcp://127.0.0.1:1: the socket is not bound or connected there");
         CHECK(error_of(zlink_bind(pull, nullptr)) == EINVAL);
-        CHECK(std::string{zlink_error_text()} == "a null pointer stands for the endpoint");
+        CHECK(std::string{zlink_error_text()} == "the endpoint is a null pointer");
     }
 
     TEST_CASE(
@@ -194,15 +194,14 @@ TEST_SUITE("error text") {
               "inproc://taken: the address is already in use");
         const socket raw{owner, ZLINK_RAW_STREAM};
         CHECK(bind_refusal(raw, "inproc://x", EPROTONOSUPPORT) ==
-              "inproc://x: peers over inproc speak ZMTP, and those of this socket do not");
+              "inproc://x: this type of socket cannot use inproc, whose peers speak ZMTP");
         CHECK(bind_refusal(raw, "ws://127.0.0.1:*", EPROTONOSUPPORT) ==
-              "ws://127.0.0.1:*: raw bytes do not travel over ws and wss");
+              "ws://127.0.0.1:*: raw bytes cannot be sent over ws and wss");
         second.set(ZLINK_SOCKS_PROXY, "nowhere");
         CHECK(connect_refusal(second, "tcp://127.0.0.1:1", EINVAL) ==
               "ZLINK_SOCKS_PROXY \"nowhere\": the port is missing");
         second.set(ZLINK_USE_FD, 0x7fff);
-        CHECK(bind_refusal(second, "tcp://127.0.0.1:1", EBADF) ==
-              "ZLINK_USE_FD is no socket of the system's");
+        CHECK(bind_refusal(second, "tcp://127.0.0.1:1", EBADF) == "ZLINK_USE_FD is not a socket");
     }
 
     TEST_CASE("error text: says what is wrong with files and algorithms of TLS") {

@@ -138,7 +138,7 @@ std::string raw_peer::recv(std::size_t bytes) {
     return data;
 }
 
-bool raw_peer::is_parted_from() {
+bool raw_peer::is_disconnected() {
     char byte;
     return read(&byte, 1) <= 0;
 }

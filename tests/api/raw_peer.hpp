@@ -34,7 +34,7 @@ public:
     /// The next `bytes` bytes; the test ends if they do not come.
     std::string recv(std::size_t bytes);
     /// Whether the connection ends before more bytes come; the test ends if nothing happens.
-    bool is_parted_from();
+    bool is_disconnected();
     /// Discards bytes until the other side ends the connection; the test ends if it does not.
     void await_end();
     /// Whether the other side has kept the connection open.

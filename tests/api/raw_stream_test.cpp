@@ -116,7 +116,7 @@ TEST_SUITE("raw stream") {
 
             CHECK(stream.send(id, ZLINK_SNDMORE) == EHOSTUNREACH);
             CHECK((peer.recv(body.size()) == body));
-            CHECK(peer.is_parted_from());
+            CHECK(peer.is_disconnected());
             CHECK(stream.recv_error() == EAGAIN); // The side that ends it gets no event.
         }
     }
@@ -145,7 +145,7 @@ TEST_SUITE("raw stream") {
         peer.send("late");
         CHECK(stream.poll(ZLINK_POLLIN) == ZLINK_POLLIN);
         REQUIRE(stream.send(message{id, ""}) == ok);
-        CHECK(peer.is_parted_from());
+        CHECK(peer.is_disconnected());
 
         raw_peer other{owner, endpoint};
         CHECK(recv_news(stream) != id);
@@ -160,7 +160,7 @@ TEST_SUITE("raw stream") {
         peer.send("last words");
         CHECK(stream.recv_frame() == id);
         REQUIRE(stream.send(message{id, ""}) == ok);
-        CHECK(peer.is_parted_from());
+        CHECK(peer.is_disconnected());
         CHECK(stream.recv_frame() == "last words");
         CHECK(stream.recv_error() == EAGAIN);
     }
@@ -319,7 +319,7 @@ TEST_SUITE("raw stream") {
         CHECK(stream.send(message{"server", "bye"}) == ok);
         CHECK(stream.send(message{"server", ""}) == ok);
         CHECK(last.recv(3) == "bye");
-        CHECK(last.is_parted_from());
+        CHECK(last.is_disconnected());
         CHECK(stream.send("server", ZLINK_SNDMORE) == EHOSTUNREACH);
     }
 
@@ -334,7 +334,7 @@ TEST_SUITE("raw stream") {
             CHECK(stream.send(message{"server", ""}) == ok);
             raw_peer accepted{owner, server.accept(owner)};
             CHECK(accepted.recv(3) == "all");
-            CHECK(accepted.is_parted_from());
+            CHECK(accepted.is_disconnected());
         }
     }
 
@@ -390,7 +390,7 @@ TEST_SUITE("raw stream") {
             CHECK(router.send(message{id, "world"}) == ok);
             CHECK(peer.recv(5) == "world");
             CHECK(router.send(message{id, ""}) == ok);
-            CHECK(peer.is_parted_from());
+            CHECK(peer.is_disconnected());
         }
     }
 

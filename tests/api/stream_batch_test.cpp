@@ -232,7 +232,7 @@ TEST_SUITE("stream batch") {
             }
             std::map<std::string, std::string> why;
             const news departure = recv_news(stream);
-            CHECK(!departure.has_come);
+            CHECK(!departure.is_connect);
             why[departure.id] = departure.text;
             received = recv_batch(stream);
             REQUIRE(received.size() == 1);
@@ -474,7 +474,7 @@ TEST_SUITE("stream batch") {
             if (chosen.via == transport::ws) {
                 CHECK(leaving->recv().substr(2) == "enough");
             } else {
-                CHECK(leaving->raw().is_parted_from());
+                CHECK(leaving->raw().is_disconnected());
             }
             leaving->close();
             for (int count = 0; count < 20; ++count) {

@@ -422,7 +422,7 @@ TEST_SUITE("deflate") {
                 CHECK(said == ws_frame{fin | close_frame,
                                        {static_cast<char>(each.code >> 8),
                                         static_cast<char>(each.code & 0xff)}});
-                CHECK(client->is_parted_from());
+                CHECK(client->is_disconnected());
                 client->close();
                 CHECK(recv_departure(server.at, id) == each.reason);
                 other->send(from_client(fin | compressed | binary, web_compressed("still")));
@@ -525,7 +525,7 @@ TEST_SUITE("deflate") {
             if (each.is_right) {
                 CHECK(recv_news(client).text.ends_with("\nExtensions: " + each.answer));
             } else {
-                CHECK(server.is_parted_from());
+                CHECK(server.is_disconnected());
                 CHECK(client.recv_error() == EAGAIN);
             }
         }

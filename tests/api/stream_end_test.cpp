@@ -66,7 +66,7 @@ TEST_SUITE("stream ends") {
                 }
                 const std::string said = close_frame(4001, "full");
                 CHECK(both.client.recv(said.size()) == said);
-                CHECK(both.client.is_parted_from());
+                CHECK(both.client.is_disconnected());
             }
         }
     }

@@ -40,7 +40,7 @@ inline std::string id_of(std::uint32_t number) {
 /// The event that a peer has come, or has gone.
 struct news {
     std::string id;
-    bool has_come;
+    bool is_connect;
     std::string text;
 };
 
@@ -56,14 +56,14 @@ inline news recv_news(socket& by) {
 /// The routing id of the next peer; the next message must be its arrival.
 inline std::string recv_arrival(socket& by) {
     const news told = recv_news(by);
-    REQUIRE(told.has_come);
+    REQUIRE(told.is_connect);
     return told.id;
 }
 
 /// The reason of `id`'s departure, which must be the next message.
 inline std::string recv_departure(socket& by, const std::string& id) {
     const news told = recv_news(by);
-    REQUIRE(!told.has_come);
+    REQUIRE(!told.is_connect);
     CHECK(told.id == id);
     return told.text;
 }
@@ -76,10 +76,10 @@ struct turnover {
 inline turnover recv_turnover(socket& by, const std::string& id) {
     const news one = recv_news(by);
     const news other = recv_news(by);
-    REQUIRE(one.has_come != other.has_come);
-    const news& departure = one.has_come ? other : one;
+    REQUIRE(one.is_connect != other.is_connect);
+    const news& departure = one.is_connect ? other : one;
     CHECK(departure.id == id);
-    return {departure.text, one.has_come ? one : other};
+    return {departure.text, one.is_connect ? one : other};
 }
 
 } // namespace api_test

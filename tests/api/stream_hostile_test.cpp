@@ -184,7 +184,7 @@ TEST_SUITE("stream and hostile peers") {
                 }
                 liars.back()->send("a few bytes");
                 const news told = recv_news(both.server);
-                CHECK(told.has_come);
+                CHECK(told.is_connect);
             }
             both.exchange();
             for (const auto& each : liars) {

@@ -133,7 +133,7 @@ TEST_SUITE("stream limits") {
         stalled_pair both{owner, "ws://127.0.0.1:*/"};
         REQUIRE(zlink_stream_abort(both.server, both.id.data(), 4010, "out") == 0);
         CHECK(both.client->recv(7) == "\x88\x05\x0f\xaaout");
-        CHECK(both.client->is_parted_from());
+        CHECK(both.client->is_disconnected());
         CHECK(recv_departure(both.server, both.id) == "4010 out");
     }
 
@@ -312,7 +312,7 @@ TEST_SUITE("stream limits") {
                 const std::size_t header_bytes = is_web ? 10 : 4;
                 both.client->recv(static_cast<std::size_t>(count) *
                                   (both.payload.size() + header_bytes));
-                CHECK(both.client->is_parted_from());
+                CHECK(both.client->is_disconnected());
                 CHECK(recv_departure(both.server, both.id) ==
                       (is_web ? "1006 closed by the peer" : "1000 closed by the peer"));
             }
@@ -402,7 +402,7 @@ TEST_SUITE("stream limits") {
         watcher events{owner, stream, ZLINK_EVENT_ACCEPT_FAILED};
         raw_peer stranger{owner, stream.bind(transport::tcp)};
         CHECK(events.next().value == EACCES);
-        CHECK(stranger.is_parted_from());
+        CHECK(stranger.is_disconnected());
         CHECK(stream.recv_error() == EAGAIN);
         CHECK(stream.try_connect("tcp://127.0.0.1:9") == EACCES);
     }

@@ -42,7 +42,7 @@ TEST_SUITE("stream") {
             raw_peer peer{owner, stream.bind(chosen.via)};
 
             const news arrival = recv_news(stream);
-            CHECK(arrival.has_come);
+            CHECK(arrival.is_connect);
             CHECK(arrival.id == id_of(1));
             CHECK(arrival.text.starts_with(chosen.via == transport::tcp ? "tcp://127.0.0.1:"
                                                                         : "ipc://"));
@@ -211,7 +211,7 @@ TEST_SUITE("stream") {
             bad.send(framed("ok") + id_of(above));
             CHECK(stream.recv() == message{bad_id, "ok"});
             CHECK(recv_departure(stream, bad_id) == "1009 message too large");
-            CHECK(bad.is_parted_from());
+            CHECK(bad.is_disconnected());
             good.send(framed("still here"));
             CHECK(stream.recv() == message{good_id, "still here"});
         }
@@ -266,7 +266,7 @@ TEST_SUITE("stream") {
             peer.send(framed("late"));
             CHECK(peer.recv(text.size() + 4) == framed(text));
             CHECK(peer.recv(7) == framed("bye"));
-            CHECK(peer.is_parted_from());
+            CHECK(peer.is_disconnected());
             CHECK(stream.recv() == message{id, "late"});
             peer.close();
             CHECK(recv_departure(stream, id) == "4000 go away");
@@ -313,7 +313,7 @@ TEST_SUITE("stream") {
         const std::string id = recv_arrival(stream);
         CHECK(stream.unbind(endpoint) == ok);
         CHECK(recv_departure(stream, id) == "1001 unbound");
-        CHECK(peer.is_parted_from());
+        CHECK(peer.is_disconnected());
     }
 
     TEST_CASE("stream: receives from all peers in turn") {
@@ -527,7 +527,7 @@ TEST_SUITE("stream") {
             peer.send(framed(payload));
             peer.reset();
             const news told = recv_news(stream);
-            CHECK(told.has_come);
+            CHECK(told.is_connect);
             CHECK(told.text.starts_with("tcp://127.0.0.1:"));
             CHECK(stream.recv() == message{told.id, payload});
             CHECK(recv_departure(stream, told.id) == "1006 Connection reset by peer");
@@ -544,7 +544,7 @@ TEST_SUITE("stream") {
         CHECK(stream.send(message{id, text}) == ok);
         stream.close();
         CHECK(peer.recv(text.size() + 4) == framed(text));
-        CHECK(peer.is_parted_from());
+        CHECK(peer.is_disconnected());
     }
 
     TEST_CASE("stream: a great many peers come and go, and their memory is returned") {

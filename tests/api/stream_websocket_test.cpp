@@ -99,7 +99,7 @@ TEST_SUITE("stream over ws") {
             client.send(asked.substr(50) + from_client(fin | binary, "at once"));
             CHECK(recv_header(client) == upgrade_response("Sec-WebSocket-Protocol: v1\r\n"));
             const news told = recv_news(server);
-            CHECK(told.has_come);
+            CHECK(told.is_connect);
             CHECK(told.text.starts_with("ws://127.0.0.1:"));
             CHECK(told.text.ends_with("\nPath: /chat?room=1\nOrigin: https://www.example.org"
                                       "\nSubprotocol: v1"));
@@ -154,7 +154,7 @@ TEST_SUITE("stream over ws") {
         server.set(ZLINK_HANDSHAKE_IVL, 50);
         raw_peer client{owner, tcp_of(server.bind(std::string(wildcard_path)))};
         client.send("GET /chat HTTP/1.1\r\n");
-        CHECK(client.is_parted_from());
+        CHECK(client.is_disconnected());
         CHECK(server.recv_error() == EAGAIN);
     }
 
@@ -280,7 +280,7 @@ TEST_SUITE("stream over ws") {
             const std::string reason = std::string(each.reason.substr(5));
             const std::string said = from_server(fin | close_frame, close_payload(each.code, ""));
             CHECK(both.client->recv(said.size()) == said);
-            CHECK(both.client->is_parted_from());
+            CHECK(both.client->is_disconnected());
             both.client->close();
             CHECK(recv_departure(both.server, both.id) == each.reason);
             other.send(request());
@@ -309,7 +309,7 @@ TEST_SUITE("stream over ws") {
                               from_client(fin | binary, "late"));
             const std::string answer = from_server(fin | close_frame, each.answer);
             CHECK(both.client->recv(answer.size()) == answer);
-            CHECK(both.client->is_parted_from());
+            CHECK(both.client->is_disconnected());
             both.client->close();
             CHECK(both.server.recv() == message{both.id, "last"});
             CHECK(recv_departure(both.server, both.id) == each.reason);
@@ -329,7 +329,7 @@ TEST_SUITE("stream over ws") {
             CHECK(both.client->recv(wire.size()) == wire);
             both.client->send(from_client(fin | binary, "late") +
                               from_client(fin | close_frame, close_payload(4001)));
-            CHECK(both.client->is_parted_from());
+            CHECK(both.client->is_disconnected());
             both.client->close();
             CHECK(both.server.recv() == message{both.id, "late"});
             CHECK(recv_departure(both.server, both.id) == "4001 full");
@@ -344,7 +344,7 @@ TEST_SUITE("stream over ws") {
             both.server.close();
             const std::string said = from_server(fin | close_frame, close_payload(1001));
             CHECK(both.client->recv(said.size()) == said);
-            CHECK(both.client->is_parted_from());
+            CHECK(both.client->is_disconnected());
         }
     }
 

@@ -418,7 +418,7 @@ TEST_SUITE("tls") {
         pair.bound.set(ZLINK_TLS_CLIENT_CERTIFICATES, 2);
         CHECK(pair.bound.try_bind("tls://127.0.0.1:*") == EINVAL);
         CHECK(text_of_last_error() ==
-              "ZLINK_TLS_CLIENT_CERTIFICATES: ZLINK_TLS_CA has to say from whom");
+              "ZLINK_TLS_CLIENT_CERTIFICATES: set ZLINK_TLS_CA to the authority that signs them");
     }
 
     TEST_CASE("tls: refuses ciphers that there are not, and protocols without a name") {
@@ -474,7 +474,7 @@ TEST_SUITE("tls") {
         raw_peer peer(pair.owner, "tcp" + where.substr(3));
         peer.send(std::string_view("\x16\x03\x01\x01\x00", 5));
         CHECK(events.await(ZLINK_EVENT_HANDSHAKE_FAILED_NO_DETAIL) == EAGAIN);
-        CHECK(peer.is_parted_from());
+        CHECK(peer.is_disconnected());
     }
 
     TEST_CASE("tls: gives up a server that says nothing, and tells") {

@@ -63,14 +63,14 @@ TEST_SUITE("upgrade") {
                     raw_peer first = there.accept();
                     recv_header(first);
                     first.send(answer(status));
-                    CHECK(first.is_parted_from());
+                    CHECK(first.is_disconnected());
                 }
                 const event told = events.next();
                 CHECK(told.value == std::stoi(status));
                 CHECK(told.endpoint == there.endpoint() + " " + status);
                 raw_peer second = there.accept();
                 second.send(upgrade_response_to(recv_header(second)));
-                CHECK(recv_news(client).has_come);
+                CHECK(recv_news(client).is_connect);
             }
         }
     }
@@ -157,7 +157,7 @@ TEST_SUITE("upgrade") {
                     server.await_read();
                 }
                 const news told = recv_news(client);
-                CHECK(told.has_come);
+                CHECK(told.is_connect);
                 CHECK(client.recv() == message{told.id, "hi"});
             }
         }
@@ -175,7 +175,7 @@ TEST_SUITE("upgrade") {
             server.send("HTTP/1.1 100 Continue\r\n\r\n");
         }
         CHECK(events.next().value == EPROTO);
-        CHECK(server.is_parted_from());
+        CHECK(server.is_disconnected());
     }
 
     TEST_CASE("upgrade: a server takes what clients and proxies may send") {

@@ -280,7 +280,7 @@ TEST_SUITE("zws") {
         push.close();
         CHECK(peer.data.recv(7) == from_server("\0last"s));
         CHECK(peer.data.recv(4) == from_server("\x03\xe9", 0x88));
-        CHECK(peer.data.is_parted_from());
+        CHECK(peer.data.is_disconnected());
     }
 
     TEST_CASE("zws: heartbeats are pings of WebSocket in both directions") {

@@ -111,8 +111,8 @@ async def test_a_client_gets_everything_back(scheme, echo, certificates):
     server = echo("bind", f"{scheme}://127.0.0.1:*/chat")
     extra = trusting(scheme, certificates)
     async with connect(server.endpoint, compression=None, max_size=None, **extra) as client:
-        has_come, text = await server.news()
-        assert has_come and text.splitlines()[1] == "Path: /chat"
+        is_connect, text = await server.news()
+        assert is_connect and text.splitlines()[1] == "Path: /chat"
         for message in MESSAGES:
             await client.send(message)
             assert await client.recv() == message
@@ -152,8 +152,8 @@ async def test_a_client_that_compresses_gets_everything_back(echo, options, offe
             await client.send(message)
         for message in MESSAGES:
             assert await client.recv() == message
-    has_come, text = await server.news()
-    assert has_come and "Extensions: permessage-deflate" in text
+    is_connect, text = await server.news()
+    assert is_connect and "Extensions: permessage-deflate" in text
 
 
 @in_time
@@ -206,8 +206,8 @@ async def test_a_server_gets_everything_back(scheme, echo, certificates, options
     extra = identified(scheme, certificates)
     async with serve(handle, "127.0.0.1", 0, extensions=extensions, compression=None, max_size=None, **extra) as server:
         client = echo("connect", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/chat?room=1", options)
-        has_come, text = await client.news()
-        assert has_come and text.splitlines()[1] == "Path: /chat?room=1"
+        is_connect, text = await client.news()
+        assert is_connect and text.splitlines()[1] == "Path: /chat?room=1"
         await done.wait()
         assert received == MESSAGES * 2 and not outcome
         assert ("Extensions: permessage-deflate" in text) == (bool(options) and answer is not None)

@@ -37,10 +37,10 @@ static int run(void* context, const char* endpoint, const char* path, int deflat
         }
         zlink_msg_recv(&message, socket, 0);
         if (zlink_msg_more(&message)) {
-            const int has_come = *(const char*)zlink_msg_data(&message);
+            const int is_connect = *(const char*)zlink_msg_data(&message);
             zlink_msg_recv(&message, socket, 0);
             zlink_msg_close(&message);
-            if (has_come) {
+            if (is_connect) {
                 continue;
             }
             break;

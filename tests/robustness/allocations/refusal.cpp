@@ -42,7 +42,7 @@ constinit thread_local bool is_caller = false;
 constinit thread_local bool is_exempt = false;
 
 void note_calls() noexcept {
-    const refusal::own_matter looking;
+    const refusal::exempt_scope looking;
     call_count = ::backtrace(calls.data(), static_cast<int>(calls.size()));
 }
 
@@ -86,11 +86,11 @@ void refusal::end() noexcept {
     is_on = false;
 }
 
-refusal::own_matter::own_matter() noexcept {
+refusal::exempt_scope::exempt_scope() noexcept {
     is_exempt = true;
 }
 
-refusal::own_matter::~own_matter() {
+refusal::exempt_scope::~exempt_scope() {
     is_exempt = false;
 }
 
@@ -104,7 +104,7 @@ bool refusal::has_happened() noexcept {
 
 void refusal::show() noexcept {
     if (is_done) {
-        const own_matter looking;
+        const exempt_scope looking;
         ::backtrace_symbols_fd(calls.data(), call_count, STDERR_FILENO);
     }
 }
@@ -118,7 +118,7 @@ extern "C" {
 int getaddrinfo(const char* host, const char* service, const addrinfo* wanted, addrinfo** found) {
     static const auto real =
         reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
-    const refusal::own_matter resolving;
+    const refusal::exempt_scope resolving;
     return real(host, service, wanted, found);
 }
 

@@ -20,12 +20,12 @@ void end() noexcept;
 
 /// During the lifetime of an object, allocations of the calling thread do not count: they are the
 /// test's own. Must not be nested.
-class own_matter {
+class exempt_scope {
 public:
-    own_matter() noexcept;
-    own_matter(const own_matter&) = delete;
-    own_matter& operator=(const own_matter&) = delete;
-    ~own_matter();
+    exempt_scope() noexcept;
+    exempt_scope(const exempt_scope&) = delete;
+    exempt_scope& operator=(const exempt_scope&) = delete;
+    ~exempt_scope();
 };
 
 /// Allocations that counted since begin().

@@ -89,7 +89,7 @@ public:
         const auto until = clock::now() + patience;
         while (!has_enough() && fault_ == nullptr) {
             if (clock::now() > until) {
-                blame("no message came through any more");
+                record_fault("no message came through any more");
             }
             answer_zap();
             say_something();
@@ -105,10 +105,10 @@ public:
     }
 
 private:
-    void blame(const char* what) noexcept {
+    void record_fault(const char* what) noexcept {
         if (fault_ == nullptr) {
             fault_ = what;
-            const own_matter writing;
+            const exempt_scope writing;
             std::fprintf(stderr, "%s: errno %d, %s (%s); sent %d, received %d\n", what, errno,
                          zlink_strerror(errno), zlink_error_text(), sent_count_, received_count_);
         }
@@ -120,7 +120,7 @@ private:
             return true;
         }
         if (errno != ENOMEM && std::find(allowed.begin(), allowed.end(), errno) == allowed.end()) {
-            blame(what);
+            record_fault(what);
         }
         return false;
     }
@@ -133,7 +133,7 @@ private:
                 return;
             }
         }
-        blame(what);
+        record_fault(what);
     }
 
     void set(void* socket, int option, int value) {
@@ -343,7 +343,7 @@ private:
                 return;
             }
             if (!has_more(far_)) {
-                return blame("a routing id without a message");
+                return record_fault("a routing id without a message");
             }
         }
         const int bytes = zlink_recv(far_, incoming_.data(), incoming_.size(), 0);
@@ -365,7 +365,7 @@ private:
         const bool is_ours = std::find(sizes.begin(), sizes.end(), size) != sizes.end() &&
                              std::memcmp(incoming_.data(), outgoing_.data(), size) == 0;
         if (!is_ours) {
-            return blame("a message that nobody sent");
+            return record_fault("a message that nobody sent");
         }
         ++received_count_;
     }

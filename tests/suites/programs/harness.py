@@ -187,7 +187,7 @@ class Place:
             self.failed(test, reason)
         return holds
 
-    def last_word(self, title):
+    def requested_close(self, title):
         """The last line printed by the process started under `title`."""
         return last_line(self.said(title))
 
@@ -198,7 +198,7 @@ class Place:
         for word, rest in results:
             print(f"{word} {self.name}/{rest}", flush=True)
         if status != 0 or not results:
-            self.failed(f"{title}_end", f"status {status}: {self.last_word(title)}")
+            self.failed(f"{title}_end", f"status {status}: {self.requested_close(title)}")
 
     def junit(self, file, unfit=()):
         """Prints the results in a JUnit file. Tests in `unfit` fail with any library."""

@@ -57,10 +57,10 @@ def run(place):
         for i in range(2)
     ]
     status = place.finish(master, 90)
-    place.check("master_ends", status == 0, f"status {status}: {place.last_word('master')}")
+    place.check("master_ends", status == 0, f"status {status}: {place.requested_close('master')}")
     ends = [place.finish(worker, 20) for worker in workers]
     place.check("workers_end", ends == [0, 0], f"statuses {ends}")
-    place.check("users_of_all_workers", "All users spawned" in place.said("master"), place.last_word("master"))
+    place.check("users_of_all_workers", "All users spawned" in place.said("master"), place.requested_close("master"))
     report(place)
 
 

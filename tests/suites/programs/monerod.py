@@ -49,7 +49,7 @@ def run(place):
     harness.wait_until(lambda: rpc("get_block_count"), 60, "monerod answers")
     published(place)
     asked(place)
-    place.check("goes_on", rpc("get_block_count")["count"] == BLOCKS + 1, place.last_word("monerod"))
+    place.check("goes_on", rpc("get_block_count")["count"] == BLOCKS + 1, place.requested_close("monerod"))
 
 
 def rpc(method, **params):
@@ -84,4 +84,4 @@ def asked(place):
     replies = [json.loads(line) for line in place.said("asked").splitlines() if line.startswith("{")]
     heights = [reply["result"]["height"] for reply in replies[1:100:2]]
     right = len(replies) == 101 and heights == [BLOCKS + 1] * 50 and "error" in replies[100]
-    place.check("rpc", status == 0 and right, f"{len(replies)} replies, {place.last_word('asked')}")
+    place.check("rpc", status == 0 and right, f"{len(replies)} replies, {place.requested_close('asked')}")

@@ -63,7 +63,7 @@ def mocha(place, test, environment):
     """Runs a file of tests. A test that does not end fails without the others; if Node itself ends, the file fails."""
     told = run_tests(place, test, test.stem, environment)
     if told is None:
-        place.failed(test.stem, f"it does not end, or not well: {place.last_word(test.stem)}")
+        place.failed(test.stem, f"it does not end, or not well: {place.requested_close(test.stem)}")
         return
     for case in told["tests"]:
         if "Address already in use" in case["err"].get("message", ""):

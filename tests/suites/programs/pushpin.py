@@ -268,6 +268,6 @@ def stream_zmq(place):
     for i in range(10):
         command = ("pushpin-publish", "--spec=tcp://127.0.0.1:15560", "stream", f"by zmq {i}")
         status = place.run(f"publish{i}", *command, seconds=15)
-        assert status == 0, f"status {status}: {place.last_word(f'publish{i}')}"
+        assert status == 0, f"status {status}: {place.requested_close(f'publish{i}')}"
         line = response.readline()
         assert line == f"by zmq {i}\n".encode(), line

@@ -73,20 +73,20 @@ static int set_option(void* socket, const char* argument) {
     exit(EXIT_FAILURE);
 }
 
-static void tell(const char* id, int has_come, const char* text, size_t bytes) {
+static void tell(const char* id, int is_connect, const char* text, size_t bytes) {
     uint32_t number;
     size_t index;
     memcpy(&number, id, sizeof number);
-    printf("%s %u ", has_come ? "come" : "gone", (unsigned)ntohl(number));
+    printf("%s %u ", is_connect ? "come" : "gone", (unsigned)ntohl(number));
     for (index = 0; index < bytes; ++index) {
         putchar(text[index] == '\n' ? '|' : text[index]);
     }
     putchar('\n');
     fflush(stdout);
-    if (has_come && present_count < peers_max) {
+    if (is_connect && present_count < peers_max) {
         memcpy(present[present_count++], id, sizeof present[0]);
     }
-    for (index = 0; !has_come && index < present_count; ++index) {
+    for (index = 0; !is_connect && index < present_count; ++index) {
         if (memcmp(present[index], id, sizeof present[0]) == 0) {
             memcpy(present[index], present[--present_count], sizeof present[0]);
         }

@@ -13,7 +13,7 @@ use zeromq::*;
 
 const LONG: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(5);
-const COUNTER_OCTETS: usize = 12;
+const COUNTER_BYTES: usize = 12;
 
 /// The reply to a failed command: a text, and the name of ZeroMQ's error if there is one.
 struct Failure(String, &'static str);
@@ -253,9 +253,9 @@ async fn recv_numbered(socket: &mut AnySocket, command: &Value) -> Outcome<()> {
 
 /// The index-th message of a stream, as peer.py makes it.
 fn numbered(index: usize, size: usize) -> Bytes {
-    let mut message = vec![index as u8; size.max(COUNTER_OCTETS)];
+    let mut message = vec![index as u8; size.max(COUNTER_BYTES)];
     message[..4].fill(0);
-    message[4..COUNTER_OCTETS].copy_from_slice(&(index as u64).to_be_bytes());
+    message[4..COUNTER_BYTES].copy_from_slice(&(index as u64).to_be_bytes());
     message.into()
 }
 

@@ -44,7 +44,7 @@ final class Peer {
 
 /** Carries out the commands of one socket, in order. */
 final class Worker extends Thread {
-    private static final int COUNTER_OCTETS = 12;
+    private static final int COUNTER_BYTES = 12;
 
     final BlockingQueue<JsonObject> commands = new LinkedBlockingQueue<>();
     private ZMQ.Socket socket;
@@ -210,7 +210,7 @@ final class Worker extends Thread {
 
     /** The index-th message of a stream, as peer.py makes it. */
     private static byte[] numbered(long index, int size) {
-        byte[] message = new byte[Math.max(COUNTER_OCTETS, size)];
+        byte[] message = new byte[Math.max(COUNTER_BYTES, size)];
         Arrays.fill(message, (byte) index);
         ByteBuffer.wrap(message).putInt(0).putLong(index);
         return message;

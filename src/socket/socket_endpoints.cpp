@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MPL-2.0
+//
+// How a socket binds and connects.
+#include "base/error_text.hpp"
+#include "base/own_descriptors.hpp"
+#include "session/session.hpp"
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+#include "transport/address.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace zlink::socket {
+
+namespace {
+
+std::uint64_t queue_max(int high_water_mark) noexcept {
+    return static_cast<std::uint64_t>(high_water_mark);
+}
+
+} // namespace
+
+/// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
+result<void> socket::check_transport(const endpoint& where) const {
+    if (is_web(where.via) && options_.raw) {
+        set_error_text("raw bytes cannot be sent over ws and wss");
+        return errc::protocol_not_supported;
+    }
+    if (options_.has_foreign_peers() && where.via == scheme::inproc) {
+        set_error_text("this type of socket cannot use inproc, whose peers speak ZMTP");
+        return errc::protocol_not_supported;
+    }
+    return {};
+}
+
+/// Reports an own certificate that expires soon.
+void socket::tell_expiry(const transport::tls_context_ptr& tls,
+                         std::string_view endpoint) noexcept {
+    constexpr auto expires = connection_event::certificate_expires;
+    if (tls && monitored_->watches(expires)) {
+        if (const auto rest = tls->take_expiry(transport::tls_context::clock::now())) {
+            monitored_->on_connection_event(expires, *rest, endpoint);
+        }
+    }
+}
+
+result<void> socket::bind(std::string_view address) {
+    set_error_text({});
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
+    if (!where) {
+        return where.error();
+    }
+    if (const result<void> checked = check_transport(*where); !checked) {
+        return checked.error();
+    }
+    const result<void> bound =
+        where->via == scheme::inproc ? bind_inproc(*where, address) : bind_network(*where, address);
+    if (bound) {
+        mailbox_->signal(); // ZMQ_EVENTS may have changed.
+    }
+    return bound;
+}
+
+result<void> socket::bind_inproc(const endpoint& where, std::string_view address) {
+    // Operations that can fail come first: a bound name would stay bound.
+    std::string text{address};
+    bindings_.reserve_one();
+    binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
+    const result<void> bound =
+        context_.bind_inproc(where.path, {.binder = this,
+                                          .mailbox = mailbox_,
+                                          .send_hwm = options_.send_hwm,
+                                          .recv_hwm = options_.recv_hwm,
+                                          .routing_id = options_.routing_id,
+                                          .type = options_.type,
+                                          .conflates_sent = options_.conflates_sent(),
+                                          .wants_newest = options_.conflates_received()});
+    if (!bound) {
+        return bound.error();
+    }
+    bindings_.note_endpoint(std::move(text));
+    bindings_.add(std::move(added));
+    // Pipes that waited for the name have arrived; memory for one may be lacking until the next
+    // call.
+    const result<void> processed = process_mail();
+    return processed || processed.error() == errc::no_memory ? result<void>{} : processed;
+}
+
+/// @error  As transport::tls_context::make().
+result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpoint& where,
+                                                                     endpoint_use use) {
+    auto made = std::make_shared<session::session_origin>();
+    made->host = &context_;
+    made->socket = mailbox_;
+    made->options = std::make_shared<const socket_options>(options_);
+    made->observer = monitored_;
+    made->departures = departures_;
+    made->inflated = inflated_;
+    made->where = where;
+    if (is_encrypted(where.via)) {
+        auto tls = transport::tls_context::make(options_, where, use);
+        if (!tls) {
+            return tls.error();
+        }
+        made->tls = std::move(*tls);
+    }
+    made->id = context_.next_origin_id();
+    return made;
+}
+
+result<void> socket::bind_network(const endpoint& where, std::string_view address) {
+    bindings_.reserve_one(); // So that nothing fails once the listener runs.
+    const auto tell_failed = [&](errc error) {
+        monitored_->on_connection_event(connection_event::bind_failed, static_cast<int>(error),
+                                        address.substr(address.find("://") + 3));
+        return error;
+    };
+    const auto made = make_origin(where, endpoint_use::listen);
+    if (!made) {
+        return tell_failed(made.error());
+    }
+    const std::shared_ptr<session::session_origin>& origin = *made;
+    const transport::listener::accept_handler accept =
+        [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
+            if (origin->observer->watches(connection_event::accepted)) {
+                origin->observer->on_connection_event(
+                    connection_event::accepted, descriptor,
+                    transport::local_endpoint_text(descriptor, origin->where));
+            }
+            owner.add_dependant();
+            try {
+                session::session::accept(owner.choose_thread(origin->options->affinity), origin,
+                                         descriptor, std::move(who));
+            } catch (...) {
+                owner.on_session_gone();
+                throw;
+            }
+        };
+    result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
+    if (!opened) {
+        return tell_failed(opened.error());
+    }
+    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
+    options_.use_descriptor = -1; // Now owned by the listener.
+    boost::intrusive_ptr<transport::listener> listener;
+    try {
+        listener.reset(new transport::listener(thread.context(), *opened, origin->options,
+                                               monitored_, departures_));
+    } catch (...) {
+        close_descriptor(opened->descriptor);
+        throw;
+    }
+    binding added{
+        opened->endpoint_text, {}, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+    if (!has_wildcard(where)) {
+        added.spelling = address;
+    }
+    // Moved: a copy could fail for lack of memory, and no caller would learn of it.
+    const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
+        listener->start(std::move(accept));
+    };
+    bindings_.note_endpoint(opened->endpoint_text);
+    monitored_->on_connection_event(connection_event::listening, opened->descriptor,
+                                    last_endpoint());
+    tell_expiry(origin->tls, last_endpoint());
+    context_.add_dependant();
+    thread.post(start);
+    bindings_.add(std::move(added));
+    return {};
+}
+
+result<void> socket::connect(std::string_view address) {
+    set_error_text({});
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const result<endpoint> where = decode_endpoint(address, endpoint_use::dial);
+    if (!where) {
+        return where.error();
+    }
+    if (const result<void> checked = check_transport(*where); !checked) {
+        return checked.error();
+    }
+    const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
+                                   : is_connected_already(address)
+                                       ? result<void>{}
+                                       : connect_network(*where, address);
+    if (connected) {
+        mailbox_->signal(); // ZMQ_EVENTS may have changed.
+    }
+    return connected;
+}
+
+result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {
+    const std::uint64_t sends_max = queue_max(options_.send_hwm);
+    const std::uint64_t recvs_max = queue_max(options_.recv_hwm);
+    // The binder adds its own limits when it is known.
+    const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = sends_max}, {})};
+    joined->is_inproc = true;
+    joined->first.in.add_reader_limit(recvs_max);
+    joined->first.conflate(options_.conflates_sent(), false);
+    joined->first.wants_newest = options_.conflates_received();
+    joined->first.origin_id = context_.next_origin_id();
+    joined->first.arrival = joined->second.arrival = context_.next_arrival();
+    joined->first.set_home(mailbox_, nullptr);
+    joined->first.push_control(pipe::make_peer_info(options_.routing_id));
+    std::string text{address};
+    bindings_.add({text, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
+    peer* added = nullptr;
+    try {
+        added = &attach(joined->first, opener::us);
+        context_.connect_inproc(where.path, joined);
+    } catch (...) {
+        if (added != nullptr) {
+            destroy(*added);
+        }
+        bindings_.remove_last();
+        throw;
+    }
+    bindings_.note_endpoint(std::move(text));
+    return {};
+}
+
+result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    if (options_.lacks_security) {
+        set_error_text(lacks_security_text);
+        return errc::permission_denied;
+    }
+    if (!options_.socks_proxy.empty() && !transport::socks_proxy_of(options_)) {
+        const std::string why = error_text();
+        set_error_text("ZLINK_SOCKS_PROXY \"" + options_.socks_proxy + "\": " + why);
+        return errc::invalid_argument;
+    }
+    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
+    auto made = make_origin(where, endpoint_use::dial);
+    if (!made) {
+        return made.error();
+    }
+    std::shared_ptr<session::session_origin> origin = std::move(*made);
+    origin->target = where.text();
+    pipe::end_ptr sessions_end;
+    if (!options_.has_pipe_per_connection()) {
+        const pipe::pipe_ptr whole{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
+                                                  {.messages_max = queue_max(options_.recv_hwm)})};
+        whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
+        sessions_end = pipe::end_ptr(whole->second);
+        whole->first.origin_id = origin->id;
+        whole->first.arrival = context_.next_arrival();
+        whole->first.set_home(mailbox_, nullptr);
+        whole->second.set_home(thread.mailbox(), nullptr);
+        whole->second.works_in_batches();
+        attach(whole->first, opener::us);
+    }
+    tell_expiry(origin->tls, origin->target);
+    std::string text{address};
+    bindings_.add({text, {}, origin->id, where.via, false, {}, &thread, {}, {}});
+    context_.add_dependant();
+    try {
+        session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
+    } catch (...) {
+        context_.on_session_gone();
+        bindings_.remove_last();
+        throw;
+    }
+    bindings_.note_endpoint(std::move(text));
+    return {};
+}
+
+result<void> socket::reload_certificates() {
+    set_error_text({});
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    const auto has_none = [](const binding& each) { return !each.tls; };
+    if (std::all_of(bindings_.begin(), bindings_.end(), has_none)) {
+        set_error_text("ZLINK_TLS_RELOAD: no endpoint is bound with TLS");
+        return errc::no_such_endpoint;
+    }
+    std::vector<transport::tls_rules> read;
+    for (const binding& each : bindings_) {
+        if (each.tls) {
+            result<transport::tls_rules> rules = each.tls->read(options_);
+            if (!rules) {
+                return rules.error();
+            }
+            read.push_back(std::move(*rules));
+        }
+    }
+    auto next = read.begin();
+    for (const binding& each : bindings_) {
+        if (each.tls) {
+            each.tls->adopt(std::move(*next++));
+            tell_expiry(each.tls, each.address);
+        }
+    }
+    return {};
+}
+
+} // namespace zlink::socket

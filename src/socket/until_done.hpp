@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+
+#include <type_traits>
+
+namespace zlink::socket {
+
+/// Repeats `attempt` until its outcome is another one than `again`, and processes the mailbox of
+/// the socket before each.
+/// @param timeout    In milliseconds; below 0: none.
+/// @param dont_wait  As a timeout of 0.
+/// @blocks  At most for `timeout`.
+/// @error again        The timeout has passed.
+/// @error terminated, interrupted, no_memory, and those of `attempt`.
+template<class Attempt>
+std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int timeout,
+                                          bool dont_wait) {
+    socket_mailbox& mailbox = of.mailbox();
+    if (mailbox.has_mail()) [[unlikely]] {
+        if (const result<void> processed = of.process_mail(); !processed) {
+            return processed.error();
+        }
+    }
+    if (of.is_terminated()) [[unlikely]] {
+        return errc::terminated;
+    }
+    auto outcome = attempt();
+    if (outcome || outcome.error() != errc::again) [[likely]] {
+        return outcome;
+    }
+    if (dont_wait || timeout == 0) {
+        of.owner().poll();
+        if (!mailbox.has_mail() && !mailbox.is_signalled()) {
+            return errc::again;
+        }
+        if (const result<void> processed = of.process_mail(); !processed) {
+            return processed.error();
+        }
+        return attempt();
+    }
+    const pipe::deadline until =
+        timeout < 0 ? pipe::deadline{} : pipe::clock::now() + std::chrono::milliseconds(timeout);
+    while (true) {
+        if (const result<void> waited = of.owner().wait(mailbox, until); !waited) {
+            return waited.error();
+        }
+        if (const result<void> processed = of.process_mail(); !processed) {
+            return processed.error();
+        }
+        outcome = attempt();
+        if (outcome || outcome.error() != errc::again) {
+            return outcome;
+        }
+    }
+}
+
+} // namespace zlink::socket
