@@ -23,7 +23,7 @@ namespace zlink {
 ///
 /// Stores take effect in order (on x86), so a store to a line that another processor holds delays
 /// all later stores, and a processor keeps few of them waiting. Stores to many such lines in a row
-/// wait at the same time, and later writes to these lines wait for nothing. (docs/adr/0005.)
+/// wait at the same time, and later writes to these lines wait for nothing. (docs/adr/0025.)
 ///
 /// @param written  Start of the bytes that were written last, up to `end`. Most calls do nothing:
 ///                 one whose bytes reach into another block of tuning::owned_block_bytes takes the

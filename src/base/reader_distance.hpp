@@ -30,7 +30,7 @@ struct writer_lead {
 };
 
 /// Keeps a consumer from staying right behind its producer, where both access the same cache lines
-/// at the same time: the consumer then pauses now and then until more has arrived. (docs/adr/0016.)
+/// at the same time: the consumer then pauses now and then until more has arrived. (docs/adr/0025.)
 ///
 /// @threads One at a time.
 class reader_distance {

@@ -42,7 +42,8 @@ struct stream_default {
 /// The error text for a STREAM that was configured to authenticate its peers by a mechanism of
 /// ZMTP.
 constexpr std::string_view lacks_security_text =
-    "a ZLINK_STREAM has neither CURVE nor PLAIN nor ZAP; because an option asked for one of them it "
+    "a ZLINK_STREAM has neither CURVE nor PLAIN nor ZAP; because an option asked for one of them "
+    "it "
     "refuses all connections; use ZLINK_TLS_CLIENT_CERTIFICATES to authenticate peers";
 
 /// The options that an application may set on a socket. There is no other source of settings. A

@@ -22,7 +22,7 @@ constexpr std::chrono::nanoseconds idle_yield_max{600};
 namespace zlink {
 
 /// Detects that a yielding thread has to wait long for the processor, and soon again: then other
-/// threads use it than those whose answer it waits for. (docs/adr/0013.)
+/// threads use it than those whose answer it waits for. (docs/adr/0022.)
 ///
 /// @threads One.
 class contention {

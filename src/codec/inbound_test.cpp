@@ -54,7 +54,6 @@ public:
             const std::size_t count = in.prepare(scratch_, parts);
             const std::size_t bytes =
                 zlink::testing::fill_parts(std::span{parts}.first(count), data, read_bytes_max);
-            ++read_count;
             data.remove_prefix(bytes);
             REQUIRE(bytes > 0);
             if (const result<void> outcome = take_credit(in.received(bytes)); !outcome) {
@@ -88,7 +87,6 @@ public:
     message_queue queue;
     inbound in;
     messages commands; ///< All commands, kept or not.
-    std::size_t read_count = 0;
 
 private:
     result<void> take_credit(result<void> outcome) {

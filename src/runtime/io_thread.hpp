@@ -196,7 +196,6 @@ public:
         }
     }
 
-
     /// Calls which.on_sweep() periodically, as long as it returns true.
     /// @blocks  While the system has no memory.
     void sweep_later(event_handler& which) noexcept;

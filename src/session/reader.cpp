@@ -51,7 +51,7 @@ std::size_t reader::take_control_cost() noexcept {
 /// Under a driving caller the caller runs now. A peer that was answered continues afterwards, until
 /// it has nothing more to read: its data is in the caches, and a peer left with a full window would
 /// from then on send whenever this thread reads, on this processor instead of its own.
-/// (docs/adr/0012.)
+/// (docs/adr/0024.)
 void reader::finish_turn(const wiring& on, bool is_answered) {
     const bool goes_on = is_answered && serves_many_ && on.thread.is_driven() &&
                          ++turns_in_a_row_ < tuning::turns_in_a_row_max;

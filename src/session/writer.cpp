@@ -165,7 +165,7 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
     }
     if (rope.has_left_rest()) {
         park_soon(on);
-        return outcome::waits; // Lets the socket's thread run. (docs/adr/0019.)
+        return outcome::waits; // Lets the socket's thread run. (docs/adr/0023.)
     }
     return {};
 }

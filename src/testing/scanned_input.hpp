@@ -40,7 +40,6 @@ public:
             const std::size_t bytes =
                 fill_parts(std::span{parts}.first(count), data, read_bytes_max);
             data.remove_prefix(bytes);
-            ++read_count_;
             result<void> outcome = in_.received(bytes);
             receive();
             while (outcome && in_.is_blocked()) {
@@ -62,18 +61,10 @@ public:
         receive();
     }
 
-    /// Passes on the memory of received messages, as between two turns of a peer.
-    void pass_on_memory() {
-        queue_.mark_reader_parked();
-        static_cast<void>(queue_.pass_on_memory());
-        queue_.unmark_reader();
-    }
-
     /// Everything but pings: their place among the messages depends on the size of reads.
     const std::vector<std::string>& arrived() const noexcept { return arrived_; }
     const std::vector<std::string>& pings() const noexcept { return pings_; }
     bool is_idle() const noexcept { return in_.is_idle(); }
-    std::size_t read_count() const noexcept { return read_count_; }
     /// How often scan() was called again before all bytes that were read were taken.
     std::size_t pause_count() const noexcept { return pause_count_; }
 
@@ -122,7 +113,6 @@ private:
     std::vector<std::string> pings_;
     std::string close_;
     bool receives_ = true;
-    std::size_t read_count_ = 0;
     std::size_t pause_count_ = 0;
 };
 
