@@ -285,6 +285,12 @@ bool connection::on_batch(std::size_t bytes) {
         heartbeat_->on_read_over();
     }
     owner_.note_input();
+    if (reader_->serves_many()) {
+        owner_.hand_over();
+    }
+    if (writer_.is_direct()) {
+        owner_.note_output(); // The sender's thread may have written meanwhile.
+    }
     if (has_said_close() && !protocol_->awaits_peer_close() &&
         closing_->count_dropped(bytes) > limits::dropped_bytes_max) {
         lose({});

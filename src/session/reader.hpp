@@ -105,6 +105,8 @@ public:
 
     /// Whether reading is blocked for lack of room.
     bool is_blocked() const noexcept { return inbound_.is_blocked(); }
+    /// Whether this is one of many peers of a STREAM.
+    bool serves_many() const noexcept { return serves_many_; }
     /// Whether only whole messages are held.
     bool is_idle() const noexcept { return inbound_.is_idle(); }
 
@@ -112,7 +114,6 @@ public:
     void drop_unfinished() noexcept { inbound_.reset(); }
     /// Frees unused memory.
     void trim() noexcept;
-    /// Prefetches the data that scanning for frames needs.
 
     // At the end of the thread's turn (runtime::event_handler).
 

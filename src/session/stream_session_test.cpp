@@ -189,6 +189,23 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("stream session: the memory of received messages is free once all are taken") {
+        session_harness one{stream_options()};
+        one.accept();
+        std::string sent;
+        for (int count = 0; count < 30; ++count) {
+            sent += "\0\0\4\0"s + pattern(1024);
+        }
+        one.peer_sends(sent);
+        CHECK(one.end().in.holds_memory()); // The application has not taken it.
+        CHECK(one.arrived().size() == 1 + 30);
+        one.end().in.mark_reader_parked();
+        one.run();
+        CHECK(!one.end().in.holds_memory());
+        one.peer_sends(sent);
+        CHECK(one.arrived().size() == 1 + 60);
+    }
+
     TEST_CASE("stream session: has another turn before others once it was answered") {
         session_harness one{stream_options()};
         scripted_stream& stream = one.accept();

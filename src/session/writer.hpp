@@ -128,6 +128,8 @@ public:
 
     /// Whether much was written since the last call, so that the socket should reuse the memory.
     bool has_written_much() const noexcept { return has_written_much_; }
+    /// Whether the sender's thread writes past this (pipe::inline_writer).
+    bool is_direct() const noexcept { return direct_is_open_; }
     bool take_written_much() noexcept {
         const bool has_written_much = has_written_much_;
         has_written_much_ = false;
