@@ -54,6 +54,8 @@ public:
     /// on_no_zap_handler.
     /// @return Without the peer's address. Its views stay valid as long as this handshake.
     std::optional<wire::zap_request> take_question();
+    /// Whether take_question() would return one.
+    bool has_question() const noexcept { return about_.question.has_value(); }
 
     /// @error permission_denied   The peer is rejected.
     /// @error protocol_violation  The reply is invalid.

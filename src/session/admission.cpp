@@ -24,7 +24,8 @@ result<progress> admission::start() {
 }
 
 result<progress> admission::start_upgraded(bool has_mechanism) {
-    return step([&](auto& out) { return handshake_.start_upgraded(has_mechanism, out); });
+    return ask_after(
+        step([&](auto& out) { return handshake_.start_upgraded(has_mechanism, out); }));
 }
 
 result<progress> admission::take(std::span<const std::byte>& received) {
@@ -46,10 +47,17 @@ result<progress> admission::step(const action& taken) {
     if (!came_to) {
         return came_to.error();
     }
-    if (auto question = handshake_.take_question()) {
-        return ask(*question);
+    const bool is_over = handshake_.is_complete() && !handshake_.has_question();
+    return is_over ? progress::established : progress::waits;
+}
+
+result<progress> admission::ask_after(const result<progress>& step) {
+    if (step && *step == progress::waits) {
+        if (auto question = handshake_.take_question()) {
+            return ask(*question);
+        }
     }
-    return handshake_.is_complete() ? progress::established : progress::waits;
+    return step;
 }
 
 result<progress> admission::ask(wire::zap_request& request) {
@@ -72,8 +80,8 @@ result<progress> admission::ask(wire::zap_request& request) {
 void admission::on_zap_reply(std::variant<wire::zap_reply, wire::zap_fault> reply) noexcept {
     const std::unique_ptr<security::zap_client> done = std::move(zap_);
     over_.owner().enter([&] {
-        over_.after_step(
-            step([&](auto& out) { return handshake_.on_zap_reply(std::move(reply), out); }));
+        over_.after_step(ask_after(
+            step([&](auto& out) { return handshake_.on_zap_reply(std::move(reply), out); })));
     });
 }
 

@@ -33,9 +33,17 @@ public:
     /// @param has_mechanism  If false, each side sends its identity, and ZAP is not asked.
     result<protocol::progress> start_upgraded(bool has_mechanism);
 
-    /// Consumes bytes, which are ZMTP frames, from the front of `received`.
-    /// @error  As security::handshake, and bad_address: the ZAP handler is gone.
+    /// Consumes bytes, which are ZMTP frames, from the front of `received`. ask_after() must follow
+    /// once everything that was received is consumed.
+    /// @error  As security::handshake.
     result<protocol::progress> take(std::span<const std::byte>& received);
+
+    /// Asks the ZAP handler, if the handshake has a question now. Its reply may be there at once:
+    /// then the connection may be established, and this destroyed, when the call returns.
+    /// @param step  The outcome of what was consumed.
+    /// @return `step`, or the outcome without a handler.
+    /// @error bad_address  The ZAP handler is gone.
+    result<protocol::progress> ask_after(const result<protocol::progress>& step);
 
     security::handshake& agreed() noexcept { return handshake_; }
 

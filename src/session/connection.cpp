@@ -748,6 +748,9 @@ void connection::lose(errc reason) noexcept {
         tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
     was_cut_off_ = writer_.abandon(around());
+    if (was_established_ && owner_.end() != nullptr) {
+        reader_->wake_socket(around()); // Also if memory was refused before it was delivered.
+    }
     tell(connection_event::disconnected, stream_->descriptor());
     stream_->close();
     stop_heartbeat();

@@ -133,7 +133,7 @@ void reader::deliver(const wiring& on) {
     wake_socket(on);
 }
 
-/// Delivers the wake-up that inbound_ owes the socket; conflation_ delivers its own.
+/// The wake-up that inbound_ owes the socket; conflation_ delivers its own.
 void reader::wake_socket(const wiring& on) noexcept {
     if (!conflation_ && inbound_.take_wake()) {
         on.end->other().deliver(pipe::event::readable);

@@ -110,6 +110,9 @@ public:
     /// Whether only whole messages are held.
     bool is_idle() const noexcept { return inbound_.is_idle(); }
 
+    /// Delivers the wake-up that is due to the socket, if one is.
+    void wake_socket(const wiring& on) noexcept;
+
     /// Drops an incomplete message.
     void drop_unfinished() noexcept { inbound_.reset(); }
     /// Frees unused memory.
@@ -138,7 +141,6 @@ private:
     std::size_t turn_bytes_max(const wiring& on) const noexcept;
     std::size_t take_control_cost() noexcept;
     void wait_behind_others(const wiring& on);
-    void wake_socket(const wiring& on) noexcept;
     void park_soon(const wiring& on);
 
     std::unique_ptr<codec::conflation> conflation_; ///< If only the newest message is kept.

@@ -47,8 +47,8 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
     made->dialing_ = std::move(plan);
     thread.post([made] {
         made->register_with_thread();
+        made->enter([&] { made->dial_now(); });
         made->enter([&] {
-            made->dial_now();
             // The socket may have closed before this session could receive the event.
             if (made->end_ && made->end_->is_dismissed()) {
                 made->on_dismissed();

@@ -20,7 +20,7 @@ result<progress> zmtp_protocol::start() {
 }
 
 result<progress> zmtp_protocol::on_received(std::span<const std::byte>& received) {
-    return admission_->take(received);
+    return admission_->ask_after(admission_->take(received));
 }
 
 void zmtp_protocol::tell_failure(errc reason) const noexcept {

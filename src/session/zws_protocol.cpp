@@ -68,7 +68,7 @@ result<progress> zws_protocol::on_received(std::span<const std::byte>& received)
             return step;
         }
     }
-    return progress::waits;
+    return beginning_->letting_in.ask_after(progress::waits);
 }
 
 /// Sends the peer the reason, behind the mechanism's output.

@@ -295,6 +295,32 @@ TEST_SUITE("session") {
         one.end_socket();
     }
 
+    TEST_CASE(
+        "zws session: a ZAP reply that is there at once loses nothing that came with the rest") {
+        for (const bool is_plain : {false, true}) {
+            CAPTURE(is_plain);
+            socket_options chosen = options_of(socket_type::pull);
+            chosen.zap_domain = "global";
+            if (is_plain) {
+                chosen.mechanism = security_mechanism::plain;
+                chosen.as_server = true;
+            }
+            session_harness one{chosen, {}, scheme::ws};
+            testing::scripted_zap_handler zap;
+            zap.reply_at_once("200");
+            one.ask_of(zap);
+            scripted_stream& stream = one.accept();
+            one.peer_sends(request(is_plain ? "ZWS2.0/PLAIN" : "ZWS2.0/NULL") +
+                           (is_plain ? masked("\2\5HELLO\3joe\6secret"s) + masked("b", 0x89) : ""));
+            one.peer_sends((is_plain ? masked("\2\x8INITIATE" + property("Socket-Type", "PUSH"))
+                                     : masked(ready("PUSH"))) +
+                           masked("\0hello"s) + masked("a", 0x89));
+            CHECK(stream.written().ends_with("\x8a\1a")); // The pong.
+            CHECK(one.arrived() == messages{"*", "hello"});
+            one.end_socket();
+        }
+    }
+
     TEST_CASE("zws session: subscriptions are messages in both directions") {
         session_harness one{options_of(socket_type::xpub), {}, scheme::ws};
         one.accept();

@@ -27,6 +27,9 @@ public:
         made->second.set_home(box_, nullptr);
         end_ = pipe::end_ptr(made->second);
         end_->push_control(pipe::make_peer_info({}));
+        if (!status_at_once_.empty()) {
+            reply(status_at_once_);
+        }
         return pipe::end_ptr(made->first);
     }
 
@@ -48,12 +51,16 @@ public:
         reply(std::vector<std::string>{"", "1.0", "1", status, "text", user_id, metadata});
     }
 
+    /// From now on each request finds its reply already there.
+    void reply_at_once(const std::string& status) { status_at_once_ = status; }
+
     /// Closes its socket.
     void leave() { end_.reset(); }
 
 private:
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
     pipe::end_ptr end_;
+    std::string status_at_once_;
 };
 
 } // namespace zlink::testing
