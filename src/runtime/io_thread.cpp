@@ -468,6 +468,9 @@ void io_thread::schedule_sweep() noexcept {
 
 void io_thread::sweep() noexcept {
     std::erase_if(active_, [](event_handler* each) { return !each->on_sweep(); });
+    while (!handed_over_.empty() && handed_over_.front().handler == nullptr) {
+        pop_handed_over();
+    }
     // So the timer runs only as long as there is memory to return.
     const bool holds_buffers = pipe::decay_buffers();
     const bool holds_cells = pipe::decay_cells();
@@ -483,6 +486,10 @@ void io_thread::forget(event_handler& which) noexcept {
     }
     std::replace(settling_.begin(), settling_.end(), &which, static_cast<event_handler*>(nullptr));
     std::erase(active_, &which);
+    forget_handed_over(which);
+}
+
+void io_thread::forget_handed_over(const event_handler& which) noexcept {
     if (handed_over* const found = find_handed_over(which); found != nullptr) {
         found->handler = nullptr;
     }

@@ -209,6 +209,8 @@ public:
     /// @param mark  The total that `which` has received by now.
     /// @throws std::bad_alloc
     void hand_over(event_handler& which, std::uint64_t mark);
+    /// Undoes hand_over(), for a handler that is idle: at the next sweep it takes no memory here.
+    void forget_handed_over(const event_handler& which) noexcept;
 
     /// Returns pooled memory to the system over the next seconds, as far as it stays idle.
     void schedule_sweep() noexcept;

@@ -367,6 +367,7 @@ bool session::on_sweep() noexcept {
     };
     if (became_idle(in_activity_) && (!connection_ || connection_->is_input_idle())) {
         end_->trim();
+        thread_.forget_handed_over(*this);
         if (connection_) {
             connection_->trim_input();
         }

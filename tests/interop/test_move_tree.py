@@ -115,7 +115,7 @@ def test_what_cannot_be_moved_is_named_and_counted(tree, tmp_path, environments)
     sender, receiver = move(python, python, tree, tmp_path / "copy")
     assert sender[0] == receiver[0] == 0
     assert "2 not moved" in sender[1]
-    assert "not moved: fifo: neither file, folder nor link" in sender[2]
+    assert "not moved: fifo: not a file, folder or link" in sender[2]
 
 
 def test_an_unreadable_file_is_named_and_counted(tree, tmp_path, environments):
@@ -166,7 +166,7 @@ def test_a_port_in_use_is_an_error(tmp_path, environments):
             start(environments["zlink"][0], "receive", tmp_path / "copy", "--listen", endpoint)
         )
     assert status == 1
-    assert f"{endpoint} is in use by another program" in errors
+    assert f"{endpoint} is already in use; choose another port" in errors
 
 
 def test_a_folder_that_holds_something_is_refused(tree, environments):
