@@ -287,7 +287,7 @@ void session::announce(std::unique_ptr<pipe::peer_info> peer) {
     }
     if (dialing_->announced && dialing_->announced_position == end_->out.published().position &&
         dialing_->announced->replace(peer.get())) {
-        peer.release();
+        static_cast<void>(peer.release());
         return;
     }
     const pipe::peer_info_ptr told{peer.release()};
