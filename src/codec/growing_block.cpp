@@ -12,15 +12,12 @@ void growing_block::begin(std::uint64_t bytes, std::span<const std::byte> arrive
                           std::uint64_t proven_bytes) {
     const std::uint64_t trusted_bytes = std::max<std::uint64_t>(
         {limits::unproven_bytes_max, arrived.size() * limits::unproven_growth, proven_bytes});
-    begin_in(pipe::make_block(std::min(bytes, trusted_bytes)), bytes);
+    pipe::block* const made = pipe::make_block(std::min(bytes, trusted_bytes));
+    drop();
+    block_ = made;
+    bytes_ = bytes;
     std::copy(arrived.begin(), arrived.end(), block_->data);
     filled_bytes_ = arrived.size();
-}
-
-void growing_block::begin_in(pipe::block* ready, std::uint64_t bytes) noexcept {
-    drop();
-    block_ = ready;
-    bytes_ = bytes;
 }
 
 std::span<std::byte> growing_block::room() {

@@ -29,10 +29,6 @@ public:
     /// @throws std::bad_alloc  Nothing changed.
     void begin(std::uint64_t bytes, std::span<const std::byte> arrived, std::uint64_t proven_bytes);
 
-    /// Begins a payload of `bytes` bytes in `ready`, which has room for all of it.
-    /// @param ready  Takes over one reference.
-    void begin_in(pipe::block* ready, std::uint64_t bytes) noexcept;
-
     bool is_begun() const noexcept { return block_ != nullptr; }
     /// Of the whole payload; 0 where append() puts it together.
     std::uint64_t bytes() const noexcept { return bytes_; }

@@ -50,8 +50,7 @@ protected:
 ///
 /// Bytes are read directly into the queue's rope. While its segments are still small, excess bytes
 /// go to a scratch block and are copied; a payload too large for a segment gets its own block,
-/// which grows no faster than bytes arrive. (Invariants 1 and 2 of rope.hpp.) After two large
-/// payloads of one size more are expected, and their blocks are read into as well.
+/// which grows no faster than bytes arrive. (Invariants 1 and 2 of rope.hpp.)
 ///
 /// Frames are ZMTP frames, unless a scanner is given.
 ///

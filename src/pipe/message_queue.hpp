@@ -36,6 +36,11 @@ constexpr std::size_t restart_bytes_min = 1024;
 
 namespace zlink::pipe {
 
+/// A high-water mark of an option, which is not negative, as queue_limits::messages_max.
+constexpr std::uint64_t messages_max_of(int high_water_mark) noexcept {
+    return static_cast<std::uint64_t>(high_water_mark);
+}
+
 /// The maximum content of one direction of a pipe.
 struct queue_limits {
     std::uint64_t messages_max = 0; ///< 0: no limit on either count or bytes.

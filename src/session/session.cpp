@@ -18,14 +18,6 @@ namespace zlink::session {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-pipe::queue_limits limits_of(int high_water_mark) noexcept {
-    return {.messages_max = static_cast<std::uint64_t>(high_water_mark)};
-}
-
-} // namespace
-
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    endpoint target, pipe::end_ptr end) {
     auto by = transport::make_dialer(thread.context(), std::move(target), origin->options,
@@ -257,7 +249,8 @@ bool session::on_established(const pipe_terms& terms) {
         return true;
     }
     const boost::intrusive_ptr<pipe::pipe> made{
-        new pipe::pipe(limits_of(options().send_hwm), limits_of(options().recv_hwm))};
+        new pipe::pipe({.messages_max = pipe::messages_max_of(options().send_hwm)},
+                       {.messages_max = pipe::messages_max_of(options().recv_hwm)})};
     end_ = pipe::end_ptr(made->second);
     end_->set_home(thread_.mailbox(), this);
     end_->works_in_batches();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/socket.hpp"
 
-#include "base/byte_order.hpp"
 #include "base/error_text.hpp"
-#include "base/own_descriptors.hpp"
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
@@ -12,23 +10,13 @@
 #include "transport/address.hpp"
 
 #include <algorithm>
-#include <array>
 #include <new>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace zlink::socket {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-std::uint64_t queue_max(int high_water_mark) noexcept {
-    return static_cast<std::uint64_t>(high_water_mark);
-}
-
-} // namespace
 
 void socket_mailbox::on_first_letter() noexcept {
     waiting_mailbox::on_first_letter();
@@ -241,7 +229,8 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
 void socket::on_high_water_marks_changed() {
     for (const auto& each : peers_) {
         pipe::pipe_end& end = each->end();
-        end.change_limits(queue_max(options_.send_hwm), queue_max(options_.recv_hwm));
+        end.change_limits(pipe::messages_max_of(options_.send_hwm),
+                          pipe::messages_max_of(options_.recv_hwm));
         if (!each->is_held) {
             each->look_for_info();
         }

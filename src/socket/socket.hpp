@@ -227,6 +227,7 @@ private:
     std::string endpoint_of(peer& asked) const;
     peer_state state_of(peer& asked) const;
     result<void> check_transport(const endpoint& where) const;
+    result<endpoint> begin_call(std::string_view address, endpoint_use use);
     void destroy(peer& departed) noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;

@@ -14,14 +14,6 @@
 
 namespace zlink::socket {
 
-namespace {
-
-std::uint64_t queue_max(int high_water_mark) noexcept {
-    return static_cast<std::uint64_t>(high_water_mark);
-}
-
-} // namespace
-
 /// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
 result<void> socket::check_transport(const endpoint& where) const {
     if (is_web(where.via) && options_.raw) {
@@ -46,17 +38,27 @@ void socket::tell_expiry(const transport::tls_context_ptr& tls,
     }
 }
 
-result<void> socket::bind(std::string_view address) {
+/// The common beginning of bind() and connect().
+/// @error terminated
+/// @error  As decode_endpoint() and check_transport().
+result<endpoint> socket::begin_call(std::string_view address, endpoint_use use) {
     set_error_text({});
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
-    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
+    result<endpoint> where = decode_endpoint(address, use);
+    if (where) {
+        if (const result<void> checked = check_transport(*where); !checked) {
+            return checked.error();
+        }
+    }
+    return where;
+}
+
+result<void> socket::bind(std::string_view address) {
+    const result<endpoint> where = begin_call(address, endpoint_use::listen);
     if (!where) {
         return where.error();
-    }
-    if (const result<void> checked = check_transport(*where); !checked) {
-        return checked.error();
     }
     const result<void> bound =
         where->via == scheme::inproc ? bind_inproc(*where, address) : bind_network(*where, address);
@@ -175,16 +177,9 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
 }
 
 result<void> socket::connect(std::string_view address) {
-    set_error_text({});
-    if (const result<void> processed = process_mail(); !processed) {
-        return processed.error();
-    }
-    const result<endpoint> where = decode_endpoint(address, endpoint_use::dial);
+    const result<endpoint> where = begin_call(address, endpoint_use::dial);
     if (!where) {
         return where.error();
-    }
-    if (const result<void> checked = check_transport(*where); !checked) {
-        return checked.error();
     }
     const result<void> connected = where->via == scheme::inproc ? connect_inproc(*where, address)
                                    : is_connected_already(address)
@@ -197,8 +192,8 @@ result<void> socket::connect(std::string_view address) {
 }
 
 result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {
-    const std::uint64_t sends_max = queue_max(options_.send_hwm);
-    const std::uint64_t recvs_max = queue_max(options_.recv_hwm);
+    const std::uint64_t sends_max = pipe::messages_max_of(options_.send_hwm);
+    const std::uint64_t recvs_max = pipe::messages_max_of(options_.recv_hwm);
     // The binder adds its own limits when it is known.
     const pipe::pipe_ptr joined{new pipe::pipe({.messages_max = sends_max}, {})};
     joined->is_inproc = true;
@@ -245,8 +240,9 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     origin->target = where.text();
     pipe::end_ptr sessions_end;
     if (!options_.has_pipe_per_connection()) {
-        const pipe::pipe_ptr whole{new pipe::pipe({.messages_max = queue_max(options_.send_hwm)},
-                                                  {.messages_max = queue_max(options_.recv_hwm)})};
+        const pipe::pipe_ptr whole{
+            new pipe::pipe({.messages_max = pipe::messages_max_of(options_.send_hwm)},
+                           {.messages_max = pipe::messages_max_of(options_.recv_hwm)})};
         whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
         sessions_end = pipe::end_ptr(whole->second);
         whole->first.origin_id = origin->id;

@@ -5,7 +5,6 @@
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
-#include "transport/address.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -50,8 +50,8 @@ void stream::on_detached(peer& removed) {
 /// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
-    const bool is_connect = gone.info() != nullptr;
-    if (options_.stream_events && is_connect) {
+    const bool was_announced = gone.info() != nullptr;
+    if (options_.stream_events && was_announced) {
         retry_allocation([&] { events_.push(gone.stream_id, false, gone.info()); });
     }
     reconnections_.remove(gone);
