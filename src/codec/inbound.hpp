@@ -70,7 +70,9 @@ public:
     /// @param frames  Finds the frames.
     inbound(pipe::message_queue& queue, std::unique_ptr<scanner> frames) noexcept
         : queue_(queue), commands_(nullptr), scanner_(std::move(frames)), body_bytes_max_(0),
-          unfinished_bytes_max_(UINT64_MAX), short_frame_bytes_max_(0) {}
+          unfinished_bytes_max_(UINT64_MAX), short_frame_bytes_max_(0) {
+        queue_.rope().grow_segments_to(tuning::stream_segment_bytes_max);
+    }
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
     /// Drops an incomplete message.
@@ -114,6 +116,9 @@ public:
 
     /// Whether reading is blocked for lack of credit: call scan() when there is credit again.
     bool is_blocked() const noexcept { return blocked_; }
+
+    /// Whether a payload with its own block is partly received.
+    bool is_within_payload() const noexcept { return pending_.is_begun(); }
 
     /// Continues to scan bytes that were received earlier.
     /// @error  As received().

@@ -26,6 +26,9 @@ namespace zlink::tuning {
 constexpr std::size_t segment_bytes_min = 512;
 constexpr std::size_t segment_bytes_max = std::size_t{64} * 1024;
 
+/// The same for data that a STREAM's peer sends: 30 messages of 4 KiB are read at once.
+constexpr std::size_t stream_segment_bytes_max = std::size_t{128} * 1024;
+
 /// Memory of a queue that is passed on to the next queue as soon as the first one is empty, where
 /// many are filled and emptied in turn. Smaller amounts are not worth it.
 constexpr std::size_t passed_on_bytes_min = std::size_t{1} * 1024;
@@ -146,6 +149,12 @@ public:
     /// committed ones into it.
     /// @throws std::bad_alloc  Nothing changed.
     void roll(std::size_t bytes, std::size_t keep_bytes) { grow(bytes, keep_bytes); }
+
+    /// Lets segments grow to `bytes`, more than tuning::segment_bytes_max. Before anything is
+    /// appended.
+    void grow_segments_to(std::size_t bytes) noexcept {
+        segment_bytes_max_ = static_cast<std::uint32_t>(bytes);
+    }
 
     /// Bytes that fit behind the committed ones without another chunk.
     std::size_t free_bytes() const noexcept { return tail_limit_ - write_offset_; }
@@ -378,12 +387,12 @@ public:
             return segment_bytes_;
         }
         if (spare_.load(std::memory_order_relaxed) != nullptr) {
-            return tuning::segment_bytes_max;
+            return segment_bytes_max_;
         }
         const std::size_t used =
             std::max(sizeof(chunk) + write_offset_, std::bit_floor(tail_segment_bytes()) / 2);
         return std::clamp<std::size_t>(std::bit_ceil(used), tuning::passed_on_bytes_min,
-                                       tuning::segment_bytes_max);
+                                       segment_bytes_max_);
     }
 
     /// The size of the next segment, with its header.
@@ -439,7 +448,7 @@ private:
         const pooled_buffer buffer = take_buffer(bytes_min);
         chunk* const made = new (buffer.memory) chunk;
         made->capacity = static_cast<std::uint32_t>(buffer.bytes - sizeof(chunk));
-        segment_bytes_ = std::min(segment_bytes_ * 4, tuning::segment_bytes_max);
+        segment_bytes_ = std::min(segment_bytes_ * 4, segment_bytes_max_);
         return made;
     }
 
@@ -538,9 +547,10 @@ private:
     std::uint64_t tail_limit_ = 0;    ///< Offset up to which tail_ can be appended to.
     std::uint64_t tail_position_ = 0; ///< Total bytes before tail_.
     std::uint64_t marked_ = 0;
-    chunk* mark_tail_;                                      ///< Contains the last mark.
-    std::uint64_t mark_tail_position_ = 0;                  ///< Total bytes before it.
-    std::size_t segment_bytes_ = tuning::segment_bytes_min; ///< The size of the next one.
+    chunk* mark_tail_;                                        ///< Contains the last mark.
+    std::uint64_t mark_tail_position_ = 0;                    ///< Total bytes before it.
+    std::uint32_t segment_bytes_ = tuning::segment_bytes_min; ///< The size of the next one.
+    std::uint32_t segment_bytes_max_ = tuning::segment_bytes_max;
 
     // Written by the producer, read by the consumer. Last: message_queue puts members that it
     // writes at the same time on the rest of this line.

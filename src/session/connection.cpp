@@ -232,12 +232,9 @@ void connection::on_readable() {
     }
 }
 
-/// Whether input is still processed: for a dismissed pipe only during the close handshake.
+/// Whether input is still processed.
 bool connection::reads_on() const noexcept {
-    if (!is_established() || owner_.is_socket_closed()) {
-        return false;
-    }
-    return closing_ ? !closing_->is_half_closed() : !owner_.is_dismissed();
+    return is_established() && owner_.is_open() && !(closing_ && closing_->is_half_closed());
 }
 
 void connection::read() {
@@ -549,7 +546,7 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
 /// But after a drain only the pipe reports the socket's close, so it is kept. A pattern's partly
 /// written frame stays incomplete, else it would count as sent, to a peer that may close for it.
 void connection::on_answered() {
-    const bool is_agreed = has_said_close() && !owner_.is_socket_closed() && is_established();
+    const bool is_agreed = has_said_close() && owner_.is_open() && is_established();
     if (is_agreed && !protocol_->awaits_peer_close()) {
         writer_.close_direct(around());
         if (writer_.is_inside_frame(around())) {
@@ -610,7 +607,7 @@ void connection::on_own_bytes_written() {
     if (closing_->on_written()) {
         stream_->end_writing();
     }
-    if (owner_.is_socket_closed() || !closes_as_server()) {
+    if (!owner_.is_open() || !closes_as_server()) {
         return finish_if_drained();
     }
     if (stream_->holds_unsent()) {
@@ -627,9 +624,8 @@ void connection::finish_once_drained() {
 }
 
 void connection::finish_if_drained() {
-    const bool is_half_closed =
-        closing_ && closing_->is_half_closed() && !owner_.is_socket_closed();
-    if (!owner_.is_socket_closed() && !is_half_closed && (closing_ || !owner_.is_dismissed())) {
+    const bool is_half_closed = closing_ && closing_->is_half_closed() && owner_.is_open();
+    if (owner_.is_open() && !is_half_closed) {
         return;
     }
     if (is_established() && owner_.rope()->is_parked()) {
@@ -640,8 +636,8 @@ void connection::finish_if_drained() {
     }
     if (!is_half_closed) {
         send_going_away();
-        if (is_closed() || writer_.has_own()) {
-            return;
+        if (is_closed() || (has_said_close() && writer_.has_own())) {
+            return; // The close frame is not written yet.
         }
     }
     if (stream_->holds_unsent()) {

@@ -112,6 +112,9 @@ reader::turn reader::read(const wiring& on, batch_sink& sink) {
             return {outcome::stopped};
         }
         if (moved.bytes < offered && !inbound_.is_blocked()) {
+            if (inbound_.is_within_payload() && turn_bytes >= tuning::full_window_bytes_min) {
+                return {outcome::turn_over};
+            }
             wait_behind_others(on);
             return {outcome::waits};
         }

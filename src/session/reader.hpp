@@ -31,6 +31,11 @@ constexpr std::size_t control_frame_bytes = 64;
 /// each, and the system accepts the answers.
 constexpr unsigned turns_in_a_row_max = 8;
 
+/// A read that leaves nothing within a large payload, in a turn that brought at least so many
+/// bytes, has probably emptied a full window: the peer goes on at once, so the turn counts as over,
+/// and another one can follow in a row.
+constexpr std::size_t full_window_bytes_min = std::size_t{48} * 1024;
+
 } // namespace zlink::tuning
 
 namespace zlink::session {

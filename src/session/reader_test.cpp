@@ -104,6 +104,19 @@ TEST_SUITE("session") {
         CHECK(one.around.peer().read_waits() == "w"); // Not a STREAM's reader: behind others.
     }
 
+    TEST_CASE("reader: a turn that empties a full window is over, though nothing is left to read") {
+        for (const std::size_t bytes : {tuning::full_window_bytes_min, std::size_t{60} * 1024}) {
+            CAPTURE(bytes);
+            receiving one{{}, 0};
+            one.around.peer().peer_sends(on_wire(std::string(100'000, 'x')).substr(0, bytes));
+            CHECK(one.read().came_to == outcome::turn_over);
+            CHECK(one.around.peer().read_waits().empty());
+            one.around.peer().peer_sends("x");
+            CHECK(one.read().came_to == outcome::waits);
+            CHECK(one.around.peer().read_waits() == "w");
+        }
+    }
+
     TEST_CASE("reader: control frames count as more than their bytes in a turn") {
         receiving one{{}, 0};
         for (int count = 0; count < 5000; ++count) {

@@ -440,7 +440,8 @@ void session::on_events(std::uint32_t happened) noexcept {
 }
 
 void session::on_dismissed() {
-    if (standing_ == standing::open) {
+    const bool is_closing = connection_ && (live() == nullptr || live()->closing() != nullptr);
+    if (standing_ == standing::open && !is_closing) { // A connection that closes ends anyway.
         standing_ = standing::dismissed;
         finish_once_drained();
     }

@@ -27,7 +27,6 @@ writer::outcome writer::write(const wiring& on, bool is_last_word) {
     if (!is_writable_) {
         return outcome::waits;
     }
-    awaits_room_ = false;
     for (std::size_t turns = 1;; ++turns) {
         if (const outcome own = write_own(on); own != outcome::drained) {
             return own;
@@ -83,7 +82,6 @@ bool writer::is_inside_frame(const wiring& on) noexcept {
 }
 
 writer::outcome writer::await_room(const wiring& on) {
-    awaits_room_ = true;
     on.stream.wait_writable(on.user);
     return outcome::waits;
 }

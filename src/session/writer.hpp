@@ -68,9 +68,6 @@ public:
     /// Whether no write has failed.
     bool is_writable() const noexcept { return is_writable_; }
 
-    /// Whether the stream did not accept all of the last write.
-    bool awaits_room() const noexcept { return awaits_room_; }
-
     /// Whether encoded bytes are not yet written.
     bool holds_encoded() const noexcept { return encoder_ && !encoder_->is_empty(); }
 
@@ -164,7 +161,6 @@ private:
     std::uint32_t own_sent_bytes_ = 0;
     errc error_{};
     bool is_writable_ : 1 = true;
-    bool awaits_room_ : 1 = false;
     bool is_posted_ : 1 = false;
     bool parks_soon_ : 1 = false; ///< Checks once more at the end of the thread's turn.
     bool direct_is_open_ : 1 = false;

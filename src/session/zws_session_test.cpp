@@ -91,6 +91,18 @@ socket_options options_of(socket_type type) {
     return testing::session_options(type);
 }
 
+/// Establishes the connection of a client. The key differs each time, so a second session plays the
+/// peer.
+void upgrade(session_harness& client, scripted_stream& stream) {
+    session_harness server{options_of(socket_type::pair), {}, scheme::ws};
+    scripted_stream& other = server.accept();
+    server.peer_sends(stream.written());
+    client.peer_sends(other.written());
+    client.run();
+    const std::string first = stream.written();
+    server.peer_sends(first.substr(first.find("\r\n\r\n") + 4));
+}
+
 } // namespace
 
 TEST_SUITE("session") {
@@ -392,18 +404,8 @@ TEST_SUITE("session") {
               "connection") {
         session_harness one{options_of(socket_type::pair), {}, scheme::ws};
         one.dial();
-        const auto upgrade = [&](scripted_stream& stream) {
-            // The key differs each time, so a second session plays the peer.
-            session_harness server{options_of(socket_type::pair), {}, scheme::ws};
-            scripted_stream& other = server.accept();
-            server.peer_sends(stream.written());
-            one.peer_sends(other.written());
-            one.run();
-            const std::string first = stream.written();
-            server.peer_sends(first.substr(first.find("\r\n\r\n") + 4));
-        };
         scripted_stream& first = one.reach();
-        upgrade(first);
+        upgrade(one, first);
         CHECK(one.arrived() == messages{"*"});
         const std::size_t before = first.written().size();
         one.peer_sends(plain("\x03\xe9", 0x88));
@@ -414,11 +416,51 @@ TEST_SUITE("session") {
         CHECK(unmasked(first.written().substr(before)) == messages{"\x03\xe9"});
         one.lose_connection();
         scripted_stream& second = one.reach();
-        upgrade(second);
+        upgrade(one, second);
         const std::string said = second.written();
         const auto frames = unmasked(said.substr(said.find("\r\n\r\n") + 4));
         REQUIRE(frames.size() == 2);
         CHECK(frames[1] == "\0later"s);
+    }
+
+    TEST_CASE(
+        "zws session: once dismissed reads no more, and ends when the close frame is written") {
+        session_harness one{options_of(socket_type::pair), {}, scheme::ws};
+        scripted_stream& stream = one.accept();
+        one.peer_sends(request("ZWS2.0") + masked("\0"s));
+        const std::size_t before = stream.written().size();
+        stream.make_room(1);
+        one.end().ask_to_close();
+        one.run();
+        CHECK(!one.is_gone());
+        one.peer_sends(masked("\0late"s));
+        stream.make_room(SIZE_MAX);
+        one.run();
+        CHECK(stream.written().substr(before) == plain("\x03\xe9", 0x88));
+        CHECK(one.is_gone());
+        CHECK(one.arrived() == messages{"*"});
+    }
+
+    TEST_CASE("zws session: dismissed in a close handshake, it connects again for what is unsent") {
+        session_harness one{options_of(socket_type::pair), {}, scheme::ws};
+        one.dial();
+        scripted_stream& first = one.reach();
+        upgrade(one, first);
+        first.make_room(0);
+        one.send("later");
+        one.peer_sends(plain("\x03\xe9", 0x88));
+        one.end().ask_to_close();
+        one.run();
+        CHECK(!one.is_gone());
+        one.lose_connection();
+        REQUIRE(one.is_dialing());
+        scripted_stream& second = one.reach();
+        upgrade(one, second);
+        const std::string said = second.written();
+        const auto frames = unmasked(said.substr(said.find("\r\n\r\n") + 4));
+        REQUIRE(frames.size() >= 2);
+        CHECK(frames[1] == "\0later"s);
+        CHECK(one.is_gone());
     }
 
     TEST_CASE("zws session: a socket that closes sends a close frame behind its messages") {
