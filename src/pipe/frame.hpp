@@ -34,4 +34,11 @@ struct frame {
     }
 };
 
+/// A short frame of ZMTP that was copied into a segment; a view, as `frame` is.
+struct short_frame {
+    const std::byte* body;
+    std::size_t body_bytes;
+    bool more;
+};
+
 } // namespace zlink::pipe

@@ -9,25 +9,25 @@
 #include "pipe/frame.hpp"
 #include "pipe/layout.hpp"
 #include "pipe/message_slot.hpp"
+#include "pipe/parked_mark.hpp"
 #include "pipe/publication_fence.hpp"
+#include "pipe/queue_front.hpp"
+#include "pipe/queue_limits.hpp"
+#include "pipe/returned_credit.hpp"
 #include "pipe/rope.hpp"
+#include "pipe/writer_credit.hpp"
 #include "wire/zmtp/frame.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <sys/uio.h>
 #include <utility>
 
 namespace zlink::tuning {
-
-/// A consumer returns credit after at most so many messages.
-constexpr std::uint64_t credit_batch_max = 1024;
 
 /// Bytes of a segment that must have been used before an empty queue restarts it.
 constexpr std::size_t restart_bytes_min = 1024;
@@ -36,36 +36,22 @@ constexpr std::size_t restart_bytes_min = 1024;
 
 namespace zlink::pipe {
 
-/// A high-water mark of an option, which is not negative, as queue_limits::messages_max.
-constexpr std::uint64_t messages_max_of(int high_water_mark) noexcept {
-    return static_cast<std::uint64_t>(high_water_mark);
-}
-
-/// The maximum content of one direction of a pipe.
-struct queue_limits {
-    std::uint64_t messages_max = 0; ///< 0: no limit on either count or bytes.
-    std::uint64_t bytes_max = limits::pipe_bytes_max;
-};
-
 /// One direction of a pipe: a rope of frames with credit, and a mark for each side that it is
 /// parked.
 ///
 /// Frames are those of ZMTP, unless `Layout` says otherwise in each call.
 ///
 /// The writer (producer) may have messages_max messages or bytes_max bytes under way. The reader
-/// (consumer) returns credit when it has used up the messages that it saw published, or half of
-/// messages_max, or tuning::credit_batch_max messages.
+/// (consumer) returns credit when it has used up the messages that it saw published, or a batch of
+/// them (queue_limits.hpp).
 ///
-/// A side that finds nothing to do marks itself as parked. The mark counts only after a fence:
-/// until the fence and another check, a wake-up may have been missed. The other side, after it
-/// published or returned credit, checks the mark and takes it; the side that takes the mark must
-/// wake the parked side, once. Credit is returned in batches, so both of its sides pass a full
-/// fence, which the mark includes. A publication passes either kind (publication_fence.hpp).
+/// A side that finds nothing to do marks itself as parked (parked_mark.hpp). Credit is returned in
+/// batches, so both of its sides pass a full fence, which the mark includes. A publication passes
+/// either kind (publication_fence.hpp).
 ///
 /// A conflating queue (ZMQ_CONFLATE) has no limits, and keeps only the newest message: the writer
-/// replaces the one in `newest_`, which the reader takes when it finds a chunk that stands for it.
-/// There is one such chunk for each time that the slot was filled while it was empty, so a message
-/// may overtake control objects.
+/// replaces the one in `newest_`, for which a chunk stands (message_slot.hpp). A message may
+/// overtake control objects.
 ///
 /// @threads One writer and one reader, which may be different threads.
 template<class Platform>
@@ -79,10 +65,7 @@ public:
 
     /// Changes the writer's limits. Only for the writer, or before the other side exists.
     void set_limits(const queue_limits& allowed) noexcept {
-        const bool unlimited = allowed.messages_max == 0;
-        messages_max_ = unlimited ? unlimited_count : allowed.messages_max;
-        bytes_max_ = unlimited ? unlimited_count : allowed.bytes_max;
-        set_credit_batch(messages_max_);
+        limits_.set(allowed);
         update_credit();
     }
 
@@ -101,22 +84,12 @@ public:
     /// Adds the reader's limit to the writer's, as inproc does with both sides' high-water marks.
     /// Only for the reader, or before the other side exists.
     /// @param messages_max  0: no limit.
-    void add_reader_limit(std::uint64_t messages_max) noexcept {
-        const std::uint64_t added = messages_max == 0 ? unlimited_count : messages_max;
-        reader_messages_max_.store(added, std::memory_order_relaxed);
-        set_credit_batch(added);
-    }
+    void add_reader_limit(std::uint64_t messages_max) noexcept { limits_.add(messages_max); }
 
     /// Makes `messages_max` the only limit from now on, in place of the writer's, which never
     /// changes. Only for the reader, where add_reader_limit() is not used.
     /// @param messages_max  0: no limit.
-    void replace_limit(std::uint64_t messages_max) noexcept {
-        const std::uint64_t wanted = messages_max == 0 ? unlimited_count : messages_max;
-        // Stored as the difference, since the limits are added; a negative difference wraps around,
-        // and so does the sum, to `wanted`.
-        reader_messages_max_.store(wanted - messages_max_, std::memory_order_relaxed);
-        set_credit_batch(wanted);
-    }
+    void replace_limit(std::uint64_t messages_max) noexcept { limits_.replace(messages_max); }
 
     // The writer's side.
 
@@ -125,18 +98,18 @@ public:
 
     /// Whether another message may begin.
     bool has_credit() noexcept {
-        if (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_) [[likely]] {
+        if (credit_.allows_another(rope_.marked())) [[likely]] {
             return true;
         }
         update_credit();
-        return conflates_ || (pushed_count_ < pushed_limit_ && rope_.marked() < marked_limit_);
+        return conflates_ || credit_.allows_another(rope_.marked());
     }
 
     /// Whether the reader has not taken anything yet.
-    bool is_untouched() const noexcept { return taken_bytes_.load(std::memory_order_relaxed) == 0; }
+    bool is_untouched() const noexcept { return returned_.is_untouched(); }
 
     /// How many messages may begin before has_credit() must be asked again.
-    std::uint64_t credit() noexcept { return has_credit() ? pushed_limit_ - pushed_count_ : 0; }
+    std::uint64_t credit() noexcept { return has_credit() ? credit_.left() : 0; }
 
     /// Appends a frame by copying its body.
     /// @throws std::bad_alloc  Nothing changed.
@@ -167,16 +140,9 @@ public:
     /// @param body  Takes over one reference, unless it throws.
     /// @throws std::bad_alloc  Nothing changed.
     void push_newest(block* body, std::size_t body_bytes) {
-        if (newest_.put(body, body_bytes)) {
+        if (newest_.put(rope_, body, body_bytes)) {
             count_dropped();
-            pushed_count_ -= has_unfinished() ? 0 : 1; // Counted with its replacement.
-            return;
-        }
-        try {
-            rope_.append_newest();
-        } catch (...) {
-            newest_.take();
-            throw;
+            credit_.uncount(has_unfinished() ? 0 : 1); // Counted with its replacement.
         }
     }
 
@@ -193,9 +159,7 @@ public:
     ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes, frame_place place,
                                 bool& wake_reader) noexcept {
         const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
-        const bool may_not = place.is_first
-                                 ? pushed_count_ >= pushed_limit_ || rope_.marked() >= marked_limit_
-                                 : conflates_;
+        const bool may_not = place.is_first ? !credit_.allows_another(rope_.marked()) : conflates_;
         if (may_not || body_bytes > wire::zmtp::short_body_bytes_max ||
             rope_.free_bytes() < wire_bytes) [[unlikely]] {
             return false;
@@ -276,9 +240,9 @@ public:
     /// nothing if none are left.
     template<class Write>
     std::optional<std::size_t> write_past_reader(Write&& write) {
-        const std::uint64_t bytes = rope_.marked() - place_.position;
+        cursor place = front_.place();
+        const std::uint64_t bytes = rope_.marked() - place.position;
         std::array<iovec, short_gather_count_max> parts;
-        cursor place = place_;
         const std::size_t count = rope_type::gather(place, rope_.marked(), bytes, parts);
         if (conflates_ || place.position != rope_.marked() || bytes > tuning::gather_bytes_max) {
             return 0;
@@ -288,23 +252,17 @@ public:
             return written;
         }
         rope_.release_to(place);
-        place_ = place;
-        popped_count_ = pushed_count_;
-        taken_count_.store(popped_count_, std::memory_order_relaxed);
-        credit_count_.store(popped_count_, std::memory_order_relaxed);
-        taken_bytes_.store(place_.position, std::memory_order_release);
-        reader_parked_.store(1, std::memory_order_release);
+        front_.move_to(place, credit_.pushed_count());
+        returned_.give(front_.passed());
+        reader_parked_.restore();
         return {};
     }
 
-    void mark_writer_parked() noexcept {
-        writer_parked_.store(1, std::memory_order_relaxed);
-        Platform::fence::full();
-    }
+    void mark_writer_parked() noexcept { writer_parked_.set(); }
 
     /// Takes the mark back after the fence.
     /// @return Whether it was still set; otherwise a wake-up is on its way.
-    bool unmark_writer() noexcept { return take_mark(writer_parked_); }
+    bool unmark_writer() noexcept { return writer_parked_.take(); }
 
     /// Counts a message that was not sent, or replaced by a newer one.
     void count_dropped() noexcept {
@@ -321,22 +279,21 @@ public:
 
     /// Whether a frame or control object is at the front.
     bool has_frame() noexcept {
-        if (place_.position != visible_) [[likely]] {
+        if (!front_.is_read_up()) [[likely]] {
             return true;
         }
-        visible_ = rope_.published();
-        return place_.position != visible_;
+        front_.see(rope_.published());
+        return !front_.is_read_up();
     }
 
     /// Whether the reader has taken everything that it has seen published.
-    bool is_read_up() const noexcept { return place_.position == visible_; }
+    bool is_read_up() const noexcept { return front_.is_read_up(); }
 
     /// Reloads the published position.
     writer_lead look() noexcept {
-        visible_ = rope_.published();
-        const std::uint64_t count = rope_.published_count() - popped_count_;
-        return {visible_ - place_.position, count,
-                count >= credit_batch_.load(std::memory_order_relaxed)};
+        front_.see(rope_.published());
+        const std::uint64_t count = rope_.published_count() - front_.message_count();
+        return {front_.visible() - front_.position(), count, count >= limits_.batch()};
     }
 
     /// The frame at the front. Needs has_frame().
@@ -347,36 +304,18 @@ public:
         return found;
     }
 
-    /// The same into `found`, member by member: copying a frame right after its members were stored
-    /// would wait for the stores.
+    /// The same into `found`, which is not copied.
     template<class Layout = zmtp_layout>
     ZLINK_HOT void front(frame& found) noexcept {
-        if (place_.offset == place_.at->end.load(std::memory_order_relaxed)) [[unlikely]] {
-            rope_type::settle(place_);
+        if (front_.is_at_end()) [[unlikely]] {
+            front_.settle();
             if (!lends_) [[likely]] {
-                rope_.release_to(place_);
-                taken_bytes_.store(place_.position, std::memory_order_release);
+                rope_.release_to(front_.place());
+                returned_.give_bytes(front_.position());
             }
         }
-        chunk& at = *place_.at;
-        std::byte* const begin = at.data() + place_.offset;
-        if (at.what >= chunk::kind::control) [[unlikely]] {
-            found = at.what == chunk::kind::newest ? front_newest()
-                                                   : frame{nullptr, 0, 1, 0, &at.payload, true};
-            return;
-        }
-        const auto head = Layout::read(begin);
-        const std::uint64_t wire_bytes = head.header_bytes + head.body_bytes;
-        found.body_bytes = head.body_bytes;
-        found.wire_bytes = wire_bytes;
-        found.flags = head.flags;
-        found.control = false;
-        if (at.what == chunk::kind::external) [[unlikely]] {
-            found.body = at.payload->data;
-            found.reference = &at.payload;
-        } else {
-            found.body = begin + head.header_bytes;
-            found.reference = nullptr;
+        if (!front_.template read<Layout>(found)) [[unlikely]] {
+            found = front_.at().what == chunk::kind::newest ? front_newest() : front_.control();
         }
     }
 
@@ -385,52 +324,32 @@ public:
     static constexpr std::size_t nothing = SIZE_MAX;
     static constexpr std::size_t more_follows = ~(~std::size_t{0} >> 1);
 
-    /// A short frame of ZMTP that was copied into a segment; a view, as `frame` is.
-    struct short_frame {
-        const std::byte* body;
-        std::size_t body_bytes;
-        bool more;
-    };
+    using short_frame = pipe::short_frame;
 
-    /// @return Whether there is such a frame at the front.
+    /// @return Whether a short frame is at the front.
     ZLINK_HOT bool front_short(short_frame& found) noexcept {
         if (!has_frame()) [[unlikely]] {
             return false;
         }
-        chunk& at = *place_.at;
-        const std::uint64_t offset = place_.offset;
-        if (at.what != chunk::kind::segment || offset == at.end.load(std::memory_order_relaxed))
-            [[unlikely]] {
-            return false;
-        }
-        const std::byte* const begin = at.data() + offset;
-        const auto flags = std::to_integer<std::uint8_t>(begin[0]);
-        if (flags > wire::zmtp::flag_more) [[unlikely]] {
-            return false;
-        }
-        found = {begin + wire::zmtp::header_bytes_min, std::to_integer<std::size_t>(begin[1]),
-                 flags != 0};
-        return true;
+        return front_.read_short(found);
     }
 
     /// Removes the frame that front_short() found.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] ZLINK_HOT bool take_short(const short_frame& taken) noexcept {
-        place_.offset += wire::zmtp::header_bytes_min + taken.body_bytes;
-        place_.position += wire::zmtp::header_bytes_min + taken.body_bytes;
+        front_.pass(wire::zmtp::header_bytes_min + taken.body_bytes);
         if (taken.more) {
             return false;
         }
-        ++popped_count_;
+        front_.count(1);
         return return_due_credit();
     }
 
     /// Returns credit if enough messages were removed or there are no more.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool return_due_credit() noexcept {
-        if (place_.position != visible_ &&
-            popped_count_ - taken_count_.load(std::memory_order_relaxed) <
-                credit_batch_.load(std::memory_order_relaxed)) [[likely]] {
+        if (!front_.is_read_up() &&
+            front_.message_count() - returned_.given_count() < limits_.batch()) [[likely]] {
             return false;
         }
         return return_credit();
@@ -439,12 +358,11 @@ public:
     /// Removes the frame at the front.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool pop(const frame& done) noexcept {
-        place_.offset += done.wire_bytes;
-        place_.position += done.wire_bytes;
+        front_.pass(done.wire_bytes);
         if (done.more()) {
             return false;
         }
-        popped_count_ += done.control ? 0 : 1; // Its bytes count, so credit for them goes back.
+        front_.count(done.control ? 0 : 1); // Its bytes count, so credit for them goes back.
         return return_due_credit();
     }
 
@@ -455,14 +373,13 @@ public:
 
     /// The segment of the frame at the front, if it was copied into one; else null.
     chunk* front_segment() const noexcept {
-        return place_.at->what == chunk::kind::segment ? place_.at : nullptr;
+        return front_.at().what == chunk::kind::segment ? &front_.at() : nullptr;
     }
 
     /// Removes the frame at the front, a whole message, but keeps its memory.
     void lend(const frame& lent) noexcept {
-        place_.offset += lent.wire_bytes;
-        place_.position += lent.wire_bytes;
-        ++popped_count_;
+        front_.pass(lent.wire_bytes);
+        front_.count(1);
     }
 
     /// The same for the frame that front() has found in a segment, and those that follow it there.
@@ -471,33 +388,13 @@ public:
     /// @return Their number.
     template<class Layout, class Tell>
     ZLINK_HOT std::size_t lend_run(std::size_t count_max, Tell&& tell) noexcept {
-        chunk& at = *place_.at;
-        const std::uint64_t rest =
-            std::min(visible_ - place_.position,
-                     at.end.load(std::memory_order_relaxed) - place_.offset); // Invariant 4.
-        std::byte* const begin = at.data() + place_.offset;
-        std::uint64_t done = 0;
-        std::size_t count = 0;
-        do {
-            const auto head = Layout::read(begin + done);
-            const std::uint64_t frame_bytes = head.header_bytes + head.body_bytes;
-            // Further frames with an equal header: their positions do not depend on their contents.
-            do {
-                tell(begin + done + head.header_bytes, head.body_bytes, head.flags);
-                done += frame_bytes;
-            } while (++count < count_max && rest - done >= frame_bytes &&
-                     Layout::read(begin + done) == head);
-        } while (count < count_max && done < rest);
-        place_.offset += done;
-        place_.position += done;
-        popped_count_ += count;
-        return count;
+        return front_.template pass_run<Layout>(count_max, tell);
     }
 
     /// Frees the memory of the lent frames. return_due_credit() must follow.
     void end_lending() noexcept {
         lends_ = false;
-        rope_.release_to(place_);
+        rope_.release_to(front_.place());
     }
 
     /// Tells the writer the total that was taken out of the rope, for a reader that takes frames
@@ -505,8 +402,7 @@ public:
     /// @param place  The position up to which the rope was released.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool return_credit(std::uint64_t message_count, const cursor& place) noexcept {
-        popped_count_ = message_count;
-        place_ = place;
+        front_.move_to(place, message_count);
         return return_credit();
     }
 
@@ -514,40 +410,25 @@ public:
     /// @param message_count  Of all messages so far: those taken, and these.
     /// @return Whether the caller must wake the writer.
     [[nodiscard]] bool lend_credit(std::uint64_t message_count) noexcept {
-        credit_count_.store(message_count, std::memory_order_release);
-        Platform::fence::full();
-        return writer_parked_.load(std::memory_order_relaxed) != 0 && take_mark(writer_parked_);
+        returned_.lend(message_count);
+        return writer_parked_.take_after_fence();
     }
 
     /// The reader's position. Its `position` is changed only by the reader; the other members also
     /// by trim(), restart() and write_past_reader(), while the reader is marked as parked.
-    const cursor& place() const noexcept { return place_; }
+    const cursor& place() const noexcept { return front_.place(); }
 
     /// The messages that were taken before place().
-    std::uint64_t taken_count() const noexcept { return popped_count_; }
+    std::uint64_t taken_count() const noexcept { return front_.message_count(); }
 
-    /// Fills the chunk at `place`, of kind newest, with the message that it stands for, if it has
-    /// none yet. Only for the reader.
-    /// @param visible  The published position.
-    /// @return Whether the message is out of date: the next chunk is of that kind, too.
+    /// message_slot::fill(), for a reader that takes frames out itself.
     bool fill_newest(const cursor& place, std::uint64_t visible) noexcept {
-        chunk& at = *place.at;
-        if (at.payload == nullptr) {
-            const auto [body, body_bytes] = newest_.take();
-            at.payload = body;
-            at.payload_bytes = body_bytes;
-            return false;
-        }
-        // Rope's invariant 4.
-        return visible - place.position > 1 && at.next->what == chunk::kind::newest;
+        return newest_.fill(place, visible);
     }
 
-    /// The writer's progress: `message_count` messages are before `position`. Slightly low unless
-    /// the writer is idle.
-    struct progress {
-        std::uint64_t message_count;
-        std::uint64_t position;
-    };
+    using progress = queue_progress;
+
+    /// The writer's progress. Slightly low unless the writer is idle.
     progress published() const noexcept {
         const std::uint64_t count = rope_.published_count();
         return {count, rope_.published()};
@@ -555,39 +436,31 @@ public:
 
     /// Whether the reader has taken everything that was published before `position`, as far as the
     /// writer can know.
-    bool has_taken(std::uint64_t position) const noexcept {
-        return taken_bytes_.load(std::memory_order_acquire) >= position;
-    }
+    bool has_taken(std::uint64_t position) const noexcept { return returned_.has_taken(position); }
+
+    using backlog = queue_backlog;
 
     /// Data that was published and, as far as the writer can know, not taken yet. Approximate from
     /// a third thread.
-    struct backlog {
-        std::uint64_t message_count;
-        std::uint64_t bytes; ///< Of the wire image.
-    };
     backlog untaken() const noexcept {
         // In this order, the published totals include everything that was taken.
-        const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
-        const std::uint64_t taken_count = taken_count_.load(std::memory_order_acquire);
-        const progress now = published();
-        return {now.message_count - std::min(taken_count, now.message_count),
-                now.position - taken_bytes};
+        const progress taken = returned_.taken();
+        return published().since(taken);
     }
 
     /// @return Whether the mark counts only after the heavy fence.
     bool mark_reader_parked() noexcept {
-        reader_parked_.store(1, std::memory_order_release);
-        Platform::fence::full();
+        reader_parked_.set_and_share();
         return fence_.needs_heavy();
     }
 
     /// Takes the mark back after the fence.
     /// @return Whether it was still set; otherwise a wake-up is on its way.
-    bool unmark_reader() noexcept { return take_mark(reader_parked_); }
+    bool unmark_reader() noexcept { return reader_parked_.take(); }
 
     /// Whether data was published that the reader has not seen. Only for a reader that marked
     /// itself as parked and passed the fence.
-    bool missed_something() const noexcept { return rope_.published() != visible_; }
+    bool missed_something() const noexcept { return rope_.published() != front_.visible(); }
 
     /// Frees the memory of an empty queue, if the reader is parked. Only for the writer.
     /// @return Whether the caller must wake the reader.
@@ -600,8 +473,8 @@ public:
     /// @param used_bytes_min  Does nothing if less of it was used.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool restart(std::uint64_t used_bytes_min = tuning::restart_bytes_min) noexcept {
-        return reader_parked_.load(std::memory_order_relaxed) != 0 &&
-               rope_.tail_bytes() >= used_bytes_min && change_empty([this] { rope_.restart(); });
+        return reader_parked_.is_set() && rope_.tail_bytes() >= used_bytes_min &&
+               change_empty([this] { rope_.restart(); });
     }
 
     /// As trim(), and begins with as much memory as it had when something is sent again: for queues
@@ -610,7 +483,7 @@ public:
     /// left the caches when something is appended to it.
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool pass_on_memory() noexcept {
-        return reader_parked_.load(std::memory_order_relaxed) != 0 &&
+        return reader_parked_.is_set() &&
                (rope_.tail_segment_bytes() >= tuning::passed_on_bytes_min ||
                 rope_.ends_in_cell()) &&
                change_empty([this] { rope_.trim(rope_.worthwhile_segment_bytes()); });
@@ -622,128 +495,91 @@ private:
     /// The maximum of parts that write_past_reader() writes.
     static constexpr std::size_t short_gather_count_max = 8;
 
-    /// Unreachable, and the sum of three is still far from overflow.
-    static constexpr std::uint64_t unlimited_count = UINT64_MAX / 4;
-
-    template<class T>
-    using atomic = typename Platform::template atomic<T>;
-
     /// Calls `change`, which needs exclusive access, if the reader is parked and the rope is empty.
     /// @return Whether the caller must wake the reader.
     template<class Change>
     bool change_empty(Change&& change) noexcept {
-        if (has_unfinished() || !take_mark(reader_parked_)) {
+        if (has_unfinished() || !reader_parked_.take()) {
             return false;
         }
         // The writer has taken the mark and so must wake the reader; until then the reader touches
         // neither its place nor the rope. If the queue is empty, the mark is restored instead.
-        if (place_.position != rope_.marked() ||
-            taken_count_.load(std::memory_order_relaxed) != pushed_count_) {
+        if (front_.position() != rope_.marked() ||
+            returned_.given_count() != credit_.pushed_count()) {
             return true;
         }
-        rope_.release_to(place_);
+        rope_.release_to(front_.place());
         change();
-        place_ = rope_.front();
-        reader_parked_.store(1, std::memory_order_release);
+        front_.move_to(rope_.front(), front_.message_count());
+        reader_parked_.restore();
         return false;
     }
 
     ZLINK_COLD frame front_newest() noexcept {
-        visible_ = rope_.published();
-        const bool is_outdated = fill_newest(place_, visible_);
-        chunk& at = *place_.at;
-        if (is_outdated) {
-            std::exchange(at.payload, nullptr)->drop();
-            ++place_.offset;
-            ++place_.position;
-            ++popped_count_;
+        front_.see(rope_.published());
+        if (newest_.fill(front_.place(), front_.visible())) {
+            std::exchange(front_.at().payload, nullptr)->drop();
+            front_.pass(1);
+            front_.count(1);
             return front();
         }
-        return {at.payload->data, at.payload_bytes, 1, 0, &at.payload, false};
+        return front_.newest();
     }
 
     void end_messages(std::uint64_t count) noexcept {
         rope_.mark();
-        pushed_count_ += count;
+        credit_.count(count);
     }
 
     [[nodiscard]] ZLINK_HOT bool publish(std::uint64_t count) noexcept {
-        pushed_count_ += count;
-        rope_.publish(pushed_count_);
+        credit_.count(count);
+        rope_.publish(credit_.pushed_count());
         fence_.pass();
-        return reader_parked_.load(std::memory_order_relaxed) != 0 && take_readers_mark();
+        return reader_parked_.is_set() && take_readers_mark();
     }
 
     ZLINK_COLD bool take_readers_mark() noexcept {
-        if (!take_mark(reader_parked_)) {
+        if (!reader_parked_.take()) {
             return false;
         }
-        fence_.on_wake(pushed_count_);
+        fence_.on_wake(credit_.pushed_count());
         update_credit();
         return true;
     }
 
     [[nodiscard]] bool return_credit() noexcept {
-        taken_count_.store(popped_count_, std::memory_order_relaxed);
-        if (popped_count_ > credit_count_.load(std::memory_order_relaxed)) { // Else it was lent.
-            credit_count_.store(popped_count_, std::memory_order_relaxed);
-        }
-        taken_bytes_.store(place_.position, std::memory_order_release);
-        Platform::fence::full();
-        return writer_parked_.load(std::memory_order_relaxed) != 0 && take_mark(writer_parked_);
-    }
-
-    static bool take_mark(atomic<std::uint32_t>& mark) noexcept {
-        return mark.exchange(0, std::memory_order_acq_rel) != 0;
-    }
-
-    void set_credit_batch(std::uint64_t messages_max) noexcept {
-        credit_batch_.store(std::min((messages_max + 1) / 2, tuning::credit_batch_max),
-                            std::memory_order_relaxed);
+        returned_.give(front_.passed());
+        return writer_parked_.take_after_fence();
     }
 
     void update_credit() noexcept {
         if (conflates_) {
-            pushed_limit_ = 0; // For push_at_once().
-            return;
+            credit_.close(); // For push_at_once().
+        } else {
+            credit_.renew(returned_, limits_, fence_);
         }
-        fence_.on_credit_needed(pushed_count_);
-        const std::uint64_t taken_bytes = taken_bytes_.load(std::memory_order_acquire);
-        pushed_limit_ = credit_count_.load(std::memory_order_relaxed) + messages_max_ +
-                        reader_messages_max_.load(std::memory_order_relaxed);
-        marked_limit_ = taken_bytes + bytes_max_;
-        pushed_limit_ = std::min(pushed_limit_, fence_.credit_max(pushed_count_));
     }
 
     [[no_unique_address]] rope_type rope_;
 
     // The writer's, on the cache line of the rope that each message writes to anyway.
-    std::uint64_t pushed_count_ = 0;
-    std::uint64_t pushed_limit_ = 0;
-    std::uint64_t marked_limit_ = 0;
+    basic_writer_credit<Platform> credit_;
     basic_publication_fence<Platform> fence_;
     std::atomic<std::uint64_t> dropped_count_{0}; ///< Not modelled: it orders no other memory.
 
     // The marks, each written rarely and by both sides, and members that the writer seldom needs.
-    alignas(limits::cache_line_bytes) atomic<std::uint32_t> reader_parked_{0};
-    atomic<std::uint32_t> writer_parked_{0};
+    alignas(limits::cache_line_bytes) basic_parked_mark<Platform> reader_parked_;
+    basic_parked_mark<Platform> writer_parked_;
     bool lends_ = false;     ///< The reader's. (Placed here, it fills padding.)
     bool conflates_ = false; ///< Never written once both sides exist.
-    atomic<std::uint64_t> credit_batch_{0};
-    atomic<std::uint64_t> reader_messages_max_{0};
+    basic_credit_limits<Platform> limits_;
     basic_message_slot<Platform> newest_;
-    std::uint64_t messages_max_ = 0;
-    std::uint64_t bytes_max_ = 0;
 
     // Written by the reader, read by the writer when it is out of credit.
-    alignas(limits::cache_line_bytes) atomic<std::uint64_t> taken_count_{0};
-    atomic<std::uint64_t> taken_bytes_{0};
-    atomic<std::uint64_t> credit_count_{0}; ///< Messages for which there is credit; some are lent.
+    alignas(limits::cache_line_bytes) basic_returned_credit<Platform> returned_;
 
     // The reader's.
-    cursor place_ = rope_.front();
-    std::uint64_t visible_ = 0;
-    std::uint64_t popped_count_ = 0;
+    basic_queue_front<Platform> front_{rope_.front()};
 };
 
 using message_queue = basic_message_queue<real_platform>;
