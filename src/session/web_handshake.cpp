@@ -3,7 +3,7 @@
 
 #include "base/limits.hpp"
 #include "session/zws.hpp"
-#include "wire/websocket/field_text.hpp"
+#include "wire/field_text.hpp"
 #include "wire/websocket/sha1.hpp"
 #include "wire/websocket/upgrade.hpp"
 
@@ -52,7 +52,7 @@ std::string accept_of(std::string_view key) {
 bool is_key(std::string_view text) noexcept {
     return text.size() == key_characters && text.ends_with("==") &&
            std::all_of(text.begin(), text.end() - 2, [](char each) {
-               return websocket::is_letter_or_digit(each) || each == '+' || each == '/';
+               return wire::is_letter_or_digit(each) || each == '+' || each == '/';
            });
 }
 
@@ -74,7 +74,7 @@ std::string values(const Fields& fields, http::field name) {
 
 bool has_token(std::string_view list, std::string_view token) noexcept {
     while (!list.empty()) {
-        if (websocket::is_same_text(websocket::take_element(list, ','), token)) {
+        if (wire::is_same_text(wire::take_element(list, ','), token)) {
             return true;
         }
     }
@@ -90,7 +90,7 @@ bool is_upgrade(const Fields& fields) {
 std::vector<std::string> split(std::string_view list) {
     std::vector<std::string> parts;
     while (!list.empty()) {
-        if (const std::string_view part = websocket::take_element(list, ','); !part.empty()) {
+        if (const std::string_view part = wire::take_element(list, ','); !part.empty()) {
             parts.emplace_back(part);
         }
     }

@@ -2,7 +2,7 @@
 #include "session/zws.hpp"
 
 #include "base/random_bytes.hpp"
-#include "wire/websocket/field_text.hpp"
+#include "wire/field_text.hpp"
 #include "wire/zws_frame.hpp"
 
 namespace zlink::session {
@@ -25,7 +25,7 @@ std::string_view zws_subprotocols(const socket_options& options) noexcept {
 bool offers_only_zws(std::string_view subprotocols) noexcept {
     bool has_some = false;
     while (!subprotocols.empty()) {
-        const std::string_view each = wire::websocket::take_element(subprotocols, ',');
+        const std::string_view each = wire::take_element(subprotocols, ',');
         if (!each.empty() && !each.starts_with(zws_bare)) {
             return false;
         }

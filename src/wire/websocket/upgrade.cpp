@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "wire/websocket/upgrade.hpp"
 
-#include "wire/websocket/field_text.hpp"
+#include "wire/field_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 /// The syntax of HTTP field values (RFC 9110, 5.6).
-namespace zlink::wire::websocket {
+namespace zlink::wire {
 
 constexpr char lower_case(char letter) noexcept {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
@@ -26,7 +26,7 @@ constexpr bool is_token_character(char character) noexcept {
            std::string_view{"!#$%&'*+-.^_`|~"}.find(character) != std::string_view::npos;
 }
 
-/// Whether `text` is a token, the syntax of subprotocol and extension names.
+/// Whether `text` is a token, the syntax of methods, of names of fields and of extensions.
 constexpr bool is_token(std::string_view text) noexcept {
     return !text.empty() && std::ranges::all_of(text, is_token_character);
 }
@@ -50,4 +50,4 @@ constexpr std::string_view take_element(std::string_view& list, char separator) 
     return trimmed(element);
 }
 
-} // namespace zlink::wire::websocket
+} // namespace zlink::wire
