@@ -101,6 +101,14 @@ constexpr std::size_t upgrade_bytes_max = std::size_t{8} * 1024;
 /// Interim responses (RFC 9110, 15.2) that are accepted before the final one.
 constexpr unsigned interim_answers_max = 16;
 
+/// The head of an HTTP request; the parts of it that have their own limit; and the empty lines that
+/// may come before it (RFC 9112, 2.2).
+constexpr std::size_t http_head_bytes_max = std::size_t{16} * 1024;
+constexpr std::size_t http_method_bytes_max = 32;
+constexpr std::size_t http_target_bytes_max = std::size_t{8} * 1024;
+constexpr std::size_t http_fields_max = 100;
+constexpr unsigned http_empty_lines_max = 4;
+
 /// The maximum of a proxy's header of a connection (PROXY protocol, version 2): the addresses, and
 /// fields that are skipped.
 constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;

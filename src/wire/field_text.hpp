@@ -21,6 +21,25 @@ constexpr bool is_letter_or_digit(char character) noexcept {
     return (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
 }
 
+constexpr bool is_digit(char character) noexcept {
+    return character >= '0' && character <= '9';
+}
+
+constexpr bool is_hex_digit(char character) noexcept {
+    const char lower = lower_case(character);
+    return is_digit(character) || (lower >= 'a' && lower <= 'f');
+}
+
+/// The value of a digit for which is_hex_digit() holds.
+constexpr unsigned hex_value(char digit) noexcept {
+    return static_cast<unsigned>(is_digit(digit) ? digit - '0' : lower_case(digit) - 'a' + 10);
+}
+
+/// Whether an octet is of ASCII's control characters; HTAB is one.
+constexpr bool is_control(char character) noexcept {
+    return static_cast<unsigned char>(character) < ' ' || character == '\x7f';
+}
+
 constexpr bool is_token_character(char character) noexcept {
     return is_letter_or_digit(character) ||
            std::string_view{"!#$%&'*+-.^_`|~"}.find(character) != std::string_view::npos;
