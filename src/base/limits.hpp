@@ -109,6 +109,10 @@ constexpr std::size_t http_target_bytes_max = std::size_t{8} * 1024;
 constexpr std::size_t http_fields_max = 100;
 constexpr unsigned http_empty_lines_max = 4;
 
+/// Octets of a chunked body besides its content: all chunk extensions together, and the trailers.
+constexpr std::size_t http_chunk_extensions_bytes_max = std::size_t{4} * 1024;
+constexpr std::size_t http_trailers_bytes_max = std::size_t{8} * 1024;
+
 /// The maximum of a proxy's header of a connection (PROXY protocol, version 2): the addresses, and
 /// fields that are skipped.
 constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;
