@@ -113,6 +113,11 @@ constexpr unsigned http_empty_lines_max = 4;
 constexpr std::size_t http_chunk_extensions_bytes_max = std::size_t{4} * 1024;
 constexpr std::size_t http_trailers_bytes_max = std::size_t{8} * 1024;
 
+/// Ranges that a request may list, and parts that a response has once they are coalesced: with
+/// more, the whole file is sent (RFC 9110, 17.15).
+constexpr std::size_t http_ranges_max = 100;
+constexpr std::size_t http_parts_max = 16;
+
 /// The maximum of a proxy's header of a connection (PROXY protocol, version 2): the addresses, and
 /// fields that are skipped.
 constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;
