@@ -118,6 +118,10 @@ constexpr std::size_t http_trailers_bytes_max = std::size_t{8} * 1024;
 constexpr std::size_t http_ranges_max = 100;
 constexpr std::size_t http_parts_max = 16;
 
+/// The path of a file, relative to its folder, and each name in it: Linux has no longer ones.
+constexpr std::size_t http_path_bytes_max = 4095;
+constexpr std::size_t http_path_segment_bytes_max = 255;
+
 /// The maximum of a proxy's header of a connection (PROXY protocol, version 2): the addresses, and
 /// fields that are skipped.
 constexpr std::size_t proxy_header_bytes_max = std::size_t{4} * 1024;
