@@ -118,6 +118,31 @@ constexpr std::size_t http_trailers_bytes_max = std::size_t{8} * 1024;
 constexpr std::size_t http_ranges_max = 100;
 constexpr std::size_t http_parts_max = 16;
 
+/// Open files that are kept for each folder that is served, and names in one listing of a folder.
+constexpr std::size_t cached_files_max = 1024;
+constexpr std::size_t listed_files_max = 10'000;
+
+/// Threads that wait for disks, and tasks that wait for them.
+constexpr std::size_t disk_threads = 4;
+constexpr std::size_t disk_tasks_max = 4096;
+
+/// How long an HTTP client may take for the head of a request, from its first octet; how long it
+/// may accept nothing of a response; and how long a connection may wait for its next request.
+/// They are checked every http_tick.
+constexpr std::chrono::seconds http_tick{5};
+constexpr unsigned http_head_ticks_max = 6;
+constexpr unsigned http_stall_ticks_max = 6;
+constexpr unsigned http_idle_ticks_max = 15;
+
+/// How long a client may take to close the connection after the last response.
+constexpr unsigned http_discard_ticks_max = 2;
+
+/// Octets of requests behind the one that is being answered, which are kept meanwhile.
+constexpr std::size_t http_pipelined_bytes_max = std::size_t{64} * 1024;
+
+/// Requests on one connection that are answered before others on the thread have their turn.
+constexpr unsigned http_requests_per_turn = 16;
+
 /// The path of a file, relative to its folder, and each name in it: Linux has no longer ones.
 constexpr std::size_t http_path_bytes_max = 4095;
 constexpr std::size_t http_path_segment_bytes_max = 255;

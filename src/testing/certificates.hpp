@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "testing/temporary_folder.hpp"
+
 #include <cstdio>
-#include <cstdlib>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <memory>
@@ -12,24 +13,6 @@
 #include <string>
 
 namespace zlink::testing {
-
-/// A folder that is removed with its object.
-class temporary_folder {
-public:
-    temporary_folder() {
-        std::string made = (std::filesystem::temp_directory_path() / "zlinkXXXXXX").string();
-        REQUIRE(::mkdtemp(made.data()) != nullptr);
-        path_ = made;
-    }
-    temporary_folder(const temporary_folder&) = delete;
-    temporary_folder& operator=(const temporary_folder&) = delete;
-    ~temporary_folder() { std::filesystem::remove_all(path_); }
-
-    std::string file(const std::string& name) const { return path_ / name; }
-
-private:
-    std::filesystem::path path_;
-};
 
 /// The contents of a certificate.
 struct certificate_request {

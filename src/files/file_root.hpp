@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/result.hpp"
+#include "files/open_file.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zlink::files {
+
+/// A folder whose files are opened by their paths in it; never a file outside of it, through no
+/// link. Only regular files are opened: opening a FIFO would block, and opening a device may do
+/// anything.
+///
+/// Needs openat2(2), of Linux 5.6. Where the system lacks it, the path is resolved here, one name
+/// at a time, by the same rules.
+///
+/// @threads Any.
+class file_root {
+public:
+    /// @param path  An existing folder.
+    /// @error       Those of open(2); ENOTDIR if it is no folder.
+    static result<file_root> open(const std::string& path);
+
+    file_root(file_root&& other) noexcept
+        : descriptor_(std::exchange(other.descriptor_, -1)), walks_(other.walks_) {}
+    file_root& operator=(file_root&&) = delete;
+    ~file_root();
+
+    /// What a path leads to.
+    struct found {
+        open_file_ptr file; ///< Null: it is a folder.
+    };
+
+    enum class patience : bool {
+        none,  ///< EAGAIN instead of waiting for a disk, as far as the system can tell.
+        waits, ///< May wait for a disk.
+    };
+
+    /// Opens a file, or finds a folder.
+    /// @param path  Relative, without "." and "..", not beginning or ending with a slash. Empty:
+    ///              the folder itself.
+    /// @error no_such_endpoint   There is none, or it is neither a file nor a folder, or lies
+    ///                           outside (ENOENT).
+    /// @error permission_denied  The process may not read it.
+    /// @error again              It would have to wait.
+    /// @error no_descriptors     And other shortages of the system.
+    /// @throws std::bad_alloc
+    result<found> find(const std::string& path, patience how) const;
+
+    /// Whether the path still leads to a file in this state. Does not wait for a disk if the file
+    /// is open.
+    bool is_current(const std::string& path, const file_state& known) const noexcept;
+
+    /// One name in a folder.
+    struct entry {
+        std::string name;
+        bool is_folder = false;
+        file_state state;
+    };
+
+    /// The files and folders in a folder, in the order of their names, at most `count_max`; without
+    /// those that begin with a dot, and without links out of this folder.
+    /// @error  As find().
+    /// @throws std::bad_alloc
+    /// @blocks  For a disk.
+    result<std::vector<entry>> list(const std::string& path, std::size_t count_max) const;
+
+    /// Resolves paths here, as on a system without openat2(2). For tests.
+    void walk_instead() noexcept { walks_ = true; }
+
+private:
+    explicit file_root(int descriptor) noexcept : descriptor_(descriptor) {}
+    int open_path(const std::string& path, patience how) const noexcept;
+
+    int descriptor_;     ///< O_PATH.
+    bool walks_ = false; ///< The system has no openat2.
+};
+
+} // namespace zlink::files
