@@ -111,6 +111,9 @@ public:
     /// Once complete. Its views end with next(), release() and the decoder.
     const request& head() const noexcept { return request_; }
 
+    /// Once complete: its octets, from the request line to the empty line.
+    std::string_view octets() const noexcept { return head_; }
+
     /// Once refused.
     const refusal& why_refused() const noexcept { return refusal_; }
 
