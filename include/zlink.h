@@ -1271,6 +1271,52 @@ ZLINK_EXPORT int zlink_stream_send_many(void* socket, const void* routing_ids, s
 ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, size_t count,
                                         zlink_msg_t* msg, int flags, int* outcomes);
 
+/// @name Files over HTTP
+/// A ZLINK_STREAM that is bound to `http://host:port` or `https://host:port` serves files to
+/// browsers, players and download tools (RFC 9110, RFC 9112), on the same port to which WebSocket
+/// peers connect. Files are sent by the I/O threads, from the system's cache and without a copy;
+/// the application takes no part in it.
+///
+/// GET and HEAD with ranges, conditions, precompressed files and persistent connections; the file
+/// that is sent is always the one that was there when the request arrived. A request with `Upgrade:
+/// websocket` for the path of the endpoint makes its connection a peer of the socket, as over ws
+/// and wss.
+///
+/// A path leads to no file outside of the folder, through no link, to no name that begins with a
+/// dot except for `.well-known`, and only to regular files.
+/// @threads As the socket: one thread at a time.
+
+/// How the files of a folder are served.
+typedef struct zlink_http_folder_t {
+    size_t struct_size; ///< sizeof(zlink_http_folder_t).
+    const char* index;  ///< The file that is sent for a folder. NULL: "index.html". "": none.
+    /// Access-Control-Allow-Origin: a page's origin that may read the files, or "*". NULL: none.
+    const char* cors_origin;
+    /// Values of Cache-Control by name, e.g. "*.js: public, max-age=3600; *.html: no-cache". The
+    /// first that matches counts. "*.m3u8" and "*.mpd" are "no-cache" unless one matches. NULL:
+    /// none.
+    const char* cache_control;
+    int lists;        ///< Not 0: a folder without an index is listed.
+    int uncompressed; ///< Not 0: "x.br" and "x.gz" are not sent in place of "x".
+} zlink_http_folder_t;
+
+/// Serves the files of a folder at endpoints with http and https that are bound from now on. May be
+/// called several times; the longest prefix of a path counts.
+///
+/// @param prefix    The path at which they are, beginning and ending with a slash: "/", "/video/".
+/// @param folder    An existing folder.
+/// @param settings  NULL: the defaults, all members 0.
+/// @error EINVAL   `prefix`, `settings->struct_size` or `settings->cache_control` is invalid, or
+///                 `folder` is NULL.
+/// @error ENOENT   There is no such folder.
+/// @error ENOTDIR  It is no folder.
+/// @error EACCES   The process may not use it.
+/// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
+/// @error ENOMEM   Out of memory.
+/// @error ENOTSOCK `socket` is not a socket.
+ZLINK_EXPORT int zlink_http_serve(void* socket, const char* prefix, const char* folder,
+                                  const zlink_http_folder_t* settings);
+
 /// @name Polling
 /// @threads The thread that may use the polled sockets. Other threads may poll other sockets.
 

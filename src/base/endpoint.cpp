@@ -209,8 +209,13 @@ result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
     if (name.empty() || rest.empty()) {
         return refuse(name.empty() ? "the transport is missing" : "nothing follows the ://");
     }
-    for (const scheme each : {scheme::tcp, scheme::tls, scheme::ws, scheme::wss}) {
+    for (const scheme each :
+         {scheme::tcp, scheme::tls, scheme::ws, scheme::wss, scheme::http, scheme::https}) {
         if (name == scheme_name(each)) {
+            if (is_http(each) && use == endpoint_use::dial) {
+                set_error_text("http and https can only be bound; connect to ws or wss");
+                return errc::protocol_not_supported;
+            }
             return decode_hosts(each, rest, use);
         }
     }

@@ -21,7 +21,7 @@ inline constexpr std::size_t web_path_bytes_max = 2048; ///< Of ws and wss, the 
 inline constexpr errc path_too_long = static_cast<errc>(ENAMETOOLONG);
 
 /// The part of an endpoint before the "://".
-enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss };
+enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss, http, https };
 
 /// As it is spelled: "tcp".
 constexpr std::string_view scheme_name(scheme named) noexcept {
@@ -38,6 +38,10 @@ constexpr std::string_view scheme_name(scheme named) noexcept {
         return "ws";
     case scheme::wss:
         return "wss";
+    case scheme::http:
+        return "http";
+    case scheme::https:
+        return "https";
     }
     return "tcp";
 }
@@ -49,12 +53,17 @@ constexpr bool has_host(scheme asked) noexcept {
 
 /// Whether it runs over TLS.
 constexpr bool is_encrypted(scheme asked) noexcept {
-    return asked == scheme::tls || asked == scheme::wss;
+    return asked == scheme::tls || asked == scheme::wss || asked == scheme::https;
 }
 
-/// Whether it begins with an HTTP upgrade, so that its endpoints have a path.
+/// Whether it serves HTTP, and upgrades to WebSocket only some of its connections.
+constexpr bool is_http(scheme asked) noexcept {
+    return asked == scheme::http || asked == scheme::https;
+}
+
+/// Whether it begins with HTTP, so that its endpoints have a path.
 constexpr bool is_web(scheme asked) noexcept {
-    return asked == scheme::ws || asked == scheme::wss;
+    return asked == scheme::ws || asked == scheme::wss || is_http(asked);
 }
 
 /// The use of an endpoint: the rules differ.

@@ -84,7 +84,8 @@ wiring connection::around() noexcept {
 
 void connection::start(bool opens) {
     opens ? open() : start_protocol();
-    if (!is_established() && !is_closed() && options().handshake_interval > 0) {
+    const bool has_deadlines = protocol_ && protocol_->has_deadlines();
+    if (!is_established() && !is_closed() && !has_deadlines && options().handshake_interval > 0) {
         owner_.start_deadline(milliseconds(options().handshake_interval));
     }
 }
@@ -160,7 +161,47 @@ void connection::after_step(result<protocol::progress> step, std::span<const std
         }
         return lose(step.error());
     }
-    stream_->wait_readable(owner_);
+    wait_for_input();
+}
+
+void connection::wait_for_input() {
+    if (protocol_->wants_input()) {
+        stream_->wait_readable(owner_);
+    }
+}
+
+/// Before traffic, and all bytes of our own are written.
+/// @return Whether there are more of them now.
+bool connection::go_on() {
+    if (!protocol_ || protocol_->wants_input()) {
+        return false; // It waits for the peer.
+    }
+    std::span<const std::byte> rest;
+    const result<protocol::progress> step = protocol_->on_sent(rest);
+    if (!step) {
+        lose(step.error());
+        return false;
+    }
+    if (*step == protocol::progress::hands_on) {
+        go_on_with(protocol_->hand_on(), rest);
+        return false;
+    }
+    if (!is_closed() && !writer_.has_own()) {
+        wait_for_input();
+        return false;
+    }
+    return !is_closed();
+}
+
+/// Has a region of a file read, which is followed by on_posted_write().
+void connection::await_disk() {
+    const auto read = [region = writer_.disk_region()] {
+        region.file->read_ahead(region.offset, region.bytes);
+    };
+    awaits_disk_ = owner_.run_blocking(read);
+    if (!awaits_disk_) {
+        lose(errc::no_memory);
+    }
 }
 
 void connection::establish(std::span<const std::byte> rest) {
@@ -320,6 +361,7 @@ void connection::trim_input() noexcept {
 // Sending.
 
 void connection::on_posted_write() {
+    awaits_disk_ = false;
     writer_.on_posted();
     write();
 }
@@ -339,14 +381,19 @@ void connection::on_pipe_woken() noexcept {
 }
 
 void connection::write() {
-    while (!is_closed()) {
+    while (!is_closed() && !awaits_disk_) {
         const writer::outcome came_to = writer_.write(around(), has_said_close());
         if (writer_.take_moved()) {
             owner_.note_output();
         }
         switch (came_to) {
         case writer::outcome::waits:
-            return;
+            if (is_established() || writer_.has_own() || !go_on()) {
+                return;
+            }
+            break;
+        case writer::outcome::awaits_disk:
+            return await_disk();
         case writer::outcome::turn_over:
             return write_soon();
         case writer::outcome::drained:
@@ -371,7 +418,9 @@ void connection::write_own() {
 /// Normally reading finds the reason, and the rest of the peer's messages. If the connection no
 /// longer reads, it is lost here.
 void connection::on_write_failed(errc reason) {
-    const bool reads_no_more = closing_ || !owner_.is_open();
+    // With a file, the reason may be the file itself.
+    const bool reads_no_more = closing_ || !owner_.is_open() || writer_.holds_file() ||
+                               (protocol_ && !protocol_->wants_input());
     if (reads_no_more || is_shortage(reason)) { // Reading would not report a shortage.
         lose(reason);
     }
@@ -475,7 +524,10 @@ bool connection::may_send_control() const noexcept {
 
 void connection::on_deadline() {
     if (!is_established()) {
-        return lose(errc::again); // The deadline of the handshake.
+        if (!protocol_ || !protocol_->on_deadline()) {
+            lose(errc::again);
+        }
+        return;
     }
     if (!closing_) {
         return;

@@ -161,6 +161,9 @@ private:
     wiring around() noexcept;
     void open();
     void read_handshake();
+    void wait_for_input();
+    bool go_on();
+    void await_disk();
     void wait_or_lose(const transport::io_outcome& outcome);
     void start_protocol();
     void go_on_with(std::unique_ptr<protocol> next, std::span<const std::byte> rest);
@@ -197,6 +200,7 @@ private:
     bool was_established_ : 1 = false; ///< When it was closed.
     bool was_cut_off_ : 1 = false;
     bool ends_for_application_ : 1 = false;
+    bool awaits_disk_ : 1 = false; ///< The writer's file is being read from a disk.
     errc reason_{};
 };
 

@@ -2,6 +2,7 @@
 #include "session/protocol.hpp"
 
 #include "session/connection.hpp"
+#include "session/http_protocol.hpp"
 #include "session/raw_protocol.hpp"
 #include "session/session.hpp"
 #include "session/stream_protocol.hpp"
@@ -23,6 +24,9 @@ std::unique_ptr<protocol> protocol::hand_on() {
 void protocol::send_close(std::uint16_t, std::string_view) {}
 
 std::unique_ptr<protocol> make_protocol(connection& over) {
+    if (is_http(over.origin().where.via)) {
+        return std::make_unique<http_protocol>(over);
+    }
     if (is_web(over.origin().where.via)) {
         return std::make_unique<web_entry_protocol>(over);
     }

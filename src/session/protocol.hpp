@@ -61,6 +61,27 @@ public:
     /// @throws std::bad_alloc
     virtual result<progress> on_received(std::span<const std::byte>& received);
 
+    /// Everything of the connection's own is written. An entry protocol that sends more than one
+    /// answer continues.
+    /// @param rest  Set to received bytes that the next protocol gets, if the step hands on. Valid
+    ///              until the next read.
+    /// @error   As on_received().
+    /// @throws std::bad_alloc
+    virtual result<progress> on_sent(std::span<const std::byte>& rest) {
+        static_cast<void>(rest);
+        return progress::waits;
+    }
+
+    /// Whether more input can be taken now.
+    virtual bool wants_input() const noexcept { return true; }
+
+    /// Whether it has deadlines of its own, in place of that of the handshake.
+    virtual bool has_deadlines() const noexcept { return false; }
+
+    /// The deadline has passed that this protocol has started.
+    /// @return Whether the connection goes on.
+    virtual bool on_deadline() { return false; }
+
     /// The protocol that continues; called once, after progress::hands_on.
     virtual std::unique_ptr<protocol> hand_on();
 

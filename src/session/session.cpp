@@ -99,6 +99,14 @@ void session::post(void (session::*task)() noexcept) noexcept {
     thread_.post([self = boost::intrusive_ptr<session>(this), task] { (*self.*task)(); });
 }
 
+bool session::run_blocking(std::function<void()> task) {
+    return origin_->host->run_blocking(
+        [self = boost::intrusive_ptr<session>(this), task = std::move(task)] {
+            task();
+            self->post(&session::on_posted_write);
+        });
+}
+
 // Connecting.
 
 void session::dial_now() {

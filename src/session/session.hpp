@@ -19,9 +19,11 @@
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
+#include "web/site.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -47,6 +49,11 @@ public:
 
     /// The pipe::letter::arrival of the next connection. @threads any
     virtual std::uint32_t next_arrival() noexcept = 0;
+
+    /// Calls `task`, which must not throw, soon on a thread that may wait for a disk.
+    /// @return Whether it will be called; not if too many wait.
+    /// @threads any
+    virtual bool run_blocking(std::function<void()> task) noexcept = 0;
 
     /// `who` continues without its socket, until on_lingered().
     /// @throws std::bad_alloc
@@ -79,6 +86,7 @@ struct session_origin {
     transport::tls_context_ptr tls;                ///< Null: no encryption.
     pipe::departures_ptr departures;               ///< Null: not counted.
     pipe::memory_account_ptr inflated;             ///< Likewise. One per socket.
+    web::site_ptr site;                            ///< Null: no files are served.
     std::string target;   ///< The target of a connect call, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
@@ -134,6 +142,12 @@ public:
     /// connection is closed.
     template<class Action>
     void enter(Action&& action) noexcept;
+
+    /// Calls `task`, which must not throw, on a thread that may wait for a disk, and then
+    /// on_posted_write() on this one.
+    /// @return  As session_host::run_blocking().
+    /// @throws std::bad_alloc
+    bool run_blocking(std::function<void()> task);
 
     /// Calls this->*task, soon.
     void post(void (session::*task)() noexcept) noexcept;

@@ -41,12 +41,16 @@ result<progress> web_entry_protocol::on_received(std::span<const std::byte>& rec
 }
 
 std::unique_ptr<protocol> web_entry_protocol::hand_on() {
-    web_handshake::terms agreed = upgrade_.take_agreed();
-    if (over_.options().type != socket_type::stream) {
-        return std::make_unique<zws_protocol>(over_, std::move(agreed));
+    return upgraded(over_, upgrade_.take_agreed());
+}
+
+std::unique_ptr<protocol> web_entry_protocol::upgraded(connection& over,
+                                                       web_handshake::terms agreed) {
+    if (over.options().type != socket_type::stream) {
+        return std::make_unique<zws_protocol>(over, std::move(agreed));
     }
     return std::make_unique<stream_protocol>(
-        over_, std::make_unique<web_handshake::terms>(std::move(agreed)));
+        over, std::make_unique<web_handshake::terms>(std::move(agreed)));
 }
 
 void web_entry_protocol::tell_failure(errc reason) const noexcept {

@@ -21,6 +21,9 @@ public:
     std::unique_ptr<protocol> hand_on() override;
     void tell_failure(errc reason) const noexcept override;
 
+    /// The protocol that speaks WebSocket on this connection.
+    static std::unique_ptr<protocol> upgraded(connection& over, web_handshake::terms agreed);
+
 private:
     // No message passes before the hand-over.
     reading make_reading() override { return {}; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/writer.hpp"
 
+#include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "base/secret.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -46,7 +47,51 @@ writer::outcome writer::write(const wiring& on, bool is_last_word) {
     }
 }
 
+void writer::append_file(files::file_region region) {
+    ZLINK_DEBUG_ASSERT(!file_ && region.bytes != 0);
+    auto added = std::make_unique<outgoing_file>();
+    added->rest = std::move(region);
+    added->head = std::exchange(own_, {});
+    added->head_sent_bytes = std::exchange(own_sent_bytes_, 0);
+    file_ = std::move(added);
+}
+
+/// A part of the file, so that other connections have their turn.
+writer::outcome writer::write_file(const wiring& on) {
+    outgoing_file& file = *file_;
+    const auto head = std::span{file.head}.subspan(file.head_sent_bytes);
+    files::file_region part = file.rest;
+    part.bytes = std::min<std::uint64_t>(part.bytes, tuning::file_turn_bytes_max);
+    if (!part.file->is_resident(part.offset, part.bytes)) {
+        return outcome::awaits_disk;
+    }
+    const io_outcome moved = on.stream.try_write_file(head, part, on.thread.scratch());
+    if (moved.what == io_outcome::status::failed) {
+        return fails_with(moved.error);
+    }
+    if (moved.bytes == 0) {
+        return await_room(on);
+    }
+    on.thread.count_moved(moved.bytes);
+    has_answered_ = true;
+    const std::size_t head_bytes = std::min(moved.bytes, head.size());
+    const std::size_t file_bytes = moved.bytes - head_bytes;
+    file.head_sent_bytes += head_bytes;
+    file.rest.offset += file_bytes;
+    file.rest.bytes -= file_bytes;
+    if (file.rest.bytes == 0) {
+        file_.reset();
+        return outcome::drained;
+    }
+    return file_bytes < part.bytes ? await_room(on) : outcome::turn_over;
+}
+
 writer::outcome writer::write_own(const wiring& on) {
+    if (file_) {
+        if (const outcome came_to = write_file(on); came_to != outcome::drained) {
+            return came_to;
+        }
+    }
     if (own_.empty()) {
         return outcome::drained;
     }
@@ -61,6 +106,7 @@ writer::outcome writer::write_own(const wiring& on) {
         return fails_with(moved.error);
     }
     own_sent_bytes_ += static_cast<std::uint32_t>(moved.bytes);
+    has_answered_ |= moved.bytes != 0;
     if (own_sent_bytes_ < own_.size()) {
         return await_room(on);
     }
@@ -76,7 +122,7 @@ void writer::drop_own() noexcept {
 
 /// Only while the inline writer is closed.
 bool writer::is_inside_frame(const wiring& on) noexcept {
-    return (encoder_ && encoder_->is_begun()) ||
+    return file_ || (encoder_ && encoder_->is_begun()) ||
            (on.rope != nullptr && on.rope->frame_rest() != 0) ||
            (direct(on) != nullptr && direct(on)->has_begun());
 }
@@ -216,6 +262,7 @@ bool writer::abandon(const wiring& on) noexcept {
         is_cut_off = true;
     }
     drop_own();
+    file_.reset();
     if (encoder_ && on.rope != nullptr) {
         bool wakes = false;
         is_cut_off = encoder_->abandon(*on.rope, wakes) || is_cut_off;

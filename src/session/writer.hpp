@@ -3,10 +3,12 @@
 
 #include "base/result.hpp"
 #include "codec/encoder.hpp"
+#include "files/open_file.hpp"
 #include "pipe/block.hpp"
 #include "pipe/inline_writer.hpp"
 #include "session/wiring.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,12 +17,19 @@
 #include <utility>
 #include <vector>
 
+namespace zlink::tuning {
+
+/// Bytes of a file that are written before other connections have their turn.
+constexpr std::size_t file_turn_bytes_max = std::size_t{512} * 1024;
+
+} // namespace zlink::tuning
+
 namespace zlink::session {
 
-/// The sending direction of a connection: the connection's own bytes (handshake, control frames),
-/// which go between two frames, and the messages in the socket's rope, unchanged or through an
-/// encoder. Parks when there is nothing to send: it marks the pipe, and the socket wakes the
-/// thread.
+/// The sending direction of a connection: the connection's own bytes (handshake, control frames, a
+/// region of a file), which go between two frames, and the messages in the socket's rope, unchanged
+/// or through an encoder. Parks when there is nothing to send: it marks the pipe, and the socket
+/// wakes the thread.
 ///
 /// @threads The connection's.
 class writer {
@@ -32,7 +41,8 @@ public:
         drained,           ///< Everything is written, or nothing was queued.
         own_bytes_written, ///< The connection's own bytes are written, and no frame may follow.
         control, ///< The next item is a control object: call take_control(), then write() again.
-        failed,  ///< The stream accepts no more; see error().
+        awaits_disk, ///< disk_region() has to be read from a disk; then call write() again.
+        failed,      ///< The stream accepts no more; see error().
     };
 
     /// @param serves_many  One of many peers of a STREAM: freed memory is passed on.
@@ -43,8 +53,14 @@ public:
 
     /// Bytes of the connection's own are appended here.
     std::vector<std::byte>& own() noexcept { return own_; }
-    bool has_own() const noexcept { return !own_.empty(); }
+    bool has_own() const noexcept { return !own_.empty() || holds_file(); }
+    bool holds_file() const noexcept { return file_ != nullptr; }
     std::size_t own_bytes() const noexcept { return own_.size(); }
+
+    /// A region of a file follows the bytes that were appended to own() so far. Only where no other
+    /// region is left.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append_file(files::file_region region);
 
     /// Sends a ZMTP command before the next message, unless too many are queued.
     /// @param body  At most 255 bytes.
@@ -62,6 +78,12 @@ public:
 
     /// After outcome::control.
     std::unique_ptr<pipe::block, void (*)(pipe::block*)> take_control(const wiring& on) noexcept;
+
+    /// After outcome::awaits_disk: the region to read.
+    files::file_region disk_region() const {
+        return {file_->rest.file, file_->rest.offset,
+                std::min<std::uint64_t>(file_->rest.bytes, tuning::file_turn_bytes_max)};
+    }
 
     errc error() const noexcept { return error_; }
 
@@ -142,6 +164,7 @@ private:
     }
     outcome await_room(const wiring& on);
     outcome fails_with(int error) noexcept;
+    outcome write_file(const wiring& on);
     std::optional<outcome> write_frames(const wiring& on);
     std::optional<outcome> write_rope(const wiring& on, std::span<iovec> parts);
     std::optional<outcome> write_encoded(const wiring& on, std::span<iovec> parts);
@@ -156,6 +179,14 @@ private:
         on.end->other().deliver(pipe::event::writable);
     }
 
+    /// A region of a file, and the bytes before it.
+    struct outgoing_file {
+        std::vector<std::byte> head;
+        std::size_t head_sent_bytes = 0;
+        files::file_region rest;
+    };
+
+    std::unique_ptr<outgoing_file> file_;     ///< Written first; null if there is none.
     std::vector<std::byte> own_;              ///< Written before the next frame.
     std::unique_ptr<codec::encoder> encoder_; ///< Null if the rope is written unchanged.
     std::uint32_t own_sent_bytes_ = 0;

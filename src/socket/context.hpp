@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
 #include "base/stable_storage.hpp"
+#include "files/disk_threads.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
@@ -20,6 +21,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -152,6 +154,10 @@ public:
     /// monitor.
     void add_dependant() noexcept { dependants_.fetch_add(1, std::memory_order_relaxed); }
     void on_session_gone() noexcept override;
+    bool run_blocking(std::function<void()> task) noexcept override {
+        return disk_threads_.run(std::move(task));
+    }
+
     std::uint32_t next_arrival() noexcept override {
         return arrival_count_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -174,6 +180,7 @@ private:
     mutable std::mutex mutex_;
     context_options options_;
     std::vector<std::unique_ptr<runtime::io_thread>> threads_;
+    files::disk_threads disk_threads_; ///< Its tasks post to threads_.
     std::atomic<bool> is_caller_driven_{false};
     std::vector<socket*> sockets_;
     bool is_shut_down_ = false;

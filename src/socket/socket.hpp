@@ -16,6 +16,7 @@
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
+#include "web/site.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -185,6 +186,11 @@ public:
     void on_high_water_marks_changed();
 
     socket_options& options() noexcept { return options_; }
+    /// Endpoints with http and https that are bound from now on serve the files of a folder,
+    /// besides those of earlier calls.
+    /// @throws std::bad_alloc  Nothing changed.
+    void serve(std::shared_ptr<const web::folder> files);
+
     const std::string& last_endpoint() const noexcept { return bindings_.last_endpoint(); }
     /// @threads any
     std::string last_endpoint_copy() const { return bindings_.last_endpoint_copy(); }
@@ -269,6 +275,7 @@ private:
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
     const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};
+    web::site_ptr site_;    ///< Null: no files are served.
     head_start head_start_; ///< For sent messages, if there is one peer.
     countdown_ptr told_;    ///< Counts the I/O threads that know of the drain. Null before that.
 };

@@ -16,6 +16,10 @@ namespace zlink::socket {
 
 /// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
 result<void> socket::check_transport(const endpoint& where) const {
+    if (is_http(where.via) && options_.type != socket_type::stream) {
+        set_error_text("only a ZLINK_STREAM can be bound to http and https");
+        return errc::protocol_not_supported;
+    }
     if (is_web(where.via) && options_.raw) {
         set_error_text("raw bytes cannot be sent over ws and wss");
         return errc::protocol_not_supported;
@@ -53,6 +57,12 @@ result<endpoint> socket::begin_call(std::string_view address, endpoint_use use) 
         }
     }
     return where;
+}
+
+void socket::serve(std::shared_ptr<const web::folder> files) {
+    auto changed = site_ ? std::make_shared<web::site>(*site_) : std::make_shared<web::site>();
+    changed->add(std::move(files));
+    site_ = std::move(changed);
 }
 
 result<void> socket::bind(std::string_view address) {
@@ -103,6 +113,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->observer = monitored_;
     made->departures = departures_;
     made->inflated = inflated_;
+    made->site = site_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <doctest/doctest.h>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,8 +62,10 @@ class session_harness final : session::session_host {
 public:
     /// @param tls  Null: no encryption.
     /// @param via  Of the endpoint that was bound or connected.
+    /// @param site  Null: no files are served.
     explicit session_harness(const socket_options& options = session_options(socket_type::pair),
-                             transport::tls_context_ptr tls = {}, scheme via = scheme::tcp) {
+                             transport::tls_context_ptr tls = {}, scheme via = scheme::tcp,
+                             web::site_ptr site = {}) {
         auto made = std::make_shared<session::session_origin>();
         made->host = this;
         made->socket = box_;
@@ -70,6 +73,7 @@ public:
         made->observer = recorder_;
         made->tls = std::move(tls);
         made->departures = departures_;
+        made->site = std::move(site);
         made->where.via = via;
         made->where.path = is_web(via) ? "/" : "";
         origin_ = std::move(made);
@@ -302,6 +306,10 @@ private:
 
     void on_session_gone() noexcept override { ++gone_count_; }
     std::uint32_t next_arrival() noexcept override { return 0; }
+    bool run_blocking(std::function<void()> task) noexcept override {
+        thread_.post([task = std::move(task)] { task(); });
+        return true;
+    }
     void on_lingering(const session::session&, session::lingering) override {}
     void on_lingered(const session::session&) noexcept override {}
     bool has_had_zap_handler() const noexcept override { return had_zap_handler_; }

@@ -66,6 +66,10 @@ public:
     io_outcome try_write(std::span<const iovec> data) noexcept override {
         return below_->try_write(data);
     }
+    io_outcome try_write_file(std::span<const std::byte> head, const files::file_region& part,
+                              std::span<std::byte> scratch) noexcept override {
+        return below_->try_write_file(head, part, scratch);
+    }
     std::size_t unit_bytes() noexcept override { return below_->unit_bytes(); }
     bool holds_unsent() const noexcept override { return below_->holds_unsent(); }
     void describe(pipe::property_list& properties) const override { below_->describe(properties); }

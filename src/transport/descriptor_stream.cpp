@@ -11,8 +11,17 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <utility>
+
+namespace zlink::tuning {
+
+/// Regions of files from this size on are moved within the system; smaller ones are cheaper to read
+/// and write.
+constexpr std::size_t sendfile_bytes_min = std::size_t{16} * 1024;
+
+} // namespace zlink::tuning
 
 namespace zlink::transport {
 
@@ -87,6 +96,31 @@ public:
         may_write_ = is_unexhausted(put, data);
         return put >= 0 ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
                         : failure();
+    }
+
+    io_outcome try_write_file(std::span<const std::byte> head, const files::file_region& part,
+                              std::span<std::byte> scratch) noexcept override {
+        if (part.bytes < tuning::sendfile_bytes_min) {
+            return stream::try_write_file(head, part, scratch);
+        }
+        if (!head.empty()) {
+            const ssize_t put = ::send(descriptor_, head.data(), head.size(),
+                                       MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
+            may_write_ = put == static_cast<ssize_t>(head.size());
+            if (!may_write_) {
+                return put >= 0
+                           ? io_outcome{io_outcome::status::moved, static_cast<std::size_t>(put)}
+                           : failure();
+            }
+        }
+        auto offset = static_cast<off_t>(part.offset);
+        const ssize_t put = ::sendfile(descriptor_, part.file->descriptor(), &offset, part.bytes);
+        may_write_ = put == static_cast<ssize_t>(part.bytes);
+        if (put > 0 || (put < 0 && !head.empty() && errno == EAGAIN)) {
+            return {io_outcome::status::moved,
+                    head.size() + static_cast<std::size_t>(std::max<ssize_t>(put, 0))};
+        }
+        return put == 0 ? io_outcome{io_outcome::status::failed, 0, ENODATA} : failure();
     }
 
     std::size_t unit_bytes() noexcept override {

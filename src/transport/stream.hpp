@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/ref_counted.hpp"
+#include "files/open_file.hpp"
 #include "pipe/property_list.hpp"
 #include "transport/address.hpp"
 
@@ -55,6 +56,17 @@ public:
 
     /// Writes as many bytes as fit, in order.
     virtual io_outcome try_write(std::span<const iovec> data) noexcept = 0;
+
+    /// Writes as many bytes as fit of `head` and then of a region of a file, in order.
+    ///
+    /// Does not wait for a disk where that is possible: `would_block` may also mean that the file
+    /// is not resident, which the caller has to check before.
+    /// @param part     Not empty.
+    /// @param scratch  Memory for the file's bytes where they cannot be moved within the system.
+    /// @return As try_write(). `failed` with ENODATA if the file ends before the region does.
+    virtual io_outcome try_write_file(std::span<const std::byte> head,
+                                      const files::file_region& part,
+                                      std::span<std::byte> scratch) noexcept;
 
     /// The size of the units in which the system sends; writes of multiples of it cost least: a
     /// remainder costs nearly as much as a whole unit. 0: no preferred size.
