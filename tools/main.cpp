@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "serve.hpp"
+#include "zlink.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace {
+
+std::string version_text() {
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    zlink_library_version(&major, &minor, &patch);
+    return "zlink " + std::to_string(major) + "." + std::to_string(minor) + "." +
+           std::to_string(patch);
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    CLI::App program{"Serves files with zlink, a socket library from the browser to the backend.",
+                     "zlink"};
+    program.set_version_flag("--version", version_text());
+    program.require_subcommand(1);
+
+    zlink_tool::serve_arguments asked;
+    CLI::App& serve = *program.add_subcommand(
+        "serve", "Serves the files of a folder over HTTP and HTTPS, until SIGINT or SIGTERM");
+    serve.add_option("DIR", asked.folder, "The folder, at the path /")->required();
+    serve
+        .add_option("--listen", asked.endpoints,
+                    "Where to listen: http://HOST:PORT or https://HOST:PORT; * stands for every "
+                    "address, or for a free port. May be repeated")
+        ->default_str("http://127.0.0.1:8080");
+    serve.add_option("--root", asked.roots,
+                     "Another folder at a path of its own: /PREFIX/=DIR. May be repeated");
+    serve.add_option("--index", asked.index, "The file that is sent for a folder; empty: none")
+        ->capture_default_str();
+    serve.add_flag("--list", asked.lists, "List folders that have no index");
+    serve.add_option("--cors", asked.cors,
+                     "The origin whose pages may read the files, or * for all of them");
+    serve.add_option("--cache", asked.cache,
+                     "Cache-Control by name: '*.js: public, max-age=3600; *.html: no-cache'");
+    serve.add_flag("--uncompressed", asked.uncompressed,
+                   "Do not send FILE.br or FILE.gz in place of FILE");
+    serve.add_option(
+        "--tls-cert", asked.certificate,
+        "The certificates for https, PEM, the server's own first; SIGHUP reloads them");
+    serve.add_option("--tls-key", asked.key, "Its key, PEM; default: in the file of --tls-cert");
+    serve.add_option("--threads", asked.threads, "I/O threads")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    serve
+        .add_option("--grace", asked.grace_seconds,
+                    "Seconds for connections to end after SIGINT or SIGTERM")
+        ->check(CLI::Range(0, 3600))
+        ->capture_default_str();
+    CLI11_PARSE(program, count, words);
+    if (asked.endpoints.empty()) {
+        asked.endpoints.emplace_back("http://127.0.0.1:8080");
+    }
+    return zlink_tool::serve(asked);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace zlink_tool {
+
+/// The arguments of `zlink serve`.
+struct serve_arguments {
+    std::string folder;
+    std::vector<std::string> roots;     ///< "/prefix/=folder".
+    std::vector<std::string> endpoints; ///< "http://host:port", "https://host:port".
+    std::string index = "index.html";
+    std::string cors;
+    std::string cache;
+    std::string certificate;
+    std::string key;
+    bool lists = false;
+    bool uncompressed = false;
+    int threads = 1;
+    int grace_seconds = 10;
+};
+
+/// Serves files until SIGINT or SIGTERM; SIGHUP reloads the certificates. Prints the endpoints,
+/// then errors only.
+/// @return The exit status: 0 after a signal; 1 if it could not begin, with the reason on standard
+///         error.
+int serve(const serve_arguments& asked);
+
+} // namespace zlink_tool
