@@ -115,7 +115,7 @@ int bind_all(void* socket, const serve_arguments& asked) {
             return 1;
         }
         if (zlink_bind(socket, each.c_str()) != 0) {
-            return fail("--listen " + each);
+            return fail("--listen"); // The text names the endpoint.
         }
         std::array<char, 512> endpoint{};
         std::size_t bytes = endpoint.size();

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MPL-2.0
+"""Runs `zlink serve` with Python's HTTP client.
+
+    serve_test.py PROGRAM
+"""
+
+import http.client
+import os
+import random
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+PROGRAM = sys.argv[1]
+SECONDS_MAX = 60
+
+
+class Server:
+    """`zlink serve` with the given arguments; `endpoints` are those that it prints."""
+
+    def __init__(self, *arguments, endpoint_count=1):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.endpoints = []
+        self.clients = []
+        for _ in range(endpoint_count):
+            line = self.process.stdout.readline()
+            assert line.startswith("serving at "), line + self.process.stderr.read()
+            self.endpoints.append(line.split()[2])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for client in self.clients:
+            client.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(SECONDS_MAX) == 0, self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def connect(self, index=0):
+        scheme, place = self.endpoints[index].rstrip("/").split("://")
+        if scheme == "https":
+            trust = ssl.create_default_context(cafile=CERTIFICATE)
+            client = http.client.HTTPSConnection(place, timeout=SECONDS_MAX, context=trust)
+        else:
+            client = http.client.HTTPConnection(place, timeout=SECONDS_MAX)
+        self.clients.append(client)
+        return client
+
+
+def fetch(connection, path, method="GET", **fields):
+    connection.request(method, path, headers={name.replace("_", "-"): text for name, text in fields.items()})
+    response = connection.getresponse()
+    return response, response.read()
+
+
+class Serving(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.temporary.name)
+        cls.large = random.Random(1).randbytes(3_000_000)
+        (cls.folder / "large.bin").write_bytes(cls.large)
+        (cls.folder / "page.html").write_text("<p>hello")
+        (cls.folder / "in").mkdir()
+        (cls.folder / "in" / "a b.txt").write_text("with a space")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_files_over_one_connection(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
+            client = server.connect()
+            for _ in range(3):
+                response, content = fetch(client, "/large.bin")
+                self.assertEqual((response.status, content == self.large), (200, True))
+                response, content = fetch(client, "/page.html")
+                self.assertEqual(content, b"<p>hello")
+                self.assertEqual(response.getheader("Content-Type"), "text/html; charset=utf-8")
+                self.assertEqual(fetch(client, "/in/a%20b.txt")[1], b"with a space")
+                self.assertEqual(fetch(client, "/none")[0].status, 404)
+                self.assertEqual(fetch(client, "/page.html", "HEAD")[0].getheader("Content-Length"), "8")
+
+    def test_ranges_and_conditions(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
+            client = server.connect()
+            chosen = random.Random(2)
+            for _ in range(50):
+                first = chosen.randrange(len(self.large))
+                last = chosen.randrange(first, len(self.large))
+                response, content = fetch(client, "/large.bin", Range=f"bytes={first}-{last}")
+                self.assertEqual(response.status, 206)
+                self.assertTrue(content == self.large[first : last + 1])
+            tag = response.getheader("ETag")
+            self.assertEqual(fetch(client, "/large.bin", If_None_Match=tag)[0].status, 304)
+
+    def test_https_and_many_clients(self):
+        listens = ("--listen", "https://127.0.0.1:*", "--listen", "http://127.0.0.1:*")
+        shown = ("--tls-cert", CERTIFICATE, "--tls-key", KEY, "--threads", 2)
+        with Server(self.folder, *listens, *shown, endpoint_count=2) as server:
+            failures = []
+
+            def load(index):
+                try:
+                    client = server.connect(index % 2)
+                    for _ in range(5):
+                        assert fetch(client, "/large.bin")[1] == self.large
+                except Exception as failure:  # Told by the main thread.
+                    failures.append(failure)
+
+            threads = [threading.Thread(target=load, args=(index,)) for index in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(failures, [])
+            server.process.send_signal(signal.SIGHUP)
+            self.assertEqual(fetch(server.connect(0), "/page.html")[1], b"<p>hello")
+
+    def test_options(self):
+        options = ("--list", "--cors", "*", "--cache", "*.html: max-age=5", "--root", f"/more/={self.folder / 'in'}")
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", *options) as server:
+            client = server.connect()
+            response, content = fetch(client, "/")
+            self.assertIn(b'href="./large.bin"', content)
+            response, _ = fetch(client, "/page.html")
+            self.assertEqual(response.getheader("Cache-Control"), "max-age=5")
+            self.assertEqual(response.getheader("Access-Control-Allow-Origin"), "*")
+            self.assertEqual(fetch(client, "/more/a%20b.txt")[1], b"with a space")
+
+    def test_a_signal_ends_it_beside_an_idle_client(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
+            client = server.connect()
+            fetch(client, "/page.html")
+            server.process.send_signal(signal.SIGINT)
+            self.assertEqual(server.process.wait(SECONDS_MAX), 0)
+
+    def test_what_is_refused_and_why(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
+            taken = server.endpoints[0]
+            for arguments, reason in (
+                ((self.folder / "none",), "none"),
+                ((self.folder / "page.html",), "page.html"),
+                ((self.folder, "--listen", "tcp://127.0.0.1:*"), "http://"),
+                ((self.folder, "--listen", taken), "already in use"),
+                ((self.folder, "--listen", "https://127.0.0.1:*"), "ZLINK_TLS_CERTIFICATE"),
+                ((self.folder, "--threads", "0"), "--threads"),
+                ((), "DIR"),
+            ):
+                with self.subTest(arguments=arguments):
+                    ended = subprocess.run(
+                        [PROGRAM, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS_MAX
+                    )
+                    self.assertNotEqual(ended.returncode, 0)
+                    self.assertIn(reason, ended.stderr + ended.stdout)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as keys:
+        CERTIFICATE, KEY = os.path.join(keys, "certificate.pem"), os.path.join(keys, "key.pem")
+        command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+        made = [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", KEY, "-out", CERTIFICATE]
+        subprocess.run(made, check=True, capture_output=True)
+        unittest.main(argv=sys.argv[:1], verbosity=2)
