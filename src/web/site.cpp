@@ -8,9 +8,9 @@ namespace zlink::web {
 
 void site::add(std::shared_ptr<const folder> added) {
     std::erase_if(folders_, [&](const auto& each) { return each->prefix() == added->prefix(); });
-    const auto place = std::ranges::find_if(
+    const auto behind = std::ranges::find_if(
         folders_, [&](const auto& each) { return each->prefix().size() < added->prefix().size(); });
-    folders_.insert(place, std::move(added));
+    folders_.insert(behind, std::move(added));
 }
 
 site::place site::find(std::string_view path) const {
