@@ -3,6 +3,8 @@
 #include "zlink.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <string>
 
 namespace {
@@ -16,9 +18,8 @@ std::string version_text() {
            std::to_string(patch);
 }
 
-} // namespace
-
-int main(int count, char** words) {
+/// @return The exit status.
+int run(int count, char** words) {
     CLI::App program{"Serves files with zlink, a socket library from the browser to the backend.",
                      "zlink"};
     program.set_version_flag("--version", version_text());
@@ -61,4 +62,15 @@ int main(int count, char** words) {
         asked.endpoints.emplace_back("http://127.0.0.1:8080");
     }
     return zlink_tool::serve(asked);
+}
+
+} // namespace
+
+int main(int count, char** words) {
+    try {
+        return run(count, words);
+    } catch (const std::exception& failure) { // No memory.
+        std::fputs(failure.what(), stderr);
+        return 1;
+    }
 }

@@ -90,7 +90,7 @@ public:
         const std::size_t before = stream.written().size();
         one.peer_sends(std::string(request));
         std::string received = stream.written().substr(before);
-        const answer made = take_answer(received, is_head);
+        answer made = take_answer(received, is_head);
         CHECK(received.empty());
         return made;
     }

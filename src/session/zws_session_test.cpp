@@ -99,7 +99,7 @@ void upgrade(session_harness& client, scripted_stream& stream) {
     server.peer_sends(stream.written());
     client.peer_sends(other.written());
     client.run();
-    const std::string first = stream.written();
+    const std::string& first = stream.written();
     server.peer_sends(first.substr(first.find("\r\n\r\n") + 4));
 }
 

@@ -21,7 +21,7 @@ public:
     bool is_dialing() const noexcept { return handler_ != nullptr; }
 
     /// Ends the current attempt, unless it was stopped before.
-    void come_to(result<transport::stream_ptr> outcome) {
+    void come_to(const result<transport::stream_ptr>& outcome) {
         thread_.post([self = boost::intrusive_ptr<scripted_dialer>(this), outcome] {
             if (const auto handler = std::exchange(self->handler_, nullptr); handler) {
                 handler(outcome);

@@ -328,7 +328,7 @@ private:
 
     pipe::peer_info_ptr take_news() {
         auto* const told = static_cast<pipe::peer_info*>(front().take_reference());
-        const pipe::peer_info_ptr newest{told->take_newest(), false};
+        pipe::peer_info_ptr newest{told->take_newest(), false};
         take_next();
         return newest;
     }

@@ -80,8 +80,10 @@ TEST_SUITE("http") {
             serving it{io_threads};
             raw_peer stalled{it.owner, tcp_of(it.endpoint)};
             stalled.send(get("/large") + get("/large"));
+            constexpr int client_count = 100;
             std::vector<std::unique_ptr<raw_peer>> clients;
-            for (int count = 0; count < 100; ++count) {
+            clients.reserve(client_count);
+            for (int count = 0; count < client_count; ++count) {
                 clients.push_back(std::make_unique<raw_peer>(it.owner, tcp_of(it.endpoint)));
             }
             for (int round = 0; round < 3; ++round) {

@@ -508,7 +508,7 @@ TEST_SUITE("wire/http") {
         std::string sent = get("");
         for (unsigned count = 0; count <= limits::http_empty_lines_max; ++count) {
             CHECK(status_of(sent) == 0);
-            sent = "\r\n" + sent;
+            sent.insert(0, "\r\n");
         }
         CHECK(status_of(sent) == 400);
         request_decoder decoder;
