@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace zlink::session {
 
@@ -62,12 +63,9 @@ writer::outcome writer::write_file(const wiring& on) {
     const auto head = std::span{file.head}.subspan(file.head_sent_bytes);
     files::file_region part = file.rest;
     part.bytes = std::min<std::uint64_t>(part.bytes, tuning::file_turn_bytes_max);
-    if (!part.file->is_resident(part.offset, part.bytes)) {
-        return outcome::awaits_disk;
-    }
     const io_outcome moved = on.stream.try_write_file(head, part, on.thread.scratch());
     if (moved.what == io_outcome::status::failed) {
-        return fails_with(moved.error);
+        return moved.error == EAGAIN ? outcome::awaits_disk : fails_with(moved.error);
     }
     if (moved.bytes == 0) {
         return await_room(on);

@@ -103,6 +103,9 @@ public:
         if (part.bytes < tuning::sendfile_bytes_min) {
             return stream::try_write_file(head, part, scratch);
         }
+        if (!part.file->is_resident(part.offset, part.bytes)) {
+            return {io_outcome::status::failed, 0, EAGAIN};
+        }
         if (!head.empty()) {
             const ssize_t put = ::send(descriptor_, head.data(), head.size(),
                                        MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);

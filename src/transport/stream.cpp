@@ -11,9 +11,6 @@ io_outcome stream::try_write_file(std::span<const std::byte> head, const files::
                                   std::span<std::byte> scratch) noexcept {
     const std::size_t wanted = std::min<std::uint64_t>(part.bytes, scratch.size());
     const ssize_t got = part.file->read_resident(scratch.data(), wanted, part.offset);
-    if (got < 0 && errno == EAGAIN) {
-        return {io_outcome::status::would_block};
-    }
     if (got <= 0) {
         return {io_outcome::status::failed, 0, got == 0 ? ENODATA : errno};
     }

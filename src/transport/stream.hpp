@@ -59,11 +59,11 @@ public:
 
     /// Writes as many bytes as fit of `head` and then of a region of a file, in order.
     ///
-    /// Does not wait for a disk where that is possible: `would_block` may also mean that the file
-    /// is not resident, which the caller has to check before.
+    /// Does not wait for a disk, as far as the system can tell.
     /// @param part     Not empty.
     /// @param scratch  Memory for the file's bytes where they cannot be moved within the system.
-    /// @return As try_write(). `failed` with ENODATA if the file ends before the region does.
+    /// @return As try_write(). `failed` with ENODATA if the file ends before the region does, and
+    /// with EAGAIN if the region has to be read from a disk first: the stream is unchanged then.
     virtual io_outcome try_write_file(std::span<const std::byte> head,
                                       const files::file_region& part,
                                       std::span<std::byte> scratch) noexcept;
