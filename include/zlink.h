@@ -1274,8 +1274,9 @@ ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, s
 /// @name Files over HTTP
 /// A ZLINK_STREAM that is bound to `http://host:port` or `https://host:port` serves files to
 /// browsers, players and download tools (RFC 9110, RFC 9112), on the same port to which WebSocket
-/// peers connect. Files are sent by the I/O threads, from the system's cache and without a copy;
-/// the application takes no part in it.
+/// peers connect. Files are sent by the I/O threads from the system's cache, from 16 KiB on without
+/// a copy, except with https; the application takes no part in it. When the endpoint is unbound, or
+/// the socket drained or closed, responses that are under way are cut off.
 ///
 /// GET and HEAD with ranges, conditions, precompressed files and persistent connections; the file
 /// that is sent is always the one that was there when the request arrived. A request with `Upgrade:

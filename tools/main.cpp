@@ -52,11 +52,6 @@ int run(int count, char** words) {
     serve.add_option("--threads", asked.threads, "I/O threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    serve
-        .add_option("--grace", asked.grace_seconds,
-                    "Seconds for connections to end after SIGINT or SIGTERM")
-        ->check(CLI::Range(0, 3600))
-        ->capture_default_str();
     CLI11_PARSE(program, count, words);
     if (asked.endpoints.empty()) {
         asked.endpoints.emplace_back("http://127.0.0.1:8080");

@@ -156,7 +156,6 @@ int run(void* socket, const signals& told, const serve_arguments& asked) {
         switch (told.take()) {
         case SIGINT:
         case SIGTERM:
-            zlink_socket_drain(socket, asked.grace_seconds * 1000);
             return 0;
         case SIGHUP:
             if (!asked.certificate.empty() &&

@@ -19,7 +19,6 @@ struct serve_arguments {
     bool lists = false;
     bool uncompressed = false;
     int threads = 1;
-    int grace_seconds = 10;
 };
 
 /// Serves files until SIGINT or SIGTERM; SIGHUP reloads the certificates. Prints the endpoints,

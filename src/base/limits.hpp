@@ -118,13 +118,18 @@ constexpr std::size_t http_trailers_bytes_max = std::size_t{8} * 1024;
 constexpr std::size_t http_ranges_max = 100;
 constexpr std::size_t http_parts_max = 16;
 
-/// Open files that are kept for each folder that is served, and names in one listing of a folder.
-constexpr std::size_t cached_files_max = 1024;
+/// Open files that are kept for each folder that is served: clients choose them, and a process
+/// often has 1024 descriptors; and names in one listing of a folder.
+constexpr std::size_t cached_files_max = 256;
 constexpr std::size_t listed_files_max = 10'000;
 
 /// Threads that wait for disks, and tasks that wait for them.
 constexpr std::size_t disk_threads = 4;
 constexpr std::size_t disk_tasks_max = 4096;
+
+/// How often in a row a region of a file is read from a disk before it is sent: the system may need
+/// the memory for something else meanwhile, or never tell that the region is there.
+constexpr unsigned disk_attempts_max = 8;
 
 /// How long an HTTP client may take for the head of a request, from its first octet; how long it
 /// may accept nothing of a response; and how long a connection may wait for its next request.

@@ -23,9 +23,8 @@ public:
     ~disk_threads() { join(); }
 
     /// Calls `task`, which must not throw, on one of the threads, soon.
-    /// @return Whether it will be called: not if limits::disk_tasks_max tasks wait, or the system
-    /// has
-    ///         no memory or no threads.
+    /// @return Whether it will be called. Not if limits::disk_tasks_max tasks wait, or the system
+    /// has no memory or no threads.
     bool run(std::function<void()> task) noexcept;
 
     /// Waits until all tasks have run. None may be added any more.

@@ -73,16 +73,7 @@ bool http_protocol::is_upgrade() const {
     const wire::http::request& asked = decoder_.head();
     std::string room;
     const auto wanted = asked.joined("upgrade", room);
-    if (!wanted || asked.method != "GET") {
-        return false;
-    }
-    std::string_view rest = *wanted;
-    while (!rest.empty()) {
-        if (wire::is_same_text(wire::take_element(rest, ','), "websocket")) {
-            return true;
-        }
-    }
-    return false;
+    return wanted && asked.method == "GET" && wire::has_token(*wanted, "websocket");
 }
 
 result<progress> http_protocol::upgrade() {

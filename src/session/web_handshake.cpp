@@ -72,19 +72,10 @@ std::string values(const Fields& fields, http::field name) {
     return joined;
 }
 
-bool has_token(std::string_view list, std::string_view token) noexcept {
-    while (!list.empty()) {
-        if (wire::is_same_text(wire::take_element(list, ','), token)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 template<class Fields>
 bool is_upgrade(const Fields& fields) {
-    return has_token(values(fields, http::field::upgrade), "websocket") &&
-           has_token(values(fields, http::field::connection), "upgrade");
+    return wire::has_token(values(fields, http::field::upgrade), "websocket") &&
+           wire::has_token(values(fields, http::field::connection), "upgrade");
 }
 
 std::vector<std::string> split(std::string_view list) {

@@ -60,28 +60,37 @@ void writer::append_file(files::file_region region) {
 /// A part of the file, so that other connections have their turn.
 writer::outcome writer::write_file(const wiring& on) {
     outgoing_file& file = *file_;
-    const auto head = std::span{file.head}.subspan(file.head_sent_bytes);
-    files::file_region part = file.rest;
-    part.bytes = std::min<std::uint64_t>(part.bytes, tuning::file_turn_bytes_max);
-    const io_outcome moved = on.stream.try_write_file(head, part, on.thread.scratch());
-    if (moved.what == io_outcome::status::failed) {
-        return moved.error == EAGAIN ? outcome::awaits_disk : fails_with(moved.error);
+    for (std::uint64_t turn_bytes = tuning::file_turn_bytes_max; turn_bytes != 0;) {
+        const auto head = std::span{file.head}.subspan(file.head_sent_bytes);
+        files::file_region part = file.rest;
+        part.bytes = std::min(part.bytes, turn_bytes);
+        const io_outcome moved = on.stream.try_write_file(head, part, on.thread.scratch());
+        if (moved.what == io_outcome::status::failed) {
+            const bool may_read =
+                moved.error == EAGAIN && file.disk_attempts++ < limits::disk_attempts_max;
+            return may_read ? outcome::awaits_disk : fails_with(moved.error);
+        }
+        if (moved.bytes == 0) {
+            return await_room(on);
+        }
+        on.thread.count_moved(moved.bytes);
+        has_answered_ = true;
+        file.disk_attempts = 0;
+        const std::size_t head_bytes = std::min(moved.bytes, head.size());
+        const std::size_t file_bytes = moved.bytes - head_bytes;
+        file.head_sent_bytes += head_bytes;
+        file.rest.offset += file_bytes;
+        file.rest.bytes -= file_bytes;
+        if (file.rest.bytes == 0) {
+            file_.reset();
+            return outcome::drained;
+        }
+        if (file_bytes < part.bytes && on.stream.is_plain()) {
+            return await_room(on); // Other streams may take less than there is room for.
+        }
+        turn_bytes -= file_bytes;
     }
-    if (moved.bytes == 0) {
-        return await_room(on);
-    }
-    on.thread.count_moved(moved.bytes);
-    has_answered_ = true;
-    const std::size_t head_bytes = std::min(moved.bytes, head.size());
-    const std::size_t file_bytes = moved.bytes - head_bytes;
-    file.head_sent_bytes += head_bytes;
-    file.rest.offset += file_bytes;
-    file.rest.bytes -= file_bytes;
-    if (file.rest.bytes == 0) {
-        file_.reset();
-        return outcome::drained;
-    }
-    return file_bytes < part.bytes ? await_room(on) : outcome::turn_over;
+    return outcome::turn_over;
 }
 
 writer::outcome writer::write_own(const wiring& on) {

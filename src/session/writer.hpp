@@ -183,6 +183,7 @@ private:
     struct outgoing_file {
         std::vector<std::byte> head;
         std::size_t head_sent_bytes = 0;
+        unsigned disk_attempts = 0; ///< In a row.
         files::file_region rest;
     };
 

@@ -101,12 +101,15 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     made->media_type = wire::http::media_type_of(named);
     made->tag = tag_of(state);
     if (settings_.precompressed && coding == content_coding::identity) {
-        const auto is_there = [&](content_coding other) {
+        for (const content_coding other : {content_coding::gzip, content_coding::br}) {
             const auto it = root_.find(path + std::string(extension_of(other)), how);
-            return it && it->file && it->file->state().modified() >= state.modified();
-        };
-        made->has_gzip = is_there(content_coding::gzip);
-        made->has_br = is_there(content_coding::br);
+            if (!it && it.error() == errc::again) {
+                return errc::again; // Not known to be missing.
+            }
+            const bool is_usable =
+                it && it->file && it->file->state().modified() >= state.modified();
+            (other == content_coding::br ? made->has_br : made->has_gzip) = is_usable;
+        }
     }
     std::string& both = made->validator_fields;
     add(both, "ETag", made->tag);

@@ -69,4 +69,14 @@ constexpr std::string_view take_element(std::string_view& list, char separator) 
     return trimmed(element);
 }
 
+/// Whether one of the elements of a list, separated by commas, is `token`. Case-insensitive.
+constexpr bool has_token(std::string_view list, std::string_view token) noexcept {
+    while (!list.empty()) {
+        if (is_same_text(take_element(list, ','), token)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 } // namespace zlink::wire
