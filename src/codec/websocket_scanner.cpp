@@ -23,8 +23,9 @@ websocket_scanner::websocket_scanner(sender from, std::uint64_t message_bytes_ma
                                      websocket_sink& controls,
                                      const std::optional<peer_deflation>& compressed)
     : controls_(controls), rules_{.from = from, .payload_bytes_max = message_bytes_max},
-      plain_bytes_max_(std::min(message_bytes_max, short_payload_bytes_max)),
-      tracker_(message_bytes_max, compressed ? compressed->message_bytes_max : message_bytes_max) {
+      tracker_(message_bytes_max, compressed ? compressed->message_bytes_max : message_bytes_max),
+      plain_bytes_max_(
+          static_cast<std::uint8_t>(std::min(message_bytes_max, short_payload_bytes_max))) {
     if (compressed) {
         rules_.may_compress = true;
         rules_.payload_bytes_max =
@@ -196,7 +197,7 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
         tracker_.is_compressed() ? std::min(at.rest(), limits::inflated_at_once_max) : at.rest();
     const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(fragment_rest_, most));
     const std::span<std::byte> data{at.next(), there};
-    phase_ = mask(data, head_.key, phase_);
+    phase_ = static_cast<std::uint8_t>(mask(data, head_.key, phase_));
     if (const auto refusal = tracker_.on_payload(data)) {
         return refuse(*refusal);
     }
@@ -244,7 +245,7 @@ result<websocket_scanner::step> websocket_scanner::take_fragment(progress& at) {
 }
 
 result<void> websocket_scanner::on_body(std::span<std::byte> data) noexcept {
-    phase_ = mask(data, head_.key, phase_);
+    phase_ = static_cast<std::uint8_t>(mask(data, head_.key, phase_));
     if (const auto refusal = tracker_.on_payload(data)) {
         return refuse(*refusal);
     }

@@ -129,13 +129,13 @@ private:
 
     websocket_sink& controls_;
     wire::websocket::frame_rules rules_;
-    std::uint64_t plain_bytes_max_; ///< For messages that take_plain() takes.
     wire::websocket::message_tracker tracker_;
     wire::websocket::frame_head head_; ///< Of the current frame, if there is one.
-    unsigned phase_ = 0;               ///< Of its mask.
-    std::uint64_t fragment_rest_ = 0;  ///< Missing bytes of a fragment.
+    std::uint8_t phase_ = 0;           ///< Of its mask.
+    std::uint8_t plain_bytes_max_;     ///< For messages that take_plain() takes.
     bool is_in_fragment_ = false;
     bool is_over_ = false;
+    std::uint64_t fragment_rest_ = 0;      ///< Missing bytes of a fragment.
     growing_block assembly_;               ///< The fragments received so far.
     std::unique_ptr<inflation> inflation_; ///< Null: no message may be compressed.
 };

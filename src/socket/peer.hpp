@@ -157,9 +157,8 @@ public:
     static constexpr std::uint8_t spare_info_count_max = 64;
 
     peer(peer_owner& owner, pipe::end_ptr end) noexcept
-        : owner_(owner), end_(std::move(end)),
-          referenced_bytes_min_(end_->out.conflates() ? 0 : tuning::external_bytes_min),
-          frames_(end_->frames), deflates_(end_->deflation.has_value()) {
+        : owner_(owner), end_(std::move(end)), frames_(end_->frames),
+          deflates_(end_->deflation.has_value()), shares_short_(end_->out.conflates()) {
         end_->set_owner(this);
     }
     peer(const peer&) = delete;
@@ -323,7 +322,8 @@ public:
     /// Appends a frame to the unfinished message.
     /// @throws std::bad_alloc  Nothing changed.
     ZLINK_HOT void push(outgoing& source) {
-        if (source.bytes() < referenced_bytes_min_ && !stays_lent(source)) [[likely]] {
+        if (source.bytes() < tuning::external_bytes_min && !shares_short_ && !stays_lent(source))
+            [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
             push_shared(source);
@@ -341,7 +341,7 @@ public:
     void conflate() noexcept {
         end_->out.rollback();
         end_->out.conflate();
-        referenced_bytes_min_ = 0;
+        shares_short_ = true;
     }
 
     void push_bytes(const std::byte* body, std::size_t bytes, unsigned flags) {
@@ -478,19 +478,19 @@ private:
     peer_owner& owner_;
     pipe::end_ptr end_;
     pipe::peer_info* info_ = nullptr;
-    std::uint32_t referenced_bytes_min_; ///< Shorter frames are copied.
-    std::uint32_t told_sent_count_ = 0;  ///< At the last take_sent_count(), modulo 2^32.
+    std::uint32_t told_sent_count_ = 0; ///< At the last take_sent_count(), modulo 2^32.
     pipe::layout frames_;
     std::uint8_t spare_info_count_ = 0; ///< References to `info_` for future messages.
     bool deflates_ : 1;
+    bool shares_short_ : 1; ///< Short frames are not copied: only the newest message is kept.
     bool closed_by_peer_ : 1 = false;
     bool is_reader_awake_ : 1 = true; ///< Not marked as parked, as far as known.
 
 public:
     // Placed here they use padding; a server has many peers.
-    bool departing = false; ///< In the socket's list of peers to destroy.
-    bool closes_when_drained = false;
-    bool is_held = false; ///< Neither read nor closed until its pattern allows it.
+    bool departing : 1 = false; ///< In the socket's list of peers to destroy.
+    bool closes_when_drained : 1 = false;
+    bool is_held : 1 = false; ///< Neither read nor closed until its pattern allows it.
 };
 
 } // namespace zlink::socket

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -41,7 +40,8 @@ public:
             return;
         }
         peer& next = *found->second.front();
-        if (std::exchange(next.is_held, false)) {
+        if (next.is_held) {
+            next.is_held = false;
             next.end().deliver(pipe::event::readable |
                                (next.is_closed_by_peer() ? pipe::event::closed : 0));
         }
