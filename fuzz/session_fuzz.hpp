@@ -89,8 +89,9 @@ inline void make_claims_fatal() {
 class session_play {
 public:
     session_play(script& input, const socket_options& options, bool dials,
-                 transport::tls_context_ptr tls = {}, scheme via = scheme::tcp)
-        : input_(input), dials_(dials), session_(options, std::move(tls), via) {
+                 transport::tls_context_ptr tls = {}, scheme via = scheme::tcp,
+                 web::site_ptr site = {})
+        : input_(input), dials_(dials), session_(options, std::move(tls), via, std::move(site)) {
         make_claims_fatal();
         session_.ask_of(zap_);
         if (dials_) {

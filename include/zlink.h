@@ -626,6 +626,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1043 ///< Flag: several sockets, also of several processes, may be bound to one tcp port if all
          ///< of them set this; the system distributes connections among them (SO_REUSEPORT). 0.
 
+#define ZLINK_HTTP_REQUEST_RATE                                                                    \
+    1044 ///< STREAM, int, requests per second: largest number on one connection to an endpoint with
+         ///< http or https, on average over 10 s. A further one is answered with 429, and the
+         ///< connection closed. 0: no limit. 0.
+
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
 
@@ -1116,14 +1121,16 @@ ZLINK_EXPORT int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* rou
 /// A message from or to a peer of a STREAM, in a batch.
 typedef struct zlink_stream_message_t {
     unsigned char routing_id[4];
-    int flags;        ///< ZLINK_SNDTEXT for text; in received messages also ZLINK_PEER_CAME or
-                      ///< ZLINK_PEER_WENT.
+    int flags;        ///< ZLINK_SNDTEXT for text; in received messages also ZLINK_PEER_CAME,
+                      ///< ZLINK_PEER_WENT or ZLINK_HTTP_REQUEST.
     const void* data; ///< The payload, or the text of an event.
     size_t size;      ///< Its size in bytes.
 } zlink_stream_message_t;
 
 #define ZLINK_PEER_CAME 512  ///< Not a message, but the event that the peer has connected.
 #define ZLINK_PEER_WENT 1024 ///< The event that the peer has disconnected.
+#define ZLINK_HTTP_REQUEST                                                                         \
+    2048 ///< An HTTP request, see zlink_http_route. Also a property for zlink_msg_get, 1 or 0.
 
 /// Receives queued messages and events from one or more peers of a STREAM without copying them: at
 /// most `capacity`, those of each peer in order, with the event that it has disconnected after all
@@ -1271,12 +1278,44 @@ ZLINK_EXPORT int zlink_stream_send_many(void* socket, const void* routing_ids, s
 ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, size_t count,
                                         zlink_msg_t* msg, int flags, int* outcomes);
 
+/// Sends a region of a file to a peer of a STREAM, as one binary message, in order with the others:
+/// the I/O thread sends it from the system's cache, over tcp and ws without a copy. To a peer that
+/// this socket has connected to over ws or wss, whose frames have to be masked, the file is read
+/// and copied by the call. If the file is shorter than that when it is sent, the peer is
+/// disconnected.
+///
+/// @param routing_id  4 bytes.
+/// @param file        A descriptor of a regular file that can be read. It is duplicated, and may be
+///                    closed at once.
+/// @param offset      Of the region in the file, in bytes.
+/// @param length      Of the region, in bytes.
+/// @param flags       ZLINK_DONTWAIT.
+/// @return 0.
+/// @error EHOSTUNREACH  The peer is unknown or has disconnected.
+/// @error EAGAIN        ZLINK_SNDHWM messages are queued for this peer, and ZLINK_DONTWAIT was
+///                      given or ZLINK_SNDTIMEO has passed.
+/// @error EBADF         `file` is no descriptor of a regular file.
+/// @error EINVAL        `routing_id` is NULL, there is another flag, or the region ends behind the
+///                      file.
+/// @error EIO           The file cannot be read, by the call.
+/// @error EMFILE        The process has no descriptor left.
+/// @error EMSGSIZE      The length exceeds what the peer's transport can express.
+/// @error EFSM          A routing id was sent alone, and its payload is missing.
+/// @error ENOTSUP       `socket` is not a ZLINK_STREAM.
+/// @error EINTR         A signal handler ran while the call was blocked.
+/// @error ENOMEM        Out of memory; nothing was sent.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_stream_send_file(void* socket, const void* routing_id, int file,
+                                        uint64_t offset, uint64_t length, int flags);
+
 /// @name Files over HTTP
 /// A ZLINK_STREAM that is bound to `http://host:port` or `https://host:port` serves files to
 /// browsers, players and download tools (RFC 9110, RFC 9112), on the same port to which WebSocket
 /// peers connect. Files are sent by the I/O threads from the system's cache, from 16 KiB on without
 /// a copy, except with https; the application takes no part in it. When the endpoint is unbound, or
-/// the socket drained or closed, responses that are under way are cut off.
+/// the socket drained or closed, responses that are under way are completed, for at most 30 s or
+/// ZLINK_LINGER, whichever is shorter.
 ///
 /// GET and HEAD with ranges, conditions, precompressed files and persistent connections; the file
 /// that is sent is always the one that was there when the request arrived. A request with `Upgrade:
@@ -1317,6 +1356,185 @@ typedef struct zlink_http_folder_t {
 /// @error ENOTSOCK `socket` is not a socket.
 ZLINK_EXPORT int zlink_http_serve(void* socket, const char* prefix, const char* folder,
                                   const zlink_http_folder_t* settings);
+
+/// A request and its answer. Texts have no zero byte at their end, and are valid during the call;
+/// those of a request that was refused before its head was complete are empty.
+typedef struct zlink_http_record_t {
+    size_t struct_size;   ///< sizeof(zlink_http_record_t).
+    int status;           ///< Of the answer; 0: the connection ended before there was one.
+    int version;          ///< 10 or 11: HTTP/1.0 or HTTP/1.1.
+    int incomplete;       ///< Not 0: the connection ended before the whole answer was written.
+    int kept;             ///< Not 0: the file was open already.
+    int cold;             ///< Not 0: a disk had to be waited for.
+    uint64_t sent_bytes;  ///< Of the answer, with its head.
+    uint64_t nanoseconds; ///< From the end of the request's head to the last byte written.
+    const char* client;   ///< The client's address.
+    size_t client_size;
+    const char* method;
+    size_t method_size;
+    const char* target; ///< As it was sent.
+    size_t target_size;
+    const char* referer; ///< Empty if there is none, as `user_agent`.
+    size_t referer_size;
+    const char* user_agent;
+    size_t user_agent_size;
+} zlink_http_record_t;
+
+typedef void zlink_http_observer_fn(const zlink_http_record_t* record, void* hint);
+
+/// Calls `observer` for each request at endpoints with http and https that are bound from now on,
+/// once its answer is written, or its connection has ended. For logs and counters.
+///
+/// @param observer  Called on the I/O threads, several at a time; must not block, nor call
+///                  functions of zlink. Until the context is terminated. NULL: none.
+/// @param hint      Passed on.
+/// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
+/// @error ENOMEM   Out of memory.
+/// @error ENOTSOCK `socket` is not a socket.
+ZLINK_EXPORT int zlink_http_observe(void* socket, zlink_http_observer_fn* observer, void* hint);
+
+/// @name HTTP requests
+/// A ZLINK_STREAM that is bound to `http://` or `https://` gives the requests for the paths of
+/// zlink_http_route to the application, as messages `[routing id][request]`: zlink_msg_get finds
+/// ZLINK_HTTP_REQUEST in the second frame, and zlink_stream_recv_batch sets that flag. The routing
+/// id stands for the connection. Its next request is received once this one is answered, by
+///
+/// - one call of zlink_http_reply or zlink_http_reply_file, or
+/// - zlink_http_reply with ZLINK_SNDMORE and any number of zlink_http_reply_part, the last one
+///   without it, for content that is made over time, such as server-sent events, or
+/// - zlink_http_upgrade, if it is for an upgrade.
+///
+/// If the client goes before that, its disconnect event is received instead (ZLINK_STREAM_EVENTS),
+/// and replies fail with EHOSTUNREACH. There is no connect event, and no event without a request.
+/// A client that ends its direction of the connection counts as gone. A request may wait for its
+/// answer for any time. zlink_stream_close and zlink_stream_abort end the connection.
+///
+/// The message is a request as in HTTP/1.1, with its target in origin-form and the whole content
+/// behind the empty line: chunks are joined, and Content-Length is that of the content. Content
+/// larger than ZLINK_MAXMSGSIZE is refused with 413. zlink_http_request takes the message apart.
+/// @threads As the socket: one thread at a time.
+
+#define ZLINK_HTTP_REQUESTS 1 ///< Requests with any method are received by the application.
+#define ZLINK_HTTP_PEERS 2    ///< Requests for an upgrade to WebSocket are accepted.
+#define ZLINK_HTTP_UPGRADES 4 ///< Requests for an upgrade are received, and decided by it.
+
+/// Decides what happens to requests for a path, at endpoints with http and https that are bound
+/// from now on. What is not asked for is answered as before: requests with files, upgrades at the
+/// path of the endpoint only.
+///
+/// @param path  "/login", or with an asterisk at its end all that begin so: "/api/*". The longest
+///              one counts; a folder of zlink_http_serve counts more if its prefix is longer.
+/// @param what  ZLINK_HTTP_REQUESTS, and ZLINK_HTTP_PEERS or ZLINK_HTTP_UPGRADES, added up. 0: the
+///              path is no exception any more.
+/// @error EINVAL   `path` does not begin with a slash, or has an asterisk elsewhere or a character
+///                 that a path cannot have; or `what` is another value.
+/// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
+/// @error ENOMEM   Out of memory.
+/// @error ENOTSOCK `socket` is not a socket.
+ZLINK_EXPORT int zlink_http_route(void* socket, const char* path, int what);
+
+/// The parts of a request, which point into its message. None of them ends with a zero byte.
+typedef struct zlink_http_request_t {
+    size_t struct_size; ///< sizeof(zlink_http_request_t), set by the caller.
+    const char* method; ///< "GET".
+    size_t method_size;
+    const char* path; ///< "/api/users/5", as it was sent, with its escapes.
+    size_t path_size;
+    const char* query; ///< What follows the question mark. May be empty.
+    size_t query_size;
+    const char* fields; ///< Lines "Name: value\r\n".
+    size_t fields_size;
+    const void* content;
+    size_t content_size;
+} zlink_http_request_t;
+
+/// Takes the message of a request apart.
+///
+/// @param data     The message, `size` bytes.
+/// @param request  Filled in; valid as long as the message.
+/// @error EINVAL  It is not such a message, or `request->struct_size` is wrong.
+/// @threads Any.
+ZLINK_EXPORT int zlink_http_request(const void* data, size_t size, zlink_http_request_t* request);
+
+/// Finds a field of a request.
+///
+/// @param name   "Cookie"; upper and lower case are the same.
+/// @param value  Set to the value of the first field of that name, without spaces around it, and
+///               without a zero byte at its end.
+/// @param size   Set to its size in bytes.
+/// @error ENOENT  There is none.
+/// @error EINVAL  A parameter is NULL.
+/// @threads Any.
+ZLINK_EXPORT int zlink_http_field(const zlink_http_request_t* request, const char* name,
+                                  const char** value, size_t* size);
+
+/// Answers a request. Date, Connection and what frames the content are added to the fields.
+///
+/// @param routing_id  4 bytes.
+/// @param status      200 to 599.
+/// @param fields      "Name: value" lines, separated by line feeds: "Content-Type:
+///                    application/json\nCache-Control: no-store". NULL: none.
+/// @param content     `size` bytes, which are copied. Not sent for a HEAD request. NULL if `size`
+///                    is 0.
+/// @param flags       ZLINK_DONTWAIT; ZLINK_SNDMORE: parts follow (zlink_http_reply_part).
+/// @return 0.
+/// @error EHOSTUNREACH  There is no such client, or it has gone.
+/// @error EFSM          It has no request that waits for an answer.
+/// @error EINVAL        The status or a flag is invalid; 204 or 304 with content; or a line is no
+///                      field, or one of Connection, Content-Length, Date, Keep-Alive,
+///                      Transfer-Encoding and Upgrade. zlink_error_text says which.
+/// @error EAGAIN        ZLINK_SNDHWM parts are queued for this client, and ZLINK_DONTWAIT was given
+///                      or ZLINK_SNDTIMEO has passed.
+/// @error ENOTSUP       `socket` is not a ZLINK_STREAM.
+/// @error EINTR         A signal handler ran while the call was blocked.
+/// @error ENOMEM        Out of memory; nothing was sent.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_http_reply(void* socket, const void* routing_id, int status,
+                                  const char* fields, const void* content, size_t size, int flags);
+
+/// As zlink_http_reply, with a region of a file as the content, which is sent as zlink_http_serve
+/// sends files. If the file is shorter than that when it is sent, the connection ends.
+///
+/// @param file    A descriptor of a regular file that can be read. It is duplicated, and may be
+///                closed at once.
+/// @param offset  Of the region in the file, in bytes.
+/// @param length  Of the region, in bytes.
+/// @param flags   ZLINK_DONTWAIT.
+/// @error EBADF   It is no descriptor of a regular file.
+/// @error EINVAL  Also: the region ends behind the file.
+/// @error EMFILE  The process has no descriptor left.
+ZLINK_EXPORT int zlink_http_reply_file(void* socket, const void* routing_id, int status,
+                                       const char* fields, int file, uint64_t offset,
+                                       uint64_t length, int flags);
+
+/// Sends a further part of the content of an answer. To clients with HTTP/1.1 each part is a chunk,
+/// sent at once; to others the connection's end is the content's.
+///
+/// @param flags  ZLINK_DONTWAIT; ZLINK_SNDMORE: another part follows.
+/// @error EFSM   No answer to this client was begun with ZLINK_SNDMORE.
+ZLINK_EXPORT int zlink_http_reply_part(void* socket, const void* routing_id, const void* content,
+                                       size_t size, int flags);
+
+/// Accepts a request for an upgrade to WebSocket. The client's connect event follows, and from then
+/// on messages are sent and received as over ws, with the same routing id. If the request is
+/// invalid, the client is answered so and its disconnect event follows.
+///
+/// @param subprotocol  One of those that the client offers. NULL: none.
+/// @param fields       As in zlink_http_reply, e.g. "Set-Cookie: id=5".
+/// @return 0.
+/// @error EHOSTUNREACH  There is no such client, or it has gone.
+/// @error EFSM          It has no request that waits for an answer.
+/// @error EINVAL        `subprotocol` is no token, or `fields` is invalid, as in zlink_http_reply.
+/// @error EAGAIN        ZLINK_SNDHWM parts are queued for this client, and ZLINK_SNDTIMEO has
+///                      passed.
+/// @error ENOTSUP       `socket` is not a ZLINK_STREAM.
+/// @error EINTR         A signal handler ran while the call was blocked.
+/// @error ENOMEM        Out of memory; nothing was sent.
+/// @error ENOTSOCK      `socket` is not a socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_http_upgrade(void* socket, const void* routing_id, const char* subprotocol,
+                                    const char* fields);
 
 /// @name Polling
 /// @threads The thread that may use the polled sockets. Other threads may poll other sockets.

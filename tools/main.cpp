@@ -26,6 +26,7 @@ int run(int count, char** words) {
     program.require_subcommand(1);
 
     zlink_tool::serve_arguments asked;
+    std::string log_format = "combined";
     CLI::App& serve = *program.add_subcommand(
         "serve", "Serves the files of a folder over HTTP and HTTPS, until SIGINT or SIGTERM");
     serve.add_option("DIR", asked.folder, "The folder, at the path /")->required();
@@ -49,6 +50,28 @@ int run(int count, char** words) {
         "--tls-cert", asked.certificate,
         "The certificates for https, PEM, the server's own first; SIGHUP reloads them");
     serve.add_option("--tls-key", asked.key, "Its key, PEM; default: in the file of --tls-cert");
+    serve.add_option("--access-log", asked.access_log,
+                     "A file for a line per request, or - for standard output; SIGHUP reopens it");
+    serve.add_option("--log-format", log_format, "combined, or json: an object per line")
+        ->check(CLI::IsMember({"combined", "json"}))
+        ->capture_default_str();
+    serve.add_option("--admin", asked.admin,
+                     "Where /metrics, for Prometheus, and /healthz are: http://HOST:PORT");
+    serve
+        .add_option("--grace", asked.grace_seconds,
+                    "After SIGTERM: seconds for answers that are under way")
+        ->check(CLI::Range(0, 30))
+        ->capture_default_str();
+    serve.add_option("--max-connections", asked.max_connections, "0: no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    serve
+        .add_option("--max-connections-per-address", asked.max_connections_per_address,
+                    "0: no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    serve.add_flag("--proxy-protocol", asked.proxied,
+                   "Connections come through a proxy that sends its client's address");
     serve.add_option("--threads", asked.threads, "I/O threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
@@ -56,6 +79,7 @@ int run(int count, char** words) {
     if (asked.endpoints.empty()) {
         asked.endpoints.emplace_back("http://127.0.0.1:8080");
     }
+    asked.logs_json = log_format == "json";
     return zlink_tool::serve(asked);
 }
 

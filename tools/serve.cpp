@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "serve.hpp"
 
+#include "access_log.hpp"
+#include "serve_metrics.hpp"
 #include "zlink.h"
 
 #include <algorithm>
@@ -102,6 +104,13 @@ int add_folders(void* socket, const serve_arguments& asked) {
     return 0;
 }
 
+void print_endpoint(const char* doing, void* socket) {
+    std::array<char, 512> endpoint{};
+    std::size_t bytes = endpoint.size();
+    zlink_getsockopt(socket, ZLINK_LAST_ENDPOINT, endpoint.data(), &bytes);
+    std::printf("%s at %s\n", doing, endpoint.data());
+}
+
 int bind_all(void* socket, const serve_arguments& asked) {
     if (!asked.certificate.empty() &&
         !(set_text(socket, ZLINK_TLS_CERTIFICATE, asked.certificate) &&
@@ -117,10 +126,7 @@ int bind_all(void* socket, const serve_arguments& asked) {
         if (zlink_bind(socket, each.c_str()) != 0) {
             return fail("--listen"); // The text names the endpoint.
         }
-        std::array<char, 512> endpoint{};
-        std::size_t bytes = endpoint.size();
-        zlink_getsockopt(socket, ZLINK_LAST_ENDPOINT, endpoint.data(), &bytes);
-        std::printf("serving at %s\n", endpoint.data());
+        print_endpoint("serving", socket);
     }
     std::fflush(stdout);
     return 0;
@@ -141,25 +147,110 @@ void turn_peers_away(void* socket) {
     }
 }
 
+/// The log and the counters of a server.
+struct observers {
+    access_log* log = nullptr; ///< Null: none.
+    serve_metrics metrics;
+
+    static void on_request(const zlink_http_record_t* record, void* hint) {
+        auto& self = *static_cast<observers*>(hint);
+        self.metrics.add(*record);
+        if (self.log != nullptr) {
+            self.log->add(*record);
+        }
+    }
+};
+
+/// Counts the connections that a monitor tells of.
+void count_connections(void* monitor, serve_metrics& in) {
+    std::array<unsigned char, 6> event{};
+    std::array<char, 512> endpoint{};
+    while (zlink_recv(monitor, event.data(), event.size(), ZLINK_DONTWAIT) >= 0) {
+        std::uint16_t what = 0;
+        std::memcpy(&what, event.data(), sizeof what);
+        zlink_recv(monitor, endpoint.data(), endpoint.size(), ZLINK_DONTWAIT);
+        if (what == ZLINK_EVENT_ACCEPTED) {
+            in.on_accepted();
+        } else if (what == ZLINK_EVENT_DISCONNECTED) {
+            in.on_disconnected();
+        }
+    }
+}
+
+/// Answers the requests for /metrics and /healthz.
+void answer_admin(void* socket, const observers& of) {
+    zlink_msg_t received;
+    zlink_msg_init(&received);
+    std::array<unsigned char, 4> client{};
+    while (zlink_stream_msg_recv(&received, socket, client.data(), ZLINK_DONTWAIT) >= 0) {
+        zlink_http_request_t asked{};
+        asked.struct_size = sizeof asked;
+        if (zlink_msg_get(&received, ZLINK_HTTP_REQUEST) != 1 ||
+            zlink_http_request(zlink_msg_data(&received), zlink_msg_size(&received), &asked) != 0) {
+            while (zlink_msg_more(&received) == 1 &&
+                   zlink_msg_recv(&received, socket, ZLINK_DONTWAIT) >= 0) {
+            }
+            continue;
+        }
+        const std::string_view method{asked.method, asked.method_size};
+        const std::string_view path{asked.path, asked.path_size};
+        int status = 200;
+        std::string fields = "Content-Type: text/plain; version=0.0.4; charset=utf-8\n"
+                             "Cache-Control: no-store";
+        std::string content;
+        if (path != "/metrics" && path != "/healthz") {
+            status = 404;
+        } else if (method != "GET" && method != "HEAD") {
+            status = 405;
+            fields += "\nAllow: GET, HEAD";
+        } else {
+            content = path == "/healthz"
+                          ? "ok\n"
+                          : of.metrics.text(of.log != nullptr ? of.log->dropped_count() : 0);
+        }
+        zlink_http_reply(socket, client.data(), status, fields.c_str(), content.data(),
+                         content.size(), ZLINK_DONTWAIT);
+    }
+    zlink_msg_close(&received);
+}
+
+/// The sockets of a server, in the order in which they are polled.
+struct sockets {
+    void* files;
+    void* monitor; ///< Null, as the next one, without --admin.
+    void* admin;
+};
+
 /// @return The exit status.
-int run(void* socket, const signals& told, const serve_arguments& asked) {
+int run(const sockets& all, const signals& told, const serve_arguments& asked, observers& of) {
     while (true) {
-        std::array<zlink_pollitem_t, 2> items{};
-        items[0].socket = socket;
-        items[0].events = ZLINK_POLLIN;
+        std::array<zlink_pollitem_t, 4> items{};
+        items[0].socket = all.files;
         items[1].fd = told.descriptor();
-        items[1].events = ZLINK_POLLIN;
-        if (zlink_poll(items.data(), items.size(), -1) < 0 && errno != EINTR) {
+        items[2].socket = all.monitor;
+        items[3].socket = all.admin;
+        for (zlink_pollitem_t& each : items) {
+            each.events = ZLINK_POLLIN;
+        }
+        const int count = all.admin != nullptr ? 4 : 2;
+        if (zlink_poll(items.data(), count, -1) < 0 && errno != EINTR) {
             return fail("waiting");
         }
-        turn_peers_away(socket);
+        turn_peers_away(all.files);
+        if (all.admin != nullptr) {
+            count_connections(all.monitor, of.metrics);
+            answer_admin(all.admin, of);
+        }
         switch (told.take()) {
         case SIGINT:
         case SIGTERM:
             return 0;
         case SIGHUP:
+            if (of.log != nullptr) {
+                of.log->reopen();
+            }
             if (!asked.certificate.empty() &&
-                zlink_setsockopt(socket, ZLINK_TLS_RELOAD, nullptr, 0) != 0) {
+                zlink_setsockopt(all.files, ZLINK_TLS_RELOAD, nullptr, 0) != 0) {
                 fail("the certificates are unchanged");
             }
             break;
@@ -169,29 +260,80 @@ int run(void* socket, const signals& told, const serve_arguments& asked) {
     }
 }
 
+bool set_number(void* socket, int option, int value) {
+    return zlink_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+/// Binds the socket of /metrics and /healthz, and the monitor that counts connections.
+/// @return 0, or the exit status.
+int open_admin(void* context, void* files, const std::string& endpoint, socket_ptr& admin,
+               socket_ptr& monitor) {
+    constexpr const char* events = "inproc://zlink-serve-events";
+    admin.reset(zlink_socket(context, ZLINK_STREAM));
+    monitor.reset(zlink_socket(context, ZLINK_PAIR));
+    if (!endpoint.starts_with("http://")) {
+        std::fprintf(stderr, "zlink: --admin %s: it has to begin with http://\n", endpoint.c_str());
+        return 1;
+    }
+    if (!admin || !monitor || !set_number(admin.get(), ZLINK_LINGER, 0) ||
+        !set_number(admin.get(), ZLINK_STREAM_EVENTS, 0) ||
+        zlink_http_route(admin.get(), "/*", ZLINK_HTTP_REQUESTS) != 0 ||
+        zlink_bind(admin.get(), endpoint.c_str()) != 0 ||
+        zlink_socket_monitor(files, events, ZLINK_EVENT_ACCEPTED | ZLINK_EVENT_DISCONNECTED) != 0 ||
+        zlink_connect(monitor.get(), events) != 0) {
+        return fail("--admin");
+    }
+    print_endpoint("metrics", admin.get());
+    return 0;
+}
+
 } // namespace
 
 int serve(const serve_arguments& asked) {
+    constexpr int milliseconds = 1000;
+    constexpr int backlog = 4096;
     const signals told; // Before threads are started, which inherit the mask.
-    const context_ptr context{zlink_ctx_new()};
+    access_log log{asked.access_log,
+                   asked.logs_json ? access_log::format::json : access_log::format::combined};
+    observers of;
+    if (!asked.access_log.empty()) {
+        if (!log.open()) {
+            std::fprintf(stderr, "zlink: --access-log %s: %s\n", asked.access_log.c_str(),
+                         std::strerror(errno));
+            return 1;
+        }
+        of.log = &log;
+    }
+    const context_ptr context{zlink_ctx_new()}; // Ends before the log, to which it writes.
     if (!context || zlink_ctx_set(context.get(), ZLINK_IO_THREADS, asked.threads) != 0) {
         return fail("--threads");
     }
     const socket_ptr socket{zlink_socket(context.get(), ZLINK_STREAM)};
-    if (!socket) {
+    if (!socket || !set_number(socket.get(), ZLINK_LINGER, asked.grace_seconds * milliseconds) ||
+        !set_number(socket.get(), ZLINK_BACKLOG, backlog) ||
+        !set_number(socket.get(), ZLINK_MAX_CONNECTIONS, asked.max_connections) ||
+        !set_number(socket.get(), ZLINK_MAX_CONNECTIONS_PER_ADDRESS,
+                    asked.max_connections_per_address) ||
+        !set_number(socket.get(), ZLINK_PROXY_PROTOCOL, asked.proxied ? 1 : 0) ||
+        ((of.log != nullptr || !asked.admin.empty()) &&
+         zlink_http_observe(socket.get(), &observers::on_request, &of) != 0)) {
         return fail("starting");
     }
-    const int linger = 0;
-    zlink_setsockopt(socket.get(), ZLINK_LINGER, &linger, sizeof linger);
-    const int backlog = 4096;
-    zlink_setsockopt(socket.get(), ZLINK_BACKLOG, &backlog, sizeof backlog);
     if (const int failed = add_folders(socket.get(), asked); failed != 0) {
         return failed;
+    }
+    socket_ptr admin;
+    socket_ptr monitor;
+    if (!asked.admin.empty()) {
+        if (const int failed = open_admin(context.get(), socket.get(), asked.admin, admin, monitor);
+            failed != 0) {
+            return failed;
+        }
     }
     if (const int failed = bind_all(socket.get(), asked); failed != 0) {
         return failed;
     }
-    return run(socket.get(), told, asked);
+    return run({socket.get(), monitor.get(), admin.get()}, told, asked, of);
 }
 
 } // namespace zlink_tool

@@ -16,13 +16,20 @@ struct serve_arguments {
     std::string cache;
     std::string certificate;
     std::string key;
+    std::string access_log; ///< A file; "-": standard output; empty: none.
+    bool logs_json = false;
+    std::string admin; ///< The endpoint of /metrics and /healthz; empty: none.
+    int grace_seconds = 10;
+    int max_connections = 0; ///< 0: no limit.
+    int max_connections_per_address = 0;
+    bool proxied = false;
     bool lists = false;
     bool uncompressed = false;
     int threads = 1;
 };
 
-/// Serves files until SIGINT or SIGTERM; SIGHUP reloads the certificates. Prints the endpoints,
-/// then errors only.
+/// Serves files until SIGINT or SIGTERM; SIGHUP reloads the certificates and reopens the access
+/// log. Prints the endpoints, then errors only.
 /// @return The exit status: 0 after a signal; 1 if it could not begin, with the reason on standard
 ///         error.
 int serve(const serve_arguments& asked);

@@ -106,6 +106,8 @@ extern "C" int zlink_msg_get(const zlink_msg_t* msg, int property) {
         return asked.is_shared() ? 1 : 0;
     case ZLINK_TEXT:
         return asked.is_text() ? 1 : 0;
+    case ZLINK_HTTP_REQUEST:
+        return asked.is_request() ? 1 : 0;
     case ZLINK_SRCFD:
         if (asked.peer() != nullptr && asked.peer()->descriptor >= 0) {
             return asked.peer()->descriptor;

@@ -148,6 +148,8 @@ constexpr std::array table{
     entry{ZLINK_MAX_CONNECTIONS, &options::connections_max, access::read_write, any_type, 0},
     entry{ZLINK_MAX_CONNECTIONS_PER_ADDRESS, &options::connections_per_address_max,
           access::read_write, any_type, 0},
+    entry{ZLINK_HTTP_REQUEST_RATE, &options::http_request_rate, access::read_write, streams, 0,
+          1000000},
     entry{ZLINK_PROXY_PROTOCOL, &options::proxy_protocol},
     entry{ZLINK_REUSE_PORT, &options::reuse_port},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},

@@ -30,7 +30,8 @@ static_assert(sizeof(stream_message) == sizeof(zlink_stream_message_t) &&
               offsetof(stream_message, data) == offsetof(zlink_stream_message_t, data) &&
               offsetof(stream_message, bytes) == offsetof(zlink_stream_message_t, size));
 static_assert(stream_message::text == ZLINK_SNDTEXT && stream_message::came == ZLINK_PEER_CAME &&
-              stream_message::went == ZLINK_PEER_WENT);
+              stream_message::went == ZLINK_PEER_WENT &&
+              stream_message::request == ZLINK_HTTP_REQUEST);
 
 int size_for_c(std::size_t bytes) noexcept {
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));

@@ -139,6 +139,13 @@ constexpr unsigned http_head_ticks_max = 6;
 constexpr unsigned http_stall_ticks_max = 6;
 constexpr unsigned http_idle_ticks_max = 15;
 
+/// Octets of a request's content that have to arrive within http_stall_ticks_max.
+constexpr std::size_t http_content_bytes_per_tick = std::size_t{4} * 1024;
+
+/// How long a response that has begun may go on once its endpoint is unbound, unless ZLINK_LINGER
+/// is shorter.
+constexpr std::chrono::seconds http_departure_max{30};
+
 /// How long a client may take to close the connection after the last response.
 constexpr unsigned http_discard_ticks_max = 2;
 

@@ -94,6 +94,7 @@ struct socket_options {
     // Listeners.
     int connections_max = 0;             ///< At a time; 0: no limit.
     int connections_per_address_max = 0; ///< Of one address; 0: no limit.
+    int http_request_rate = 0;           ///< Per second, of one connection; 0: no limit.
     bool proxy_protocol = false;         ///< A proxy sends the client's address first.
 
     // Peers that may connect; empty: all.

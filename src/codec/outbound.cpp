@@ -220,7 +220,7 @@ pipe::block* outbound::take_control(bool& wake_writer) noexcept {
     pipe::block* const object = std::exchange(sent_.at->payload, nullptr);
     sent_.offset += 1;
     sent_.position += 1;
-    wake_writer = release_written(message_count_);
+    wake_writer = release_written(message_count_ + (object->is_message ? 1 : 0));
     return object;
 }
 

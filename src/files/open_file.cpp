@@ -26,6 +26,21 @@ ssize_t open_file::read_resident(void* to, std::size_t bytes, std::uint64_t offs
     return got;
 }
 
+int open_file::read(void* to, std::size_t bytes, std::uint64_t offset) const noexcept {
+    for (std::size_t done = 0; done < bytes;) {
+        const ssize_t got = ::pread(descriptor_, static_cast<std::byte*>(to) + done, bytes - done,
+                                    static_cast<off_t>(offset + done));
+        if (got < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (got == 0) {
+            return EIO;
+        }
+        done += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    return 0;
+}
+
 bool open_file::is_resident(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     std::byte last;
     return bytes == 0 || read_resident(&last, 1, offset + bytes - 1) >= 0 || errno != EAGAIN;

@@ -55,6 +55,11 @@ public:
     /// Whether reading the last bytes of a region would not wait for a disk.
     bool is_resident(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
+    /// Reads exactly `bytes` bytes.
+    /// @return 0; the error of pread(2), or EIO if the file is too short.
+    /// @blocks  Until the disk has delivered them.
+    int read(void* to, std::size_t bytes, std::uint64_t offset) const noexcept;
+
     /// Brings a region into memory.
     /// @blocks  Until the disk has delivered it.
     void read_ahead(std::uint64_t offset, std::uint64_t bytes) const noexcept;

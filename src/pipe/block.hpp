@@ -76,6 +76,7 @@ struct block {
 
     std::atomic<std::uint32_t> references{1};
     origin kind = origin::pooled;
+    bool is_message = false; ///< object: counts as a message in a queue.
     std::byte* data = nullptr;
     std::size_t bytes = 0; ///< caller: the size of the data; object: 0; otherwise: the capacity.
     union {

@@ -32,7 +32,7 @@ public:
         kind_ = kind::inlined;
         inline_bytes_ = 0;
         more_ = false;
-        text_ = false;
+        marks_ = 0;
         peer_ = nullptr;
     }
 
@@ -113,7 +113,7 @@ public:
             shared_.data = shared_.payload->data;
             shared_.bytes = bytes;
         }
-        text_ = false;
+        marks_ = 0;
         return data();
     }
 
@@ -145,13 +145,19 @@ public:
 
     /// Whether it was received, or is to be sent, as text, where the wire protocol distinguishes
     /// text from binary data.
-    bool is_text() const noexcept { return text_; }
-    void mark_text(bool text = true) noexcept { text_ = text; }
+    bool is_text() const noexcept { return (marks_ & text) != 0; }
+    void mark_text(bool is = true) noexcept {
+        marks_ = static_cast<std::uint8_t>(is ? marks_ | text : marks_ & ~text);
+    }
+
+    /// Whether it was received as an HTTP request.
+    bool is_request() const noexcept { return (marks_ & request) != 0; }
+    void mark_request() noexcept { marks_ |= request; }
 
     /// Whether its payload may be copied and dropped when it is sent: it is not marked as text, and
     /// its owner does not wait for its release.
     bool is_plain() const noexcept {
-        return !text_ && (kind_ != kind::shared || !shared_.payload->is_lent());
+        return !is_text() && (kind_ != kind::shared || !shared_.payload->is_lent());
     }
 
     bool is_shared() const noexcept {
@@ -190,7 +196,10 @@ private:
     kind kind_;
     std::uint8_t inline_bytes_;
     bool more_;
-    bool text_;
+    std::uint8_t marks_; ///< Bits below.
+
+    static constexpr std::uint8_t text = 1;
+    static constexpr std::uint8_t request = 2;
 };
 
 static_assert(sizeof(message) == 64 && alignof(message) == 8);

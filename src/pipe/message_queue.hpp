@@ -211,14 +211,16 @@ public:
     /// @return Whether the caller must wake the reader.
     [[nodiscard]] bool publish_messages() noexcept { return publish(0); }
 
-    /// Puts an object into the queue, behind all finished messages.
+    /// Puts an object into the queue, behind all finished messages. It takes credit if it counts as
+    /// a message.
     /// @param object  Takes over one reference, unless it throws.
     /// @return Whether the caller must wake the reader.
     /// @throws std::bad_alloc  Nothing changed.
     [[nodiscard]] bool push_control(block* object) {
+        const std::uint64_t count = object->is_message ? 1 : 0;
         rope_.append_control(object);
         rope_.mark();
-        return publish(0);
+        return publish(count);
     }
 
     /// Counts `count` messages that were marked in the rope, and publishes them.

@@ -225,7 +225,10 @@ public:
 
     /// Its messages come after all messages of earlier pipes of the same origin. Set like
     /// wants_newest.
-    bool replaces_lost = false;
+    bool replaces_lost : 1 = false;
+
+    /// The messages of the other end, a session's, are HTTP requests. Set like wants_newest.
+    bool asks : 1 = false;
 
     /// The layout of the frames in both queues, for the socket whose end this is. Set before the
     /// socket sees it.

@@ -24,7 +24,7 @@ using state = connection_state;
 /// The states that may follow each one.
 constexpr state_set<state> followers[] = {
     {state::upgrade, state::handshake, state::closed}, // opening
-    {state::handshake, state::closed},                 // upgrade
+    {state::handshake, state::traffic, state::closed}, // upgrade
     {state::traffic, state::closed},                   // handshake
     {state::closing, state::closed},                   // traffic
     {state::closed},                                   // closing
@@ -80,6 +80,15 @@ wiring connection::around() noexcept {
             .rope = is_established() ? owner_.rope() : nullptr};
 }
 
+/// Messages wait while the protocol has something to send itself.
+wiring connection::for_writing() noexcept {
+    wiring on = around();
+    if (protocol_ && protocol_->has_more()) {
+        on.rope = nullptr;
+    }
+    return on;
+}
+
 // From the start to the first message.
 
 void connection::start(bool opens) {
@@ -98,13 +107,15 @@ void connection::open() {
     start_protocol();
 }
 
-/// Nothing was read, and the handshake is not complete.
+/// Nothing was read.
 void connection::wait_or_lose(const io_outcome& outcome) {
     if (outcome.what == io_outcome::status::would_block) {
         return stream_->wait_readable(owner_);
     }
-    const bool has_ended = outcome.what == io_outcome::status::ended;
-    lose(static_cast<errc>(has_ended ? EPIPE : outcome.error));
+    if (outcome.what == io_outcome::status::ended) {
+        return lose(is_established() ? errc{} : static_cast<errc>(EPIPE));
+    }
+    lose(static_cast<errc>(outcome.error));
 }
 
 void connection::start_protocol() {
@@ -114,6 +125,10 @@ void connection::start_protocol() {
 /// @param rest  Received bytes for `next`.
 void connection::go_on_with(std::unique_ptr<protocol> next, std::span<const std::byte> rest) {
     protocol_ = std::move(next);
+    if (is_established()) {
+        owner_.stop_deadline();
+        return begin_messages(rest);
+    }
     advance(protocol_->is_entry() ? connection_state::upgrade : connection_state::handshake);
     result<protocol::progress> step = protocol_->start();
     if (step && *step == protocol::progress::waits && !rest.empty()) {
@@ -122,7 +137,8 @@ void connection::go_on_with(std::unique_ptr<protocol> next, std::span<const std:
     after_step(step, rest);
 }
 
-void connection::read_handshake() {
+/// Reads bytes for the protocol: those of the handshake, and all where it takes them itself.
+void connection::read_bytes() {
     const auto scratch = owner_.thread().scratch();
     const iovec room{scratch.data(), scratch.size()};
     const io_outcome outcome = stream_->try_read({&room, 1});
@@ -170,10 +186,10 @@ void connection::wait_for_input() {
     }
 }
 
-/// Before traffic, and all bytes of our own are written.
-/// @return Whether there are more of them now.
+/// All bytes of our own are written, and messages do not pass yet, or have to wait.
+/// @return Whether there is something to write now.
 bool connection::go_on() {
-    if (!protocol_ || protocol_->wants_input()) {
+    if (!protocol_ || (protocol_->wants_input() && !protocol_->has_more())) {
         return false; // It waits for the peer.
     }
     std::span<const std::byte> rest;
@@ -186,11 +202,15 @@ bool connection::go_on() {
         go_on_with(protocol_->hand_on(), rest);
         return false;
     }
-    if (!is_closed() && !writer_.has_own()) {
-        wait_for_input();
+    if (*step == protocol::progress::established) {
+        establish(rest);
         return false;
     }
-    return !is_closed();
+    if (is_closed() || writer_.has_own()) {
+        return !is_closed();
+    }
+    wait_for_input();
+    return is_established() && !protocol_->has_more(); // Messages pass again.
 }
 
 /// Has a region of a file read, which is followed by on_posted_write().
@@ -205,20 +225,38 @@ void connection::await_disk() {
 }
 
 void connection::establish(std::span<const std::byte> rest) {
-    owner_.stop_deadline();
-    const bool is_return = owner_.awaits_mark();
+    if (!protocol_->has_deadlines()) {
+        owner_.stop_deadline();
+    }
     if (!owner_.on_established(protocol_->terms())) {
         return owner_.finish();
     }
+    if (!protocol_->takes_bytes()) {
+        return begin_messages(rest);
+    }
+    begin_traffic();
+    write();
+    read();
+}
+
+void connection::begin_traffic() {
+    const bool is_return = owner_.awaits_mark();
+    protocol_->announce_peer();
+    if (!is_established()) {
+        advance(connection_state::traffic);
+    }
+    if (is_return) {
+        end().other().deliver(pipe::event::restarted);
+    }
+}
+
+/// From now on messages pass, in frames that the reader finds.
+void connection::begin_messages(std::span<const std::byte> rest) {
     reading chosen = protocol_->make_reading();
     const bool serves_many = chosen.serves_many;
     reader_.emplace(end(), std::move(chosen));
     writer_.start_frames(protocol_->make_encoder(), serves_many);
-    protocol_->announce_peer();
-    advance(connection_state::traffic);
-    if (is_return) {
-        end().other().deliver(pipe::event::restarted);
-    }
+    begin_traffic();
     if (options().heartbeat_interval > 0 && protocol_->has_heartbeats()) {
         start_heartbeat();
     }
@@ -251,6 +289,19 @@ void connection::announce(std::unique_ptr<pipe::peer_info> peer) {
     owner_.announce(std::move(peer));
 }
 
+void connection::announce_departure(int code, std::string_view reason) noexcept {
+    if (owner_.is_socket_closed() || end().has_ended()) {
+        return;
+    }
+    try {
+        auto left = std::make_unique<pipe::departure>(origin().departures);
+        left->properties.add(pipe::reason_property,
+                             std::to_string(code).append(" ").append(reason));
+        end().push_control(left.release());
+    } catch (const std::bad_alloc&) {
+    }
+}
+
 void connection::tell(connection_event what, std::int32_t value,
                       std::string_view remark) const noexcept {
     owner_.tell(what, value, stream_.get(), remark);
@@ -264,7 +315,7 @@ void connection::on_readable() {
         return open();
     case connection_state::upgrade:
     case connection_state::handshake:
-        return read_handshake();
+        return read_bytes();
     case connection_state::traffic:
     case connection_state::closing:
         return read();
@@ -287,6 +338,9 @@ void connection::read() {
     }
     if (has_notified_socket()) {
         return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
+    }
+    if (reads_on() && !reader_) {
+        return protocol_->wants_input() ? read_bytes() : void();
     }
     if (reads_on()) {
         batch_counter batches{*this};
@@ -337,7 +391,7 @@ bool connection::on_batch(std::size_t bytes) {
 }
 
 void connection::on_pipe_writable() {
-    if (!is_established()) {
+    if (!is_established() || !reader_) {
         return;
     }
     const result<void> scanned = reader_->resume();
@@ -382,13 +436,13 @@ void connection::on_pipe_woken() noexcept {
 
 void connection::write() {
     while (!is_closed() && !awaits_disk_) {
-        const writer::outcome came_to = writer_.write(around(), has_said_close());
+        const writer::outcome came_to = writer_.write(for_writing(), has_said_close());
         if (writer_.take_moved()) {
             owner_.note_output();
         }
         switch (came_to) {
         case writer::outcome::waits:
-            if (is_established() || writer_.has_own() || !go_on()) {
+            if (reader_ || writer_.has_own() || !go_on()) {
                 return;
             }
             break;
@@ -435,7 +489,7 @@ void connection::send_command(std::span<const std::byte> body) {
 
 bool connection::has_news() const noexcept {
     return is_established() &&
-           (writer_.has_news(*owner_.rope()) || reader_->has_news(*owner_.end()));
+           (writer_.has_news(*owner_.rope()) || (reader_ && reader_->has_news(*owner_.end())));
 }
 
 runtime::event_handler::park_mark connection::on_turn_over() {
@@ -447,10 +501,10 @@ runtime::event_handler::park_mark connection::on_turn_over() {
     if (writer_.park(around(), needs_fence)) {
         write();
     }
-    if (is_established() && owner_.end() != nullptr && reader_->park(end())) {
+    if (is_established() && owner_.end() != nullptr && reader_ && reader_->park(end())) {
         on_pipe_writable();
     }
-    if (!owner_.rope()->is_parked() && !reader_->is_parked()) {
+    if (!owner_.rope()->is_parked() && !(reader_ && reader_->is_parked())) {
         return park_mark::none;
     }
     return needs_fence ? park_mark::behind_fence : park_mark::counts;
@@ -467,7 +521,7 @@ void connection::on_settled() {
     } else if (owner_.rope()->is_parked() && writer_.has_written_much()) {
         owner_.hand_over(); // The application may be parked: this does not wake it at once.
     }
-    if (is_established() && owner_.end() != nullptr && reader_->check_again(end())) {
+    if (is_established() && owner_.end() != nullptr && reader_ && reader_->check_again(end())) {
         on_pipe_writable();
     }
 }
@@ -510,7 +564,7 @@ bool connection::keeps_unsent() const noexcept {
 }
 
 bool connection::has_unsent() const noexcept {
-    if (writer_.has_own()) {
+    if (writer_.has_own() || (protocol_ && protocol_->has_more())) {
         return true;
     }
     const bool may_follow = !has_said_close() || keeps_unsent();
@@ -530,6 +584,9 @@ void connection::on_deadline() {
         return;
     }
     if (!closing_) {
+        if (protocol_->has_deadlines() && !protocol_->on_deadline()) {
+            lose(static_cast<errc>(ETIMEDOUT));
+        }
         return;
     }
     if (!closing_->is_half_closed()) {
@@ -796,7 +853,7 @@ void connection::lose(errc reason) noexcept {
         tell(connection_event::handshake_failed_no_detail, static_cast<int>(reason));
     }
     was_cut_off_ = writer_.abandon(around());
-    if (was_established_ && owner_.end() != nullptr) {
+    if (was_established_ && owner_.end() != nullptr && reader_) {
         reader_->wake_socket(around()); // Also if memory was refused before it was delivered.
     }
     tell(connection_event::disconnected, stream_->descriptor());

@@ -29,9 +29,9 @@ struct session_origin;
 
 /// The state of a connection. Only connection::advance() changes it.
 ///
-///   opening ──▶ [upgrade] ──▶ handshake ──▶ traffic ──▶ closing ──▶ closed
-///      │            │             │            │                      ▲
-///      └────────────┴─────────────┴────────────┴──────────────────────┘
+///   opening ──▶ [upgrade] ──▶ [handshake] ──▶ traffic ──▶ closing ──▶ closed
+///      │            │              │             │                      ▲
+///      └────────────┴──────────────┴─────────────┴──────────────────────┘
 enum class connection_state : std::uint8_t {
     opening,   ///< The stream reads a proxy header or runs the TLS handshake; no own bytes pass.
     upgrade,   ///< HTTP upgrade to WebSocket; no messages yet.
@@ -99,6 +99,9 @@ public:
     /// Closes the stream without notifying the peer or the socket.
     void drop() noexcept;
 
+    /// Whether a response to the peer is under way, before traffic.
+    bool is_responding() const noexcept { return protocol_ && protocol_->has_more(); }
+
     // At the end of the thread's turn, and from time to time (runtime::event_handler).
 
     bool has_news() const noexcept;
@@ -138,6 +141,9 @@ public:
 
     /// Announces the peer to the socket, with the properties that the stream knows.
     void announce(std::unique_ptr<pipe::peer_info> peer);
+    /// Queues the reason of the close for the socket, behind all received messages. If memory for
+    /// it is lacking, the socket learns only that the pipe ends.
+    void announce_departure(int code, std::string_view reason) noexcept;
     void tell(connection_event what, std::int32_t value,
               std::string_view remark = {}) const noexcept;
 
@@ -160,14 +166,17 @@ private:
     void advance(connection_state next) noexcept;
     wiring around() noexcept;
     void open();
-    void read_handshake();
+    void read_bytes();
     void wait_for_input();
     bool go_on();
     void await_disk();
+    wiring for_writing() noexcept;
     void wait_or_lose(const transport::io_outcome& outcome);
     void start_protocol();
     void go_on_with(std::unique_ptr<protocol> next, std::span<const std::byte> rest);
     void establish(std::span<const std::byte> rest);
+    void begin_traffic();
+    void begin_messages(std::span<const std::byte> rest);
 
     bool reads_on() const noexcept;
     bool has_said_close() const noexcept { return closing_ && !closing_->is_half_closed(); }

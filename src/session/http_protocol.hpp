@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/endpoint.hpp"
+#include "base/socket_options.hpp"
+#include "session/http_exchange.hpp"
 #include "session/protocol.hpp"
+#include "session/request_rate.hpp"
 #include "session/web_handshake.hpp"
+#include "web/request_observer.hpp"
 #include "web/response.hpp"
 #include "web/site.hpp"
 #include "wire/http/refusal.hpp"
@@ -22,37 +27,62 @@ namespace zlink::session {
 /// A connection to an http or https listener, on the server's side (RFC 9112): answers requests one
 /// after the other, and hands the stream over when one upgrades to WebSocket (RFC 6455, 4).
 ///
+/// Requests for files are answered here. The first one that is for the application establishes the
+/// connection: from then on there is a pipe, in which a request is a message, and each part of the
+/// reply a control object. Only one request is under way at a time.
+///
 /// While a response is written nothing is read: a client that sends more requests than it takes
 /// responses is held back by the system.
 class http_protocol final : public protocol {
 public:
-    explicit http_protocol(connection& over) noexcept : over_(over) {}
+    explicit http_protocol(connection& over);
 
     bool is_entry() const noexcept override { return true; }
     result<progress> start() override;
     result<progress> on_received(std::span<const std::byte>& received) override;
     result<progress> on_sent(std::span<const std::byte>& rest) override;
-    bool wants_input() const noexcept override {
-        return !response_ && !pending_ && behind_.empty();
+    bool wants_input() const noexcept override;
+    bool has_more() const noexcept override {
+        return response_ || pending_ || upgraded_ || (!behind_.empty() && !exchange_ && !discards_);
     }
+    bool takes_bytes() const noexcept override { return true; }
     bool has_deadlines() const noexcept override { return true; }
     bool on_deadline() override;
     std::unique_ptr<protocol> hand_on() override;
 
-private:
-    // No message passes before the hand-over.
+    pipe_terms terms() const noexcept override {
+        return {.frames = pipe::layout::websocket, .asks = true};
+    }
     reading make_reading() override { return {}; }
-    void announce_peer() override {}
+    void announce_peer() override;
+    void on_control(pipe::block& object) override;
+    bool awaits_peer_close() const noexcept override { return true; }
+    void announce_departure(errc reason) noexcept override;
+    void tell_failure(errc reason) noexcept override;
 
+private:
     result<progress> take(std::span<const std::byte>& input);
+    bool is_too_fast() noexcept;
     bool is_upgrade() const;
-    result<progress> upgrade();
+    result<progress> upgrade(const web::route* by);
+    void accept_upgrade(const web::reply& how);
+    result<void> shake_hands(const endpoint& where, const socket_options& options);
     void answer();
+
+    result<progress> begin_exchange(std::span<const std::byte>& input);
+    result<progress> take_content(std::span<const std::byte>& input);
+    result<progress> ask();
+    void push_request();
+    bool awaits_reply() const noexcept { return exchange_ && !exchange_->awaits_content(); }
+
     static web::response answer_late(const std::string& octets, const web::site& from);
     void respond(web::response made);
+    void begin_record();
+    void record(bool is_complete) noexcept;
     void send_piece();
     bool finish_response();
     void keep(std::span<const std::byte> input);
+    std::span<const std::byte> in_scratch(std::span<const std::byte> input) const;
     void enter_phase() noexcept { ticks_ = 0; }
 
     /// A response that is made on a thread that may wait for a disk; set there, and then used here.
@@ -69,7 +99,16 @@ private:
     std::size_t text_begin_ = 0;              ///< Of that piece in the response's text.
     std::vector<std::byte> behind_; ///< Received behind the request that is being answered.
     std::unique_ptr<web_handshake::terms> upgraded_;
-    unsigned ticks_ = 0; ///< Deadlines that have passed in this phase.
+    std::unique_ptr<http_exchange> exchange_; ///< Null: no request is the application's.
+    std::size_t content_bytes_ = 0;           ///< Of its content, since ticks_ began again.
+    /// What is known of the answer that is being made. Only where there is an observer.
+    struct observed {
+        std::chrono::steady_clock::time_point begin;
+        web::request_record so_far;
+    };
+    std::unique_ptr<observed> observed_;
+    std::unique_ptr<request_rate> rate_; ///< Null: no limit.
+    unsigned ticks_ = 0;                 ///< Deadlines that have passed in this phase.
     unsigned answered_in_turn_ = 0;
     bool discards_ = false; ///< The last response is written: waits for the client to close.
 };

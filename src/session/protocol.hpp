@@ -23,6 +23,7 @@ class connection;
 /// Properties of the pipe to a peer that the socket needs.
 struct pipe_terms {
     pipe::layout frames = pipe::layout::zmtp;
+    bool asks = false; ///< The peer's messages are HTTP requests.
     std::optional<wire::websocket::deflate_direction> deflation{}; ///< Empty: no compression.
 };
 
@@ -61,8 +62,8 @@ public:
     /// @throws std::bad_alloc
     virtual result<progress> on_received(std::span<const std::byte>& received);
 
-    /// Everything of the connection's own is written. An entry protocol that sends more than one
-    /// answer continues.
+    /// Everything of the connection's own is written. A protocol that sends more than one answer
+    /// continues.
     /// @param rest  Set to received bytes that the next protocol gets, if the step hands on. Valid
     ///              until the next read.
     /// @error   As on_received().
@@ -75,7 +76,15 @@ public:
     /// Whether more input can be taken now.
     virtual bool wants_input() const noexcept { return true; }
 
-    /// Whether it has deadlines of its own, in place of that of the handshake.
+    /// Whether it has something to send as soon as the connection's own bytes are written: nothing
+    /// is taken from the pipe before that.
+    virtual bool has_more() const noexcept { return false; }
+
+    /// Whether it takes the received bytes itself in traffic, too, in on_received(), and the pipe
+    /// brings it only control objects.
+    virtual bool takes_bytes() const noexcept { return false; }
+
+    /// Whether it has deadlines of its own, in place of that of the handshake; also in traffic.
     virtual bool has_deadlines() const noexcept { return false; }
 
     /// The deadline has passed that this protocol has started.
@@ -89,13 +98,13 @@ public:
     virtual void on_refused(errc reason) { static_cast<void>(reason); }
 
     /// Tells the monitor that the connection ended before it was established.
-    virtual void tell_failure(errc reason) const noexcept { static_cast<void>(reason); }
+    virtual void tell_failure(errc reason) noexcept { static_cast<void>(reason); }
 
     // The start of traffic, called in this order.
 
     virtual pipe_terms terms() const noexcept { return {}; }
 
-    /// Settings for incoming bytes. The pipe exists before this call.
+    /// Settings for incoming bytes, unless it takes them itself. The pipe exists before this call.
     /// @throws std::bad_alloc
     virtual reading make_reading() = 0;
 
@@ -130,7 +139,7 @@ public:
 
     /// The next item in the pipe is a control object of the socket.
     /// @throws std::bad_alloc
-    virtual void on_control(const pipe::block& object) { static_cast<void>(object); }
+    virtual void on_control(pipe::block& object) { static_cast<void>(object); }
 
     // Closing.
 

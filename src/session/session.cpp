@@ -266,6 +266,7 @@ bool session::on_established(const pipe_terms& terms) {
     made->first.origin_id = origin_->id;
     made->first.arrival = arrival_;
     made->first.frames = terms.frames;
+    made->first.asks = terms.asks;
     made->first.deflation = terms.deflation;
     made->first.replaces_lost = dialing_ && options().type == socket_type::stream;
     made->first.conflate(options().conflates_sent(), options().conflates_received());
@@ -562,6 +563,13 @@ void session::on_closing_late() noexcept {
 void session::on_origin_gone(bool is_drained) noexcept {
     enter([&] {
         origin_is_gone_ = true;
+        if (!end_ && live() != nullptr && live()->is_responding()) {
+            const milliseconds longest = limits::http_departure_max;
+            const milliseconds linger{options().linger};
+            return start_timer(linger_timer_,
+                               options().linger < 0 ? longest : std::min(linger, longest),
+                               &session::on_linger_over);
+        }
         if (!end_ || end_->has_ended()) {
             return finish();
         }

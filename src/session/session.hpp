@@ -19,6 +19,7 @@
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
+#include "web/request_observer.hpp"
 #include "web/site.hpp"
 
 #include <chrono>
@@ -87,6 +88,7 @@ struct session_origin {
     pipe::departures_ptr departures;               ///< Null: not counted.
     pipe::memory_account_ptr inflated;             ///< Likewise. One per socket.
     web::site_ptr site;                            ///< Null: no files are served.
+    web::request_observer_ptr requests;            ///< Null: no observer of HTTP requests.
     std::string target;   ///< The target of a connect call, for the observer.
     std::uint64_t id = 0; ///< Differs for each bind or connect.
 };

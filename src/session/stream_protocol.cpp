@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "codec/length_scanner.hpp"
 #include "codec/websocket_scanner.hpp"
+#include "files/sent_file.hpp"
 #include "pipe/close_request.hpp"
 #include "session/close_reason.hpp"
 #include "session/connection.hpp"
@@ -14,7 +15,7 @@
 #include "wire/websocket/frame.hpp"
 
 #include <algorithm>
-#include <new>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -83,12 +84,25 @@ void stream_protocol::announce_peer() {
     over().announce(std::move(peer));
 }
 
-/// The application has closed this peer, and all earlier messages are written.
-void stream_protocol::on_control(const pipe::block& object) {
+/// All earlier messages are written, and the application sends a file, or has closed this peer.
+void stream_protocol::on_control(pipe::block& object) {
+    if (files::sent_file* const sent = files::sent_file::from(object)) {
+        return send_file(std::move(sent->region));
+    }
     over().close_for(static_cast<const pipe::close_request&>(object));
 }
 
-/// Queues the reason of the close for the socket, behind all received messages.
+/// Writes it as one frame. Only where frames are not masked.
+void stream_protocol::send_file(files::file_region region) {
+    std::vector<std::byte>& own = over().output().own();
+    std::array<std::byte, wire::websocket::header_bytes_max> header;
+    const std::size_t header_bytes =
+        is_web_ ? pipe::websocket_layout::write_header(header.data(), region.bytes, 0)
+                : pipe::length_layout::write_header(header.data(), region.bytes, 0);
+    own.insert(own.end(), header.begin(), header.begin() + header_bytes);
+    over().output().append_file(std::move(region));
+}
+
 void stream_protocol::announce_departure(errc reason) noexcept {
     if (over().owner().is_socket_closed() || over().end().has_ended()) {
         return;
@@ -99,15 +113,10 @@ void stream_protocol::announce_departure(errc reason) noexcept {
     const close_code code =
         is_unannounced ? close_code::abnormal : close_code_of(reason, close_code::abnormal);
     const close_handshake* const said = over().closing();
-    try {
-        const std::string text =
-            said != nullptr && !said->is_half_closed()
-                ? std::to_string(said->code()) + " " + said->reason()
-                : std::to_string(static_cast<int>(code)) + " " + std::string(text_of(reason));
-        auto left = std::make_unique<pipe::departure>(over().origin().departures);
-        left->properties.add(pipe::reason_property, text);
-        over().end().push_control(left.release());
-    } catch (const std::bad_alloc&) {
+    if (said != nullptr && !said->is_half_closed()) {
+        over().announce_departure(said->code(), said->reason());
+    } else {
+        over().announce_departure(static_cast<int>(code), text_of(reason));
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "files/open_file.hpp"
 #include "session/protocol.hpp"
 #include "session/web_handshake.hpp"
 #include "session/websocket_control.hpp"
@@ -26,7 +27,7 @@ public:
     void announce_peer() override;
     bool has_heartbeats() const noexcept override { return is_web_; }
     void send_ping(wire::zmtp::heartbeat_ttl) override { control_.send_ping(); }
-    void on_control(const pipe::block& object) override;
+    void on_control(pipe::block& object) override;
     bool has_close_frames() const noexcept override { return is_web_; }
     void send_close(std::uint16_t code, std::string_view reason) override {
         control_.send_close(code, reason);
@@ -36,6 +37,7 @@ public:
 
 private:
     connection& over() const noexcept { return control_.over(); }
+    void send_file(files::file_region region);
     std::optional<codec::peer_deflation> peers_deflation() const noexcept;
 
     websocket_control control_;                      ///< Unused without WebSocket.

@@ -53,7 +53,7 @@ std::unique_ptr<protocol> web_entry_protocol::upgraded(connection& over,
         over, std::make_unique<web_handshake::terms>(std::move(agreed)));
 }
 
-void web_entry_protocol::tell_failure(errc reason) const noexcept {
+void web_entry_protocol::tell_failure(errc reason) noexcept {
     const web_handshake::refusal& answer = upgrade_.refused();
     if (answer.status != 0) {
         return over_.tell(connection_event::handshake_failed_no_detail, answer.status, answer.text);

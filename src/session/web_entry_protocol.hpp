@@ -19,7 +19,7 @@ public:
     result<progress> start() override;
     result<progress> on_received(std::span<const std::byte>& received) override;
     std::unique_ptr<protocol> hand_on() override;
-    void tell_failure(errc reason) const noexcept override;
+    void tell_failure(errc reason) noexcept override;
 
     /// The protocol that speaks WebSocket on this connection.
     static std::unique_ptr<protocol> upgraded(connection& over, web_handshake::terms agreed);

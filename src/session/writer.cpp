@@ -68,6 +68,7 @@ writer::outcome writer::write_file(const wiring& on) {
         if (moved.what == io_outcome::status::failed) {
             const bool may_read =
                 moved.error == EAGAIN && file.disk_attempts++ < limits::disk_attempts_max;
+            awaited_disk_ |= may_read;
             return may_read ? outcome::awaits_disk : fails_with(moved.error);
         }
         if (moved.bytes == 0) {

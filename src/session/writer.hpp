@@ -56,6 +56,18 @@ public:
     bool has_own() const noexcept { return !own_.empty() || holds_file(); }
     bool holds_file() const noexcept { return file_ != nullptr; }
     std::size_t own_bytes() const noexcept { return own_.size(); }
+    /// Of own bytes and of a file, those that are not written.
+    std::uint64_t unsent_bytes() const noexcept {
+        const std::uint64_t of_file =
+            file_ ? file_->head.size() - file_->head_sent_bytes + file_->rest.bytes : 0;
+        return of_file + own_.size() - own_sent_bytes_;
+    }
+    /// Whether a region of a file had to be read from a disk since the last call.
+    bool take_awaited_disk() noexcept {
+        const bool has_awaited = awaited_disk_;
+        awaited_disk_ = false;
+        return has_awaited;
+    }
 
     /// A region of a file follows the bytes that were appended to own() so far. Only where no other
     /// region is left.
@@ -198,6 +210,7 @@ private:
     bool direct_is_open_ : 1 = false;
     bool has_moved_ : 1 = false;
     bool has_answered_ : 1 = false;
+    bool awaited_disk_ : 1 = false;
     bool has_written_much_ : 1 = false; ///< Since freed memory was last passed on.
     bool serves_many_ : 1 = false;
 };

@@ -23,7 +23,7 @@ result<progress> zmtp_protocol::on_received(std::span<const std::byte>& received
     return admission_->ask_after(admission_->take(received));
 }
 
-void zmtp_protocol::tell_failure(errc reason) const noexcept {
+void zmtp_protocol::tell_failure(errc reason) noexcept {
     if (admission_) {
         admission_->tell_failure(reason);
     }

@@ -79,7 +79,7 @@ void zws_protocol::on_refused(errc reason) {
     send_close(static_cast<std::uint16_t>(code), {});
 }
 
-void zws_protocol::tell_failure(errc reason) const noexcept {
+void zws_protocol::tell_failure(errc reason) noexcept {
     if (beginning_) {
         beginning_->letting_in.tell_failure(reason);
     }

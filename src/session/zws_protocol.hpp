@@ -26,7 +26,7 @@ public:
     result<progress> start() override;
     result<progress> on_received(std::span<const std::byte>& received) override;
     void on_refused(errc reason) override;
-    void tell_failure(errc reason) const noexcept override;
+    void tell_failure(errc reason) noexcept override;
     reading make_reading() override;
     std::unique_ptr<codec::encoder> make_encoder() override;
     void announce_peer() override;

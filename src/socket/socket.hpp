@@ -16,6 +16,7 @@
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
+#include "web/request_observer.hpp"
 #include "web/site.hpp"
 
 #include <atomic>
@@ -190,6 +191,13 @@ public:
     /// besides those of earlier calls.
     /// @throws std::bad_alloc  Nothing changed.
     void serve(std::shared_ptr<const web::folder> files);
+    /// The same for requests that the application takes part in.
+    /// @throws std::bad_alloc  Nothing changed.
+    void route(web::route added);
+    /// The same for an observer of their requests; null: none.
+    void observe(web::request_observer_ptr observer) noexcept {
+        request_observer_ = std::move(observer);
+    }
 
     const std::string& last_endpoint() const noexcept { return bindings_.last_endpoint(); }
     /// @threads any
@@ -275,9 +283,10 @@ private:
     const std::shared_ptr<monitor_slot> monitored_ = std::make_shared<monitor_slot>();
     const pipe::departures_ptr departures_{new pipe::departures};
     const pipe::memory_account_ptr inflated_{new pipe::memory_account{limits::inflated_bytes_max}};
-    web::site_ptr site_;    ///< Null: no files are served.
-    head_start head_start_; ///< For sent messages, if there is one peer.
-    countdown_ptr told_;    ///< Counts the I/O threads that know of the drain. Null before that.
+    web::site_ptr site_;                         ///< Null: no files are served.
+    web::request_observer_ptr request_observer_; ///< Null: none.
+    head_start head_start_;                      ///< For sent messages, if there is one peer.
+    countdown_ptr told_; ///< Counts the I/O threads that know of the drain. Null before that.
 };
 
 } // namespace zlink::socket

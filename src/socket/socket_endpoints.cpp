@@ -65,6 +65,12 @@ void socket::serve(std::shared_ptr<const web::folder> files) {
     site_ = std::move(changed);
 }
 
+void socket::route(web::route added) {
+    auto changed = site_ ? std::make_shared<web::site>(*site_) : std::make_shared<web::site>();
+    changed->add(std::move(added));
+    site_ = std::move(changed);
+}
+
 result<void> socket::bind(std::string_view address) {
     const result<endpoint> where = begin_call(address, endpoint_use::listen);
     if (!where) {
@@ -114,6 +120,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->departures = departures_;
     made->inflated = inflated_;
     made->site = site_;
+    made->requests = request_observer_;
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);

@@ -3,6 +3,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/retry.hpp"
+#include "files/sent_file.hpp"
 #include "pipe/close_request.hpp"
 #include "socket/stream_encoding.hpp"
 #include "wire/websocket/close.hpp"
@@ -13,7 +14,7 @@
 namespace zlink::socket {
 
 std::uint32_t stream::make_id() noexcept {
-    while (next_id_ == 0 || peers_by_id_.find(next_id_) != nullptr) {
+    while (next_id_ == 0 || peers_by_id_.find(next_id_) != nullptr || http_clients_.has(next_id_)) {
         ++next_id_;
     }
     return next_id_++;
@@ -24,7 +25,12 @@ void stream::on_attached(peer& added) {
     const std::array<std::byte, id_bytes> id = routing_id_bytes(added.stream_id);
     added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     queue_.attach(added);
-    peers_by_id_.insert(added.stream_id, added);
+    added.asks = added.end().asks;
+    if (added.asks) {
+        http_clients_.add(added);
+    } else {
+        peers_by_id_.insert(added.stream_id, added);
+    }
     if (reconnections_.add(added)) {
         return queue_.deactivate(added);
     }
@@ -40,6 +46,7 @@ void stream::on_readable(peer& woken) {
 void stream::on_detached(peer& removed) {
     queue_.detach(removed);
     forget(removed);
+    http_clients_.remove(removed);
     leaving_.erase(removed.stream_id);
     reconnections_.remove(removed);
     if (receiving_ == &removed) {
@@ -50,7 +57,7 @@ void stream::on_detached(peer& removed) {
 /// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
-    const bool was_announced = gone.info() != nullptr;
+    const bool was_announced = gone.asks ? http_clients_.is_owed(gone) : gone.info() != nullptr;
     if (options_.stream_events && was_announced) {
         retry_allocation([&] { events_.push(gone.stream_id, false, gone.info()); });
     }
@@ -69,6 +76,14 @@ void stream::forget(peer& gone) noexcept {
 
 void stream::on_peer_info(peer& about) {
     const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
+    if (about.asks) {
+        if (!about.info()->properties.find(pipe::detail_property)) {
+            return;
+        }
+        about.asks = false; // It speaks WebSocket from now on.
+        http_clients_.remove(about);
+        peers_by_id_.insert(about.stream_id, about);
+    }
     if (options_.stream_events && !has_gone) {
         retry_allocation([&] { events_.push(about.stream_id, true, about.info()); });
     }
@@ -83,7 +98,7 @@ result<void> stream::close_peer(std::span<const std::byte> routing_id, std::uint
     if (routing_id.size() != id_bytes) {
         return errc::invalid_argument;
     }
-    peer* const found = peers_by_id_.find(load_big_endian<std::uint32_t>(routing_id.data()));
+    peer* const found = reach(load_big_endian<std::uint32_t>(routing_id.data()));
     if (found == nullptr) {
         return errc::host_unreachable;
     }
@@ -111,12 +126,18 @@ pipe::close_request& stream::set_requested_close(peer& leaving, std::uint16_t co
     return static_cast<pipe::close_request&>(*place.load(std::memory_order_relaxed));
 }
 
+/// The peer, or HTTP client, whose connection stands.
+peer* stream::reach(std::uint32_t id) const noexcept {
+    peer* const found = peers_by_id_.find(id);
+    return found != nullptr ? found : http_clients_.find(id);
+}
+
 peer* stream::find_peer(std::span<const std::byte> routing_id) noexcept {
     if (routing_id.size() != id_bytes) {
         return nullptr;
     }
     const auto id = load_big_endian<std::uint32_t>(routing_id.data());
-    if (peer* const found = peers_by_id_.find(id); found != nullptr) {
+    if (peer* const found = reach(id); found != nullptr) {
         return found;
     }
     const auto found = leaving_.find(id);
@@ -163,6 +184,23 @@ errc stream::on_no_room(std::span<const std::byte> routing_id, bool was_chosen) 
     }
     ++undeliverable_count_;
     return errc::host_unreachable;
+}
+
+result<void> stream::reply(std::uint32_t routing_id, std::unique_ptr<web::reply>& part) {
+    peer* const client = http_clients_.find(routing_id);
+    if (client == nullptr) {
+        return errc::host_unreachable;
+    }
+    if (!http_clients_.expects(*client, part->what)) {
+        return errc::wrong_state;
+    }
+    if (!has_credit(*client)) {
+        return errc::again;
+    }
+    const http_clients::state next = http_clients::state_after(*part);
+    client->end().push_control(part.release());
+    http_clients_.change(*client, next);
+    return {};
 }
 
 void stream::close_gracefully(peer& leaving) {
@@ -383,6 +421,46 @@ result<std::size_t> stream::send_batch(std::span<const stream_message> messages)
     return sent_count;
 }
 
+result<void> stream::send_file(std::uint32_t routing_id, const files::file_region& region) {
+    if (expected_ == expected::payload) {
+        return errc::wrong_state;
+    }
+    peer* const target = peers_by_id_.find(routing_id);
+    if (target == nullptr) {
+        ++undeliverable_count_;
+        return errc::host_unreachable;
+    }
+    if (!has_credit(*target)) {
+        return errc::again;
+    }
+    if (region.bytes > body_bytes_max(*target)) {
+        return errc::message_too_large;
+    }
+    if (region.bytes == 0 || target->frames() == pipe::layout::masked_websocket) {
+        if (const result<void> sent = send_read(*target, region); !sent) {
+            return sent;
+        }
+    } else {
+        target->end().push_control(new files::sent_file(region));
+    }
+    expected_ = expected::routing_id;
+    return {};
+}
+
+/// Sends a copy of the region.
+result<void> stream::send_read(peer& to, const files::file_region& region) {
+    pipe::message payload;
+    payload.init_bytes(region.bytes);
+    const int failed = region.file->read(payload.data(), region.bytes, region.offset);
+    if (failed == 0) {
+        outgoing source{payload, false};
+        push_payload(to, source, tuning::external_bytes_min);
+        to.finish_message();
+    }
+    payload.close();
+    return failed == 0 ? result<void>{} : static_cast<errc>(failed);
+}
+
 bool stream::send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
     if (more || expected_ != expected::payload || bytes >= tuning::external_bytes_min)
         [[unlikely]] {
@@ -498,6 +576,10 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
         const std::size_t taken =
             std::min<std::size_t>(messages.size() - count, queue_.turn_rest());
         const std::size_t lent = lending_.lend(*from, front, messages.subspan(count, taken));
+        if (from->asks) [[unlikely]] { // It sends one request, and waits for the reply.
+            http_clients_.on_request(*from);
+            messages[count].flags = stream_message::request;
+        }
         queue_.took_in_turn(static_cast<unsigned>(lent));
         count += lent;
         if (count == messages.size() || lending_.is_full()) {
@@ -512,6 +594,12 @@ void stream::take(peer& from, const pipe::frame& front, incoming& target) {
     from.take(front, target);
     if (target.into != nullptr && (front.flags & pipe::flag_text) != 0) {
         target.into->mark_text();
+    }
+    if (from.asks) [[unlikely]] {
+        http_clients_.on_request(from);
+        if (target.into != nullptr) {
+            target.into->mark_request();
+        }
     }
 }
 
@@ -541,7 +629,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     peer& from = *receiving_;
     pipe::frame front;
     stream_peek::look(from, front); // There is one, with no control object before it.
-    if (front.reference != nullptr || front.body_bytes > capacity) {
+    if (front.reference != nullptr || front.body_bytes > capacity || from.asks) {
         return pipe::message_queue::nothing;
     }
     copy_bytes(to, front.body, front.body_bytes);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "files/open_file.hpp"
 #include "pipe/close_request.hpp"
 #include "socket/deflation.hpp"
 #include "socket/fair_queue.hpp"
+#include "socket/http_clients.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer_table.hpp"
 #include "socket/reconnections.hpp"
@@ -14,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -110,6 +113,20 @@ public:
     /// @return The error for the caller.
     errc on_no_room(std::span<const std::byte> routing_id, bool was_chosen);
 
+    /// Sends a region of a file as a message, in order with the others.
+    /// @blocks  Where frames are masked: while the file is read.
+    /// @error  As send_to(), without text; and EIO: the file has become too short, or cannot be
+    /// read.
+    result<void> send_file(std::uint32_t routing_id, const files::file_region& region);
+
+    /// Sends a reply, or a part of one, to the client whose request the application has received.
+    /// @param part  Taken over if it was sent.
+    /// @error host_unreachable  No client has that routing id.
+    /// @error wrong_state       It has no request that waits for this.
+    /// @error again             Too many parts are queued for it.
+    /// @throws std::bad_alloc
+    result<void> reply(std::uint32_t routing_id, std::unique_ptr<web::reply>& part);
+
     /// Closes a peer after the messages sent to it, because the socket is drained.
     /// @throws std::bad_alloc
     void close_gracefully(peer& leaving);
@@ -156,8 +173,10 @@ private:
     void cut_off(peer& leaving, std::uint16_t code, std::string_view reason);
     bool cut_off_full(peer& full);
     result<std::size_t> send_run(peer& to, std::span<const stream_message> messages);
-    static void take(peer& from, const pipe::frame& front, incoming& target);
+    void take(peer& from, const pipe::frame& front, incoming& target);
+    peer* reach(std::uint32_t id) const noexcept;
     result<void> send_payload(outgoing& source);
+    static result<void> send_read(peer& to, const files::file_region& region);
     result<void> recv_routing_id(incoming& target);
     result<void> recv_payload(incoming& target);
     result<void> recv_event(incoming& target);
@@ -166,6 +185,7 @@ private:
     deflation deflation_;
     basic_fair_queue<stream_peek> queue_;
     peer_table<peer> peers_by_id_; ///< Peers that can be sent to.
+    http_clients http_clients_;
     /// Peers that the application has closed, but whose connection is still open.
     std::unordered_map<std::uint32_t, peer*> leaving_;
     reconnections reconnections_;

@@ -71,4 +71,22 @@ result<std::size_t> stream_socket::send_many(std::span<const std::byte> routing_
     return rules_.send_many(routing_ids, source, outcomes);
 }
 
+result<void> stream_socket::send_file(std::uint32_t routing_id, const files::file_region& region,
+                                      bool dont_wait) {
+    const result<void> outcome = until_done(
+        socket_, [&] { return rules_.send_file(routing_id, region); },
+        socket_.options().send_timeout, dont_wait);
+    if (!outcome && outcome.error() == errc::again) {
+        return rules_.on_no_room(routing_id_bytes(routing_id), false);
+    }
+    return outcome;
+}
+
+result<void> stream_socket::reply(std::uint32_t routing_id, std::unique_ptr<web::reply> part,
+                                  bool dont_wait) {
+    return until_done(
+        socket_, [&] { return rules_.reply(routing_id, part); }, socket_.options().send_timeout,
+        dont_wait);
+}
+
 } // namespace zlink::socket

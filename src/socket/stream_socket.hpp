@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -80,6 +81,13 @@ public:
     /// @error terminated
     result<std::size_t> send_many(std::span<const std::byte> routing_ids, outgoing& source,
                                   int* outcomes);
+
+    /// stream::send_file(), waiting as socket::send() does.
+    result<void> send_file(std::uint32_t routing_id, const files::file_region& region,
+                           bool dont_wait);
+
+    /// stream::reply(), waiting as socket::send() does.
+    result<void> reply(std::uint32_t routing_id, std::unique_ptr<web::reply> part, bool dont_wait);
 
     /// The caller of socket::send() has stopped waiting for room at the peer that `routing_id`
     /// names.

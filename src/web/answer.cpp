@@ -43,6 +43,7 @@ public:
 
     sys_seconds now() const noexcept { return now_; }
     bool is_head() const noexcept { return is_head_; }
+    bool& was_kept() noexcept { return made_.was_kept; }
 
     /// Begins the head.
     void begin(int status) {
@@ -279,7 +280,7 @@ std::optional<response> answer_with_folder(composer& to, const request& asked,
     if (!settings.index.empty()) {
         const std::string path =
             place.path.empty() ? settings.index : place.path + "/" + settings.index;
-        const auto index = place.at->find(path, how);
+        const auto index = place.at->find(path, how, to.was_kept());
         if (index && *index) {
             return send(to, asked, **index);
         }
@@ -327,7 +328,7 @@ std::optional<response> answer(const request& asked, const site& from, sys_secon
     if (place.at == nullptr) {
         return to.error(404, {});
     }
-    const auto found = place.at->find(place.path, how);
+    const auto found = place.at->find(place.path, how, to.was_kept());
     if (!found) {
         if (found.error() == errc::again) {
             return std::nullopt;

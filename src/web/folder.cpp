@@ -141,9 +141,11 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     return served_file_ptr(std::move(made));
 }
 
-result<served_file_ptr> folder::find(const std::string& path, patience how) const {
+result<served_file_ptr> folder::find(const std::string& path, patience how, bool& was_kept) const {
+    was_kept = false;
     if (served_file_ptr known = cached_at(path)) {
         if (root_.is_current(path, known->file->state())) {
+            was_kept = true;
             return known;
         }
         drop(path);

@@ -58,9 +58,11 @@ public:
     const folder_settings& settings() const noexcept { return settings_; }
 
     /// The file at `path`, in its state of now; null: it is a folder.
+    /// @param was_kept  Set to whether it was open already.
     /// @error  As file_root::find().
     /// @throws std::bad_alloc
-    result<served_file_ptr> find(const std::string& path, files::file_root::patience how) const;
+    result<served_file_ptr> find(const std::string& path, files::file_root::patience how,
+                                 bool& was_kept) const;
 
     /// One of its compressed forms.
     /// @param of    What find() returned for `path`.

@@ -23,6 +23,7 @@ struct response {
     std::vector<piece> pieces; ///< At least one.
     files::open_file_ptr file; ///< Null if no piece needs it.
     bool persists = false;     ///< Another request may follow on the connection.
+    bool was_kept = false;     ///< The file was open already.
 };
 
 } // namespace zlink::web

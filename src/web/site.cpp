@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "web/site.hpp"
 
+#include "wire/http/target_path.hpp"
+
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace zlink::web {
 
@@ -11,6 +14,42 @@ void site::add(std::shared_ptr<const folder> added) {
     const auto behind = std::ranges::find_if(
         folders_, [&](const auto& each) { return each->prefix().size() < added->prefix().size(); });
     folders_.insert(behind, std::move(added));
+}
+
+void site::add(route added) {
+    const auto is_same = [&](const route& each) {
+        return each.path == added.path && each.is_prefix == added.is_prefix;
+    };
+    std::erase_if(routes_, is_same);
+    const auto counts_less = [&](const route& each) {
+        return each.path.size() < added.path.size() ||
+               (each.path.size() == added.path.size() && each.is_prefix);
+    };
+    routes_.insert(std::ranges::find_if(routes_, counts_less), std::move(added));
+}
+
+const route* site::find_route(std::string_view path) const {
+    if (routes_.empty()) {
+        return nullptr;
+    }
+    // As a folder would find it, so that no spelling of a path leads around its route.
+    const auto decoded = wire::http::decode_target_path(path);
+    const auto* const target = std::get_if<wire::http::target_path>(&decoded);
+    std::string spelled{path};
+    if (target != nullptr) {
+        spelled = "/" + target->file;
+        spelled += target->ends_with_slash && !target->file.empty() ? "/" : "";
+    }
+    const auto found = std::ranges::find_if(routes_, [&](const route& each) {
+        return each.is_prefix ? spelled.starts_with(each.path) : spelled == each.path;
+    });
+    if (found == routes_.end()) {
+        return nullptr;
+    }
+    const place files = target != nullptr ? find(target->file) : place{};
+    const bool counts_less =
+        files.at != nullptr && found->is_prefix && files.at->prefix().size() > found->path.size();
+    return counts_less ? nullptr : &*found;
 }
 
 site::place site::find(std::string_view path) const {

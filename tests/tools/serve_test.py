@@ -6,8 +6,10 @@
 """
 
 import http.client
+import json
 import os
 import random
+import re
 import signal
 import ssl
 import subprocess
@@ -32,7 +34,7 @@ class Server:
         self.clients = []
         for _ in range(endpoint_count):
             line = self.process.stdout.readline()
-            assert line.startswith("serving at "), line + self.process.stderr.read()
+            assert line.startswith(("serving at ", "metrics at ")), line + self.process.stderr.read()
             self.endpoints.append(line.split()[2])
 
     def __enter__(self):
@@ -146,6 +148,89 @@ class Serving(unittest.TestCase):
             server.process.send_signal(signal.SIGINT)
             self.assertEqual(server.process.wait(SECONDS_MAX), 0)
 
+    def test_an_answer_under_way_is_completed_after_sigterm(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
+            (self.folder / "huge.bin").write_bytes(bytes(50_000_000))
+            client = server.connect()
+            client.request("GET", "/huge.bin")
+            response = client.getresponse()
+            self.assertEqual(len(response.read(1000)), 1000)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(len(response.read()), 50_000_000 - 1000)
+            self.assertEqual(server.process.wait(SECONDS_MAX), 0)
+
+    def test_a_stalled_answer_ends_with_the_grace(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", "--grace", 1) as server:
+            (self.folder / "huge.bin").write_bytes(bytes(50_000_000))
+            client = server.connect()
+            client.request("GET", "/huge.bin")
+            client.getresponse().read(1000)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(SECONDS_MAX), 0)
+
+    def test_access_log_metrics_and_health(self):
+        log = self.folder / "log.json"
+        options = ("--access-log", log, "--log-format", "json", "--admin", "http://127.0.0.1:*")
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", *options, endpoint_count=2) as server:
+            client = server.connect(1)
+            fetch(client, "/page.html", User_Agent='a "name"')
+            fetch(client, "/page.html")
+            fetch(client, "/none?x=%22")
+            admin = server.connect(0)
+            self.assertEqual(fetch(admin, "/healthz")[1], b"ok\n")
+            self.assertEqual(fetch(admin, "/other")[0].status, 404)
+            self.assertEqual(fetch(admin, "/metrics", "POST")[0].status, 405)
+            metrics = fetch(admin, "/metrics")[1].decode()
+            self.assertIn('zlink_http_requests_total{code="200"} 2\n', metrics)
+            self.assertIn('zlink_http_requests_total{code="404"} 1\n', metrics)
+            self.assertIn("zlink_http_file_cache_hits_total 1\n", metrics)
+            self.assertIn("zlink_http_request_duration_seconds_count 3\n", metrics)
+            self.assertIn('zlink_http_request_duration_seconds_bucket{le="+Inf"} 3\n', metrics)
+            self.assertIn("zlink_http_connections 1\n", metrics)
+            log.rename(self.folder / "old.json")
+            server.process.send_signal(signal.SIGHUP)
+            for _ in range(1000):  # Until the log is a new file.
+                fetch(client, "/page.html")
+                if log.exists():
+                    break
+            else:
+                self.fail("the log was not opened again")
+        lines = [json.loads(line) for line in (self.folder / "old.json").read_text().splitlines()]
+        self.assertEqual([line["status"] for line in lines[:3]], [200, 200, 404])
+        self.assertEqual(lines[0]["user_agent"], 'a "name"')
+        self.assertEqual((lines[2]["method"], lines[2]["target"]), ("GET", "/none?x=%22"))
+        self.assertEqual(lines[0]["client"], "127.0.0.1")
+        self.assertTrue(lines[0]["complete"])
+
+    def test_the_combined_log_goes_to_standard_output(self):
+        server = subprocess.Popen(
+            [PROGRAM, "serve", self.folder, "--listen", "http://127.0.0.1:*", "--access-log", "-"],
+            stdout=subprocess.PIPE, text=True,
+        )
+        place = server.stdout.readline().split()[2].rstrip("/").split("://")[1]
+        client = http.client.HTTPConnection(place, timeout=SECONDS_MAX)
+        fetch(client, "/page.html", User_Agent='quote" here', Referer="http://example.org/")
+        client.close()
+        server.send_signal(signal.SIGTERM)
+        output = server.communicate(timeout=SECONDS_MAX)[0]
+        self.assertRegex(
+            output,
+            r'^127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:[\d:]{8} \+0000\] "GET /page\.html HTTP/1\.1" 200 \d+ '
+            r'"http://example\.org/" "quote\\x22 here"\n$',
+        )
+
+    def test_the_manual_and_the_completion_name_every_option(self):
+        shown = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        options = set(re.findall(r"--[a-z][a-z-]+", "\n".join(re.findall(r"^ +(?:-\w,)?--.*$", shown, re.M))))
+        options |= {"--listen"}
+        tools = Path(__file__).resolve().parents[2] / "tools"
+        manual = (tools / "zlink.1").read_text().replace("\\-", "-")
+        completion = (tools / "zlink.bash").read_text()
+        self.assertGreater(len(options), 10)
+        for option in options:
+            self.assertIn(option, manual)
+            self.assertIn(option, completion)
+
     def test_what_is_refused_and_why(self):
         with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
             taken = server.endpoints[0]
@@ -156,6 +241,9 @@ class Serving(unittest.TestCase):
                 ((self.folder, "--listen", taken), "already in use"),
                 ((self.folder, "--listen", "https://127.0.0.1:*"), "ZLINK_TLS_CERTIFICATE"),
                 ((self.folder, "--threads", "0"), "--threads"),
+                ((self.folder, "--log-format", "xml"), "--log-format"),
+                ((self.folder, "--access-log", self.folder / "none" / "log"), "No such file"),
+                ((self.folder, "--admin", "https://127.0.0.1:*"), "http://"),
                 ((), "DIR"),
             ):
                 with self.subTest(arguments=arguments):

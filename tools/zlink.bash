@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MPL-2.0
+#
+# Completion of zlink(1) for bash.
+
+_zlink() {
+    local word=$2 before=$3
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "serve --help --version" -- "$word")
+        return
+    fi
+    case $before in
+    --listen | --admin)
+        mapfile -t COMPREPLY < <(compgen -W "http:// https://" -- "$word")
+        compopt -o nospace
+        return
+        ;;
+    --tls-cert | --tls-key | --access-log)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        compopt -o filenames
+        return
+        ;;
+    --log-format)
+        mapfile -t COMPREPLY < <(compgen -W "combined json" -- "$word")
+        return
+        ;;
+    --root | --index | --cors | --cache | --threads | --grace | --max-connections | --max-connections-per-address)
+        return
+        ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--access-log --admin --cache --cors --grace --help --index --list
+            --listen --log-format --max-connections --max-connections-per-address --proxy-protocol --root
+            --threads --tls-cert --tls-key --uncompressed" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        compopt -o filenames
+    fi
+}
+complete -F _zlink zlink
