@@ -3,6 +3,7 @@
 #include "other_process.hpp"
 #include "testing/certificates.hpp"
 #include "trial.hpp"
+#include "web_peer.hpp"
 #include "zmtp_peer.hpp"
 
 #include <cstddef>
@@ -100,6 +101,26 @@ void check_idle_stream_peers(const std::string& endpoint, std::ptrdiff_t bytes_m
               << " that the process has taken";
 }
 
+/// Clients that fetch a file, and then keep the connection.
+void play_http_clients(const line& to_test, int client_count) {
+    const context owner;
+    std::list<raw_peer> clients;
+    const std::string endpoint = tcp_of(to_test.hear());
+    const auto connect = [&](int count) {
+        for (; count > 0; --count) {
+            raw_peer& added = clients.emplace_back(owner, endpoint);
+            added.send("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            REQUIRE(recv_header(added).starts_with("HTTP/1.1 200 "));
+            REQUIRE(added.recv(5) == "hello");
+        }
+        to_test.say("connected");
+    };
+    connect(100); // The first ones allocate shared memory, which is not counted.
+    to_test.hear();
+    connect(client_count);
+    to_test.hear();
+}
+
 } // namespace
 
 TEST_SUITE("idle_peers") {
@@ -178,5 +199,33 @@ TEST_SUITE("idle_peers") {
         "a STREAM with many idle wss peers that have talked to it spends only the memory of TLS") {
         check_idle_stream_peers("wss://127.0.0.1:*/",
                                 idle_stream_peer_bytes_max + idle_tls_bytes_max);
+    }
+
+    TEST_CASE(
+        "a STREAM with many idle http clients that have fetched a file spends little on each") {
+        const int client_count = chosen(10'000, 1000, 100);
+        const other_process clients{
+            [&](const line& to_test) { play_http_clients(to_test, client_count); }};
+        const zlink::testing::temporary_folder folder;
+        folder.write("a", "hello");
+        const context owner;
+        socket server{owner, ZLINK_STREAM};
+        server.set(ZLINK_BACKLOG, 1000);
+        REQUIRE(zlink_http_serve(server, "/", folder.path().c_str(), nullptr) == 0);
+        clients.say(server.bind("http://127.0.0.1:*"));
+        CHECK(clients.hear() == "connected");
+        const std::ptrdiff_t before = allocated_bytes();
+        const std::ptrdiff_t memory_before = memory_bytes();
+        clients.say("connect");
+        CHECK(clients.hear() == "connected");
+        const std::ptrdiff_t bytes = (allocated_bytes() - before) / client_count;
+        figures() << client_count << " clients";
+        if (!is_sanitized) {
+            figures() << ", " << bytes << " bytes each, of "
+                      << (memory_bytes() - memory_before) / client_count
+                      << " that the process has taken";
+            CHECK(bytes <= idle_stream_peer_bytes_max);
+        }
+        clients.say("done");
     }
 }
