@@ -111,10 +111,15 @@ def log_ticks(low, high, is_ratio):
 
 
 class Chart:
-    """One plot over message size; both axes are logarithmic."""
+    """One plot over message size, or over another count; both axes are logarithmic."""
 
-    def __init__(self, unit):
+    def __init__(self, unit, value_name=None, size_name="message size, bytes", size_format=None):
         self._unit = unit
+        self._value_name = value_name or {
+            "x": "ratio to the baseline", "us": "half round trip, us"
+        }.get(unit, "messages per second")
+        self._size_name = size_name
+        self._size_format = size_format or format_size
         self._series = []
 
     def add(self, name, colour, dash, points):
@@ -171,20 +176,17 @@ class Chart:
             x = x_of(size)
             parts.append(f'<line class="axis" x1="{x}" y1="{bottom}" x2="{x}" y2="{bottom + 4}"/>')
             parts.append(
-                f'<text x="{x}" y="{bottom + 17}" text-anchor="middle">{format_size(size)}</text>'
+                f'<text x="{x}" y="{bottom + 17}" text-anchor="middle">{self._size_format(size)}</text>'
             )
         parts.append(
             f'<line class="axis" x1="{MARGIN_LEFT}" y1="{bottom}" x2="{right}" y2="{bottom}"/>'
         )
-        axis_name = {"x": "ratio to the baseline", "us": "half round trip, us"}.get(
-            self._unit, "messages per second"
-        )
         middle = (MARGIN_TOP + bottom) / 2
         parts.append(
             f'<text x="{(MARGIN_LEFT + right) / 2}" y="{CHART_HEIGHT - 8}" text-anchor="middle">'
-            "message size, bytes (log)</text>"
+            f"{html.escape(self._size_name)} (log)</text>"
             f'<text x="13" y="{middle}" text-anchor="middle" '
-            f'transform="rotate(-90 13 {middle})">{axis_name} (log)</text>'
+            f'transform="rotate(-90 13 {middle})">{html.escape(self._value_name)} (log)</text>'
         )
         for name, colour, dash, series in self._series:
             parts.append(self._marks(name, colour, dash, series, x_of, y_of))
@@ -211,7 +213,7 @@ class Chart:
                     f'<line class="goal" x1="{x - 9}" y1="{goal}" x2="{x + 9}" y2="{goal}" {stroke}/>'
                 )
             text = (
-                f"{name}, {format_size(point['size'])}: {format_value(point['median'], self._unit)} "
+                f"{name}, {self._size_format(point['size'])}: {format_value(point['median'], self._unit)} "
                 f"({format_value(point['minimum'], self._unit)} to "
                 f"{format_value(point['maximum'], self._unit)})"
             )

@@ -142,6 +142,9 @@ class Side:
     def pid(self):
         return self._process.pid
 
+    def is_running(self):
+        return self._process.poll() is None
+
     def _read(self):
         for line in self._process.stdout:
             try:
@@ -150,15 +153,20 @@ class Side:
                 self._events.put({"event": f"unreadable: {line.strip()}"})
         self._events.put(None)
 
-    def wait_for(self, event, deadline):
-        """Returns the next event line, which must be of this kind."""
+    def next_event(self, deadline, wanted="event"):
+        """Returns the next event line, of any kind; `wanted` is for the message if there is none."""
         try:
             line = self._events.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            raise RunFailed(f"{self.name}: no '{event}' line within the time limit") from None
+            raise RunFailed(f"{self.name}: no '{wanted}' line within the time limit") from None
         if line is None:
             status = self._process.wait()
             raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
+        return line
+
+    def wait_for(self, event, deadline):
+        """Returns the next event line, which must be of this kind."""
+        line = self.next_event(deadline, event)
         if line["event"] != event:
             raise RunFailed(f"{self.name}: '{line['event']}' line instead of '{event}'")
         return line
@@ -170,11 +178,18 @@ class Side:
         except BrokenPipeError:
             pass  # The next wait_for reports how the process ended.
 
-    def join(self, deadline):
+    def interrupt(self):
+        self._process.send_signal(signal.SIGINT)
+
+    def join_any(self, deadline):
+        """Waits until the process exits, and returns its status."""
         try:
-            status = self._process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            return self._process.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise RunFailed(f"{self.name} did not exit within the time limit") from None
+
+    def join(self, deadline):
+        status = self.join_any(deadline)
         if status != 0:
             raise RunFailed(f"{self.name} ended with status {status}: {self.stderr_tail()}")
 
@@ -315,16 +330,17 @@ def run_raw(binary, transport, size, seconds, warmup, is_latency):
 
 
 def build_binary(
-    name, folder=BENCH_DIR, libraries=("-lzmq",), needs="libzmq3-dev or -DZLINK_BENCH_LIBZMQ"
+    name, folder=BENCH_DIR, libraries=("-lzmq",), needs="libzmq3-dev or -DZLINK_BENCH_LIBZMQ",
+    output_dir=BUILD_DIR,
 ):
     """Builds a bench program with the system's compiler unless it is up to date."""
     source = os.path.join(folder, name + ".cpp")
-    target = os.path.join(BUILD_DIR, name)
+    target = os.path.join(output_dir, name)
     sources = [entry.path for entry in os.scandir(folder) if entry.name.endswith(".hpp")] + [source]
     changed = max(os.path.getmtime(path) for path in sources)
     if os.path.exists(target) and os.path.getmtime(target) > changed:
         return target
-    os.makedirs(BUILD_DIR, exist_ok=True)
+    os.makedirs(output_dir, exist_ok=True)
     compiler = os.environ.get("CXX", "c++")
     # Another process may be building or running it.
     fresh = f"{target}.{os.getpid()}"
