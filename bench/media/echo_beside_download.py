@@ -258,11 +258,11 @@ def print_results(results, ratios):
 def main():
     arguments = decode_arguments()
     runner.exit_on_signals()
-    client = servers.client_program(arguments)
-    servers.make_files(client, arguments.files, {loads.VIDEO: arguments.file_size})
-    port = runner.free_port()
     progress = Progress(2 * arguments.pairs)
     try:
+        client = servers.client_program(arguments)
+        servers.make_files(client, arguments.files, {loads.VIDEO: arguments.file_size})
+        port = runner.free_port()
         start_server(arguments, port)
         results = measure(client, port, arguments, progress)
     except runner.RunFailed as failure:

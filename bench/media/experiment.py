@@ -40,9 +40,12 @@ RATIO_FIGURES = (
 CSV_CELL = ("size", "users", "mode", "is_secure", "is_whole")
 CSV_RESULT = ("pass", "requests", "failures", "unfinished", "bytes", "seconds", "connections")
 RELEASE_DIR = os.path.join(runner.PROJECT_DIR, "build", "release")
-# Java compiles while it runs: until then it is slower than later.
-JAVA_WARMUP_SECONDS = 6.0
+# Java compiles while it runs. It counts as warm once a run takes hardly less CPU time per request than
+# the one before.
+JAVA_WARMUP_SECONDS_MAX = 20.0
+JAVA_WARMUP_RUN_SECONDS = 2.0
 JAVA_WARMUP_USERS = 100
+JAVA_WARM_SHARE = 0.9
 
 
 # --- selection of cells ---
@@ -197,12 +200,21 @@ class Experiment:
             self._warmed = {other for other in self._warmed if other[:2] != key[:2]}
         if server.is_java and key not in self._warmed:
             self._warmed.add(key)
-            warm = Cell(cell.size, JAVA_WARMUP_USERS, "saturated", cell.is_secure, cell.is_whole)
-            if self._arguments.java_warmup > 0:
-                loads.run_once(
-                    self._client, running, warm, self._arguments, 0, self._arguments.java_warmup
-                )
+            self._warm_up(running, cell)
         return running
+
+    def _warm_up(self, running, cell):
+        load = Cell(cell.size, JAVA_WARMUP_USERS, "saturated", cell.is_secure, cell.is_whole)
+        seconds = min(JAVA_WARMUP_RUN_SECONDS, self._arguments.java_warmup)
+        before = float("inf")
+        for _ in range(int(self._arguments.java_warmup / seconds) if seconds > 0 else 0):
+            result = loads.run_once(self._client, running, load, self._arguments, 0, seconds)
+            if not result["pass"]:
+                return  # The measured run will tell.
+            cost = result["server_cpu_us_per_request"]
+            if cost > before * JAVA_WARM_SHARE:
+                return
+            before = cost
 
     def _run_once(self, server, cell):
         running = self._start(server, cell)
@@ -405,8 +417,8 @@ def decode_arguments():
     parser.add_argument("--pairs", type=int, default=1, help="runs of each server, in turns (1; for figures 5)")
     parser.add_argument("--seconds", type=float, default=3.0, help="measured time of a run (3)")
     parser.add_argument("--warmup", type=float, default=1.0, help="before each run (1)")
-    parser.add_argument("--java-warmup", type=float, default=JAVA_WARMUP_SECONDS,
-                        help="more before the first run of a Java server with a size (6)")
+    parser.add_argument("--java-warmup", type=float, default=JAVA_WARMUP_SECONDS_MAX,
+                        help="at most so many seconds more before a Java server's first run with a size (20)")
     parser.add_argument("--pause", type=float, default=0.1,
                         help="seconds between a response and the next request in paced modes (0.1)")
     parser.add_argument("--file-size", type=decode_size, default=1 << 30, help="of the large file (1024M)")
@@ -520,8 +532,11 @@ def main():
     plan = Plan(arguments)
     if not plan.cells():
         sys.exit("nothing matches the options")
-    client = servers.client_program(arguments)
-    missing = prepare(plan, arguments, client)
+    try:
+        client = servers.client_program(arguments)
+        missing = prepare(plan, arguments, client)
+    except KeyboardInterrupt:
+        sys.exit(130)
     if not plan.cells():
         sys.exit("none of the servers can be measured here")
     context = {

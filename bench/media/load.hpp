@@ -229,8 +229,8 @@ private:
         }
         stream_bench::set_option(each.descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
         const sockaddr_in address = stream_bench::loopback_address(run_.port);
-        const int status = ::connect(each.descriptor, reinterpret_cast<const sockaddr*>(&address),
-                                     sizeof address);
+        const int status =
+            ::connect(each.descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
         if (status != 0 && errno != EINPROGRESS) {
             end_with_failure(each, std::string{"connect: "} + std::strerror(errno));
             return;
@@ -362,9 +362,9 @@ private:
         }
         // The kernel discards what is not looked at, without a copy (MSG_TRUNC, tcp(7)).
         const bool discards = !is_head && !run_.copies && !run_.verifies;
-        const ssize_t got =
-            discards ? ::recv(each.descriptor, nullptr, room, MSG_TRUNC)
-                     : ::recv(each.descriptor, target, std::min(room, scratch_bytes), 0);
+        const ssize_t got = discards
+                                ? ::recv(each.descriptor, nullptr, room, MSG_TRUNC)
+                                : ::recv(each.descriptor, target, std::min(room, scratch_bytes), 0);
         if (got > 0) {
             return got;
         }
@@ -453,8 +453,8 @@ private:
             return false;
         }
         if (run_.verifies && !check_.matches(data, bytes, each.position)) {
-            end_with_failure(each, "the content differs, at or after " +
-                                       std::to_string(each.position));
+            end_with_failure(each,
+                             "the content differs, at or after " + std::to_string(each.position));
             return false;
         }
         each.position += bytes;

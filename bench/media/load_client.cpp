@@ -77,8 +77,7 @@ void make_file(const load_settings& run) {
     }
     std::vector<char> block(std::size_t{1} << 20);
     for (std::uint64_t position = 0; position < run.file_bytes;) {
-        const std::size_t bytes =
-            std::min<std::uint64_t>(block.size(), run.file_bytes - position);
+        const std::size_t bytes = std::min<std::uint64_t>(block.size(), run.file_bytes - position);
         fill_content(block.data(), bytes, position);
         for (std::size_t done = 0; done < bytes;) {
             const ssize_t written = ::write(file, block.data() + done, bytes - done);
@@ -120,10 +119,9 @@ bool report(const load_counts& counts, const cpu_meter& cpu) {
     print_number("seconds", seconds);
     print_number("requests_per_second", static_cast<double>(counts.requests) / seconds);
     print_number("megabytes_per_second", static_cast<double>(counts.bytes) / 1e6 / seconds);
-    const double average_ns =
-        counts.requests > 0
-            ? static_cast<double>(counts.latency_sum_ns) / static_cast<double>(counts.requests)
-            : 0;
+    const double average_ns = counts.requests > 0 ? static_cast<double>(counts.latency_sum_ns) /
+                                                        static_cast<double>(counts.requests)
+                                                  : 0;
     print_number("avg_ms", average_ns / 1e6);
     print_ms("p50_ms", counts.latency.percentile(0.50));
     print_ms("p95_ms", counts.latency.percentile(0.95));

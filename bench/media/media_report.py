@@ -16,11 +16,15 @@ from report import (  # noqa: E402
     format_number,
     format_size,
     grouped,
-    ordered,
     table,
     write_page,
 )
 
+# The colour of each server and its kind of line; long dashes are for published figures.
+LINES = {
+    "nginx": (0, ""), "nginx-nopush": (0, DASHES[2]), "zlink": (1, ""), "spring": (2, ""),
+    "spring-transfer": (3, ""), "java-copy": (4, ""), "java-transfer": (5, ""),
+}
 # Figure, title of its plots, unit.
 CHARTED = (
     ("p95_ms", "p95", "ms"),
@@ -34,7 +38,7 @@ def load_name(parameters, without=""):
     """The load in words, less the parameter that a plot has as its axis."""
     told = []
     if without != "size":
-        told.append(format_size(parameters["size"]) + "B")
+        told.append(format_size(parameters["size"]) + "iB")
     if without != "users":
         told.append(f"{parameters['users']} users")
     told.append(parameters["mode"])
@@ -63,7 +67,6 @@ def original_points(series, axis, figure):
 
 def charts(lines, axis, axis_name, figure, title, unit):
     """One plot per load over sizes or users: a colour per server, the original's figures dashed."""
-    servers = ordered(line["server"] for line in lines)
     made = []
     plotted = [line for line in lines if line["figures"].get(figure, {"minimum": 0})["minimum"] > 0]
     for name, group in grouped(plotted, lambda line: load_name(line["parameters"], axis)).items():
@@ -71,8 +74,8 @@ def charts(lines, axis, axis_name, figure, title, unit):
             continue
         chart = Chart(unit, f"{title}, {unit}", axis_name, format_size if axis == "size" else str)
         for server, series in grouped(group, lambda line: line["server"]).items():
-            colour = servers.index(server)
-            chart.add(server, colour, "", [point(line, axis, figure) for line in series])
+            colour, dash = LINES[server]
+            chart.add(server, colour, dash, [point(line, axis, figure) for line in series])
             published = original_points(series, axis, figure)
             if published:
                 chart.add(f"{server}, the original's", colour, DASHES[1], published)
@@ -109,16 +112,16 @@ def judged_table(lines, bound_name):
             [
                 line["name"],
                 load_name(line["parameters"]),
-                ", ".join(f"{name}: {format_number(v)}" for name, v in line.get("medians", {}).items()),
                 f"{line['median']:.3g} {unit}" if has_value else "",
                 f"{line['minimum']:.3g} - {line['maximum']:.3g}" if has_value else "",
                 str(line["pairs"]),
                 bound,
                 (line["verdict"], "reached" if line["reached"] else "short"),
+                ", ".join(f"{name}: {format_number(v)}" for name, v in line.get("medians", {}).items()),
             ]
         )
-    headers = [("line", "text"), ("load", "text"), ("medians", "text"), ("measured", ""), ("min - max", "")]
-    headers += [("pairs", ""), (bound_name, ""), ("", "text")]
+    headers = [("line", "text"), ("load", "text"), ("measured", ""), ("min - max", ""), ("pairs", "")]
+    headers += [(bound_name, ""), ("", "text"), ("medians", "text")]
     return table(headers, rows)
 
 
