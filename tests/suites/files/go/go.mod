@@ -1,0 +1,3 @@
+module zlink.tests/files
+
+go 1.19
