@@ -350,6 +350,26 @@ TEST_SUITE("session") {
         CHECK(stalled.one.pass_until([&] { return stalled.one.is_gone(); }) <= 10s);
     }
 
+    TEST_CASE("http session: a request with an empty content leaves the connection open") {
+        serving it;
+        it.folder.write("a", "hello");
+        CHECK(it.ask(get("/a", "Content-Length: 0\r\n")).field("Connection").empty());
+        CHECK(it.ask(get("/a", "Content-Length: 0\r\n", "HEAD"), true).status == 200);
+        it.one.peer_sends(get("/a", "Content-Length: 2\r\n") + "ab");
+        CHECK(it.stream.written().find("\r\nConnection: close\r\n") != std::string::npos);
+    }
+
+    TEST_CASE("http session: pages of another origin may read errors, lists and redirects, too") {
+        serving it{{.lists = true, .cors_origin = "https://example.org"}};
+        it.folder.write("in/a", "hello");
+        for (const char* const target : {"/in/a", "/in/", "/in", "/none"}) {
+            CAPTURE(target);
+            CHECK(it.ask(get(target)).field("Access-Control-Allow-Origin") ==
+                  "https://example.org");
+        }
+        CHECK(it.ask(get("/in/a", "Range: bytes=9-\r\n")).status == 416);
+    }
+
     TEST_CASE("http session: a file that shrinks while it is sent ends that connection") {
         serving it{{}, {.room_bytes = 10'000}};
         it.folder.write("a", pattern(100'000));

@@ -38,12 +38,17 @@ class composer {
 public:
     composer(const request& asked, sys_seconds now)
         : asked_(asked), now_(now), is_head_(asked.method == "HEAD") {
-        made_.persists = asked.persists && asked.framing == wire::http::body_framing::none;
+        using wire::http::body_framing;
+        const bool has_content = asked.framing == body_framing::chunked || asked.content_bytes != 0;
+        made_.persists = asked.persists && !has_content;
     }
 
     sys_seconds now() const noexcept { return now_; }
     bool is_head() const noexcept { return is_head_; }
     bool& was_kept() noexcept { return made_.was_kept; }
+
+    /// Pages of this origin may read what is answered instead of a file, too. Empty: none.
+    void allow_origin(std::string_view origin) noexcept { origin_ = origin; }
 
     /// Begins the head.
     void begin(int status) {
@@ -80,8 +85,12 @@ public:
 
     /// A page as the content.
     response page(int status, std::string_view content, std::string_view lines = {}) {
+        constexpr std::string_view allowed = "Access-Control-Allow-Origin";
         begin(status);
         add_lines(lines);
+        if (!origin_.empty() && lines.find(allowed) == std::string_view::npos) {
+            add(allowed, origin_);
+        }
         add("Content-Type", html);
         add("X-Content-Type-Options", "nosniff");
         add_number("Content-Length", content.size());
@@ -116,6 +125,7 @@ private:
     sys_seconds now_;
     response made_;
     std::optional<wire::http::response_head> head_;
+    std::string_view origin_;
     std::size_t text_taken_ = 0;
     bool is_head_;
 };
@@ -317,6 +327,9 @@ std::optional<response> answer(const request& asked, const site& from, sys_secon
     }
     const auto& target = std::get<wire::http::target_path>(decoded);
     const site::place place = from.find(target.file);
+    if (place.at != nullptr) {
+        to.allow_origin(place.at->settings().cors_origin);
+    }
     if (asked.method == "OPTIONS") {
         return to.empty(204, options_lines(place.at, asked));
     }
