@@ -20,7 +20,7 @@
 namespace zlink::tuning {
 
 /// Bytes of a file that are written before other connections have their turn.
-constexpr std::size_t file_turn_bytes_max = std::size_t{512} * 1024;
+constexpr std::size_t file_turn_bytes_max = std::size_t{256} * 1024;
 
 } // namespace zlink::tuning
 
