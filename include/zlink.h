@@ -1294,7 +1294,7 @@ ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, s
 /// @error EHOSTUNREACH  The peer is unknown or has disconnected.
 /// @error EAGAIN        ZLINK_SNDHWM messages are queued for this peer, and ZLINK_DONTWAIT was
 ///                      given or ZLINK_SNDTIMEO has passed.
-/// @error EBADF         `file` is no descriptor of a regular file.
+/// @error EBADF         `file` is no descriptor of a regular file that can be read.
 /// @error EINVAL        `routing_id` is NULL, there is another flag, or the region ends behind the
 ///                      file.
 /// @error EIO           The file cannot be read, by the call.
@@ -1501,7 +1501,7 @@ ZLINK_EXPORT int zlink_http_reply(void* socket, const void* routing_id, int stat
 /// @param offset  Of the region in the file, in bytes.
 /// @param length  Of the region, in bytes.
 /// @param flags   ZLINK_DONTWAIT.
-/// @error EBADF   It is no descriptor of a regular file.
+/// @error EBADF   It is no descriptor of a regular file that can be read.
 /// @error EINVAL  Also: the region ends behind the file.
 /// @error EMFILE  The process has no descriptor left.
 ZLINK_EXPORT int zlink_http_reply_file(void* socket, const void* routing_id, int status,

@@ -52,6 +52,7 @@ public:
             sigaddset(&wanted, each);
         }
         pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+        std::signal(SIGPIPE, SIG_IGN); // The log's reader may go; that is a failed write.
         descriptor_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     }
     signals(const signals&) = delete;

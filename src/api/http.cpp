@@ -190,7 +190,8 @@ result<void> add_content(reply& to, const void* content, size_t size, int flags)
 result<zlink::files::file_region> region_of(int descriptor, std::uint64_t offset,
                                             std::uint64_t bytes) {
     struct stat about;
-    if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+    if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode) ||
+        (::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) {
         return static_cast<errc>(EBADF);
     }
     const auto state = zlink::files::file_state::of(about);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include <cerrno>
+#include <ctime>
 #include <pthread.h>
 #include <signal.h>
 
@@ -26,6 +28,32 @@ public:
     blocked_signals& operator=(const blocked_signals&) = delete;
 
 private:
+    sigset_t former_;
+};
+
+/// Keeps SIGPIPE from the calling thread during the lifetime of this object, for system calls that
+/// raise it and cannot be asked not to, such as sendfile(2).
+class withheld_pipe_signal {
+public:
+    withheld_pipe_signal() noexcept {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &pipe_, &former_);
+    }
+    ~withheld_pipe_signal() {
+        if (sigismember(&former_, SIGPIPE) == 0) { // Then none was pending before.
+            constexpr timespec at_once{};
+            while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+            }
+            pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+        }
+    }
+
+    withheld_pipe_signal(const withheld_pipe_signal&) = delete;
+    withheld_pipe_signal& operator=(const withheld_pipe_signal&) = delete;
+
+private:
+    sigset_t pipe_;
     sigset_t former_;
 };
 

@@ -206,11 +206,11 @@ bool connection::go_on() {
         establish(rest);
         return false;
     }
-    if (is_closed() || writer_.has_own()) {
-        return !is_closed();
+    if (is_closed()) {
+        return false;
     }
     wait_for_input();
-    return is_established() && !protocol_->has_more(); // Messages pass again.
+    return writer_.has_own() || (is_established() && !protocol_->has_more());
 }
 
 /// Has a region of a file read, which is followed by on_posted_write().
@@ -295,8 +295,10 @@ void connection::announce_departure(int code, std::string_view reason) noexcept 
     }
     try {
         auto left = std::make_unique<pipe::departure>(origin().departures);
-        left->properties.add(pipe::reason_property,
-                             std::to_string(code).append(" ").append(reason));
+        const std::string text = has_said_close()
+                                     ? std::to_string(closing_->code()) + " " + closing_->reason()
+                                     : std::to_string(code).append(" ").append(reason);
+        left->properties.add(pipe::reason_property, text);
         end().push_control(left.release());
     } catch (const std::bad_alloc&) {
     }
@@ -339,12 +341,14 @@ void connection::read() {
     if (has_notified_socket()) {
         return discard_arrived() ? stream_->wait_readable(owner_) : lose({});
     }
-    if (reads_on() && !reader_) {
-        return protocol_->wants_input() ? read_bytes() : void();
+    if (!reads_on()) {
+        return;
     }
-    if (reads_on()) {
+    if (reader_) {
         batch_counter batches{*this};
         after_read(reader_->read(around(), batches));
+    } else if (protocol_->wants_input()) {
+        read_bytes();
     }
 }
 

@@ -141,8 +141,9 @@ public:
 
     /// Announces the peer to the socket, with the properties that the stream knows.
     void announce(std::unique_ptr<pipe::peer_info> peer);
-    /// Queues the reason of the close for the socket, behind all received messages. If memory for
-    /// it is lacking, the socket learns only that the pipe ends.
+    /// Queues the reason of the close for the socket, behind all received messages: the one that
+    /// either side has announced, otherwise this one. If memory for it is lacking, the socket
+    /// learns only that the pipe ends.
     void announce_departure(int code, std::string_view reason) noexcept;
     void tell(connection_event what, std::int32_t value,
               std::string_view remark = {}) const noexcept;

@@ -27,7 +27,7 @@ public:
     /// @param content_bytes_max  The largest content accepted, decoded.
     http_exchange(const wire::http::request& asked, std::uint64_t content_bytes_max) noexcept;
 
-    /// Why the request cannot be taken, which is known from its head: its content is too large.
+    /// Why the request cannot be taken: its content is too large, or not in valid chunks.
     const std::optional<wire::http::refusal>& refused() const noexcept { return refused_; }
 
     bool awaits_content() const noexcept { return !is_complete_ && !refused_; }
@@ -36,14 +36,13 @@ public:
     /// @throws std::bad_alloc
     void take_content(std::span<const std::byte>& input);
 
-    /// The message for the application, once the content is complete: the head in origin-form
-    /// without the fields that only frame the content, with its length; then the content.
-    /// @return With one reference.
-    /// @throws std::bad_alloc
     struct request_message {
-        pipe::block* payload;
+        pipe::block* payload; ///< With one reference.
         std::size_t bytes;
     };
+    /// The message for the application, once the content is complete: the head in origin-form
+    /// without the fields that only frame the content, with its length; then the content.
+    /// @throws std::bad_alloc
     request_message make_message(const wire::http::request& asked);
 
     /// The response of a reply, or a part of it. `persists` says whether the connection goes on

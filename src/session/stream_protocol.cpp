@@ -112,12 +112,7 @@ void stream_protocol::announce_departure(errc reason) noexcept {
     over().input().drop_unfinished();
     const close_code code =
         is_unannounced ? close_code::abnormal : close_code_of(reason, close_code::abnormal);
-    const close_handshake* const said = over().closing();
-    if (said != nullptr && !said->is_half_closed()) {
-        over().announce_departure(said->code(), said->reason());
-    } else {
-        over().announce_departure(static_cast<int>(code), text_of(reason));
-    }
+    over().announce_departure(static_cast<int>(code), text_of(reason));
 }
 
 } // namespace zlink::session

@@ -2,6 +2,7 @@
 #include "session/writer.hpp"
 
 #include "base/assert.hpp"
+#include "base/blocked_signals.hpp"
 #include "base/limits.hpp"
 #include "base/secret.hpp"
 #include "wire/zmtp/frame.hpp"
@@ -60,6 +61,10 @@ void writer::append_file(files::file_region region) {
 /// A part of the file, so that other connections have their turn.
 writer::outcome writer::write_file(const wiring& on) {
     outgoing_file& file = *file_;
+    std::optional<withheld_pipe_signal> withheld; // I/O threads have blocked it.
+    if (on.thread.is_driven()) {
+        withheld.emplace();
+    }
     for (std::uint64_t turn_bytes = tuning::file_turn_bytes_max; turn_bytes != 0;) {
         const auto head = std::span{file.head}.subspan(file.head_sent_bytes);
         files::file_region part = file.rest;

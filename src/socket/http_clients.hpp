@@ -29,11 +29,17 @@ public:
 
     bool has(std::uint32_t id) const noexcept { return clients_.contains(id); }
 
-    /// The client with that routing id, until it has disconnected; null if there is none.
+    /// The client with that routing id, until forget(); null if there is none.
     peer* find(std::uint32_t id) const noexcept {
         const auto found = clients_.find(id);
-        return found != clients_.end() && !found->second.at->is_closed_by_peer() ? found->second.at
-                                                                                 : nullptr;
+        return found != clients_.end() ? found->second.at : nullptr;
+    }
+
+    /// Nothing more can be sent to the client: find() finds it no longer.
+    void forget(const peer& gone) noexcept {
+        if (const auto found = clients_.find(gone.stream_id); found != clients_.end()) {
+            found->second.at = nullptr;
+        }
     }
 
     /// The application has received a request.
@@ -65,7 +71,7 @@ public:
 
 private:
     struct client {
-        peer* at;
+        peer* at; ///< Null: nothing can be sent to it.
         state now = state::idle;
     };
 

@@ -67,6 +67,9 @@ void stream::on_drained(peer& gone) {
 /// Nothing more can be sent to the peer.
 void stream::forget(peer& gone) noexcept {
     peers_by_id_.erase(gone.stream_id);
+    if (gone.asks) {
+        http_clients_.forget(gone);
+    }
     if (sending_ == &gone) {
         sending_ = nullptr;
         expected_ = expected::rest;
@@ -80,9 +83,9 @@ void stream::on_peer_info(peer& about) {
         if (!about.info()->properties.find(pipe::detail_property)) {
             return;
         }
-        about.asks = false; // It speaks WebSocket from now on.
+        peers_by_id_.insert(about.stream_id, about); // First: it may throw, and is tried again.
+        about.asks = false;                          // It speaks WebSocket from now on.
         http_clients_.remove(about);
-        peers_by_id_.insert(about.stream_id, about);
     }
     if (options_.stream_events && !has_gone) {
         retry_allocation([&] { events_.push(about.stream_id, true, about.info()); });

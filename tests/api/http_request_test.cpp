@@ -213,6 +213,38 @@ TEST_SUITE("http_request") {
         CHECK(it.server.poll(ZLINK_POLLIN, moment) == 0);
     }
 
+    TEST_CASE("content that is awaited behind another request on the connection") {
+        for (const bool is_established : {false, true}) {
+            CAPTURE(is_established);
+            service it;
+            raw_peer client = it.connect();
+            if (is_established) {
+                client.send(ask("/api/"));
+                CHECK(reply(it.server, recv_request(it.server).id, 204, "") == ok);
+                static_cast<void>(recv_header(client));
+            }
+            client.send(ask("/a.txt") +
+                        ask("/api/", "Expect: 100-continue\r\nContent-Length: 5\r\n", "", "POST"));
+            CHECK(recv_content(client, "200") == "hello");
+            CHECK(recv_header(client) == "HTTP/1.1 100 Continue\r\n\r\n");
+            client.send("world");
+            CHECK(recv_request(it.server).content == "world");
+        }
+    }
+
+    TEST_CASE("nothing is sent to a client that the application has closed") {
+        service it;
+        raw_peer client = it.connect();
+        client.send(ask("/api/"));
+        const std::string id = recv_request(it.server).id;
+        CHECK(zlink_stream_close(it.server, id.data(), 1000, nullptr) == 0);
+        CHECK(reply(it.server, id, 200, "") == EHOSTUNREACH);
+        CHECK(zlink_stream_close(it.server, id.data(), 1000, nullptr) != 0);
+        client.await_end();
+        client.close();
+        CHECK(recv_departure(it.server, id).starts_with("1000 "));
+    }
+
     TEST_CASE("an answer in parts") {
         service it;
         it.server.set(ZLINK_SNDHWM, 1000);

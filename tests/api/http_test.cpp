@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <string>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <vector>
 
@@ -121,6 +122,25 @@ TEST_SUITE("http") {
                 CHECK(recv_content(other, "200") == "hello");
                 CHECK(recv_content(one, "200") == long_text(large_bytes));
             }
+        }
+    }
+
+    /// A reset behind the end of the client's direction raises SIGPIPE where it is not withheld.
+    TEST_CASE("clients that end and reset the connection while a file is sent") {
+        for (const int io_threads : every_io_threads) {
+            CAPTURE(io_threads);
+            serving it{io_threads};
+            for (int count = 0; count < 20; ++count) {
+                raw_peer client{it.owner, tcp_of(it.endpoint)};
+                client.send(get("/large"));
+                static_cast<void>(recv_header(client));
+                REQUIRE(::shutdown(client.descriptor(), SHUT_WR) == 0);
+                client.reset();
+                CHECK(it.server.poll(ZLINK_POLLIN, milliseconds{1}) == 0);
+            }
+            raw_peer client{it.owner, tcp_of(it.endpoint)};
+            client.send(get("/a.txt"));
+            CHECK(recv_content(client, "200") == "hello");
         }
     }
 

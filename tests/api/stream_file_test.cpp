@@ -141,6 +141,9 @@ TEST_SUITE("stream_file") {
         const std::string id = recv_arrival(server);
         CHECK(send_file(server, id, -1, 0, 1) == EBADF);
         CHECK(send_file(server, id, client.descriptor(), 0, 1) == EBADF);
+        const int unreadable = ::open(folder.file("file").c_str(), O_WRONLY);
+        CHECK(send_file(server, id, unreadable, 0, 1) == EBADF);
+        ::close(unreadable);
         CHECK(send_file(server, id, file, 3, 3) == EINVAL);
         CHECK(send_file(server, id, file, 6, 0) == EINVAL);
         CHECK(send_file(server, id, file, 0, 5, ZLINK_SNDMORE) == EINVAL);

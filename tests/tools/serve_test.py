@@ -219,6 +219,23 @@ class Serving(unittest.TestCase):
             r'"http://example\.org/" "quote\\x22 here"\n$',
         )
 
+    def test_a_reader_of_the_log_that_goes_does_not_end_the_server(self):
+        reader, writer = os.pipe()
+        server = subprocess.Popen(
+            [PROGRAM, "serve", self.folder, "--listen", "http://127.0.0.1:*", "--access-log", "-"],
+            stdout=writer, stderr=subprocess.PIPE, text=True,
+        )
+        os.close(writer)
+        with os.fdopen(reader) as output:
+            place = output.readline().split()[2].rstrip("/").split("://")[1]
+        client = http.client.HTTPConnection(place, timeout=SECONDS_MAX)
+        for _ in range(10):
+            self.assertEqual(fetch(client, "/page.html")[0].status, 200)
+        client.close()
+        server.send_signal(signal.SIGTERM)
+        self.assertIn("access log", server.communicate(timeout=SECONDS_MAX)[1])
+        self.assertEqual(server.returncode, 0)
+
     def test_the_manual_and_the_completion_name_every_option(self):
         shown = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout
         options = set(re.findall(r"--[a-z][a-z-]+", "\n".join(re.findall(r"^ +(?:-\w,)?--.*$", shown, re.M))))
