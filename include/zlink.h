@@ -952,7 +952,7 @@ typedef struct zlink_blocker_t {
 /// - `linger` is the time that a connection may still take, in milliseconds; -1: no limit, and for
 ///   an open socket;
 /// - `messages` and `bytes` count the data that a connection has not passed to the system yet, the
-///   bytes with the framing; 0 for an open socket.
+///   bytes with the framing; 0 for an open socket, and for a client to which files are sent.
 ///
 /// May be called while zlink_ctx_term blocks on another thread, which then returns only after this
 /// call. The list is a snapshot.
@@ -1315,7 +1315,8 @@ ZLINK_EXPORT int zlink_stream_send_file(void* socket, const void* routing_id, in
 /// peers connect. Files are sent by the I/O threads from the system's cache, from 16 KiB on without
 /// a copy, except with https; the application takes no part in it. When the endpoint is unbound, or
 /// the socket drained or closed, responses that are under way are completed, for at most 30 s or
-/// ZLINK_LINGER, whichever is shorter.
+/// ZLINK_LINGER, whichever is shorter; a request that the application has not begun to answer is
+/// answered with 503.
 ///
 /// GET and HEAD with ranges, conditions, precompressed files and persistent connections; the file
 /// that is sent is always the one that was there when the request arrived. A request with `Upgrade:

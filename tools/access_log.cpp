@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -138,6 +141,8 @@ bool access_log::change_file() noexcept {
         ::close(descriptor_);
     }
     descriptor_ = opened;
+    struct stat about;
+    is_regular_file_ = ::fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     return true;
 }
 
@@ -159,6 +164,9 @@ void access_log::run() noexcept {
             std::fprintf(stderr, "zlink: writing the access log: %s\n", std::strerror(errno));
         }
         has_failed = !is_written;
+        if (has_failed && ends_) {
+            return;
+        }
         if (reopens && !change_file()) {
             std::fprintf(stderr, "zlink: %s: %s\n", path_.c_str(), std::strerror(errno));
         }
@@ -168,13 +176,35 @@ void access_log::run() noexcept {
 
 bool access_log::write_all(const std::string& lines) const noexcept {
     for (std::size_t done = 0; done < lines.size();) {
-        const ssize_t got = ::write(descriptor_, lines.data() + done, lines.size() - done);
+        std::size_t bytes = lines.size() - done;
+        if (!is_regular_file_) {
+            bytes = std::min<std::size_t>(bytes, PIPE_BUF); // A pipe with room has that much.
+            if (!await_room()) {
+                return false;
+            }
+        }
+        const ssize_t got = ::write(descriptor_, lines.data() + done, bytes);
         if (got < 0 && errno != EINTR) {
             return false;
         }
         done += got > 0 ? static_cast<std::size_t>(got) : 0;
     }
     return true;
+}
+
+/// Waits until something can be written; once the program ends no longer than 2 s.
+/// @return Whether it can; otherwise errno is ETIMEDOUT.
+bool access_log::await_room() const noexcept {
+    constexpr int slice_ms = 50;
+    constexpr int slices_max = 40;
+    for (int slices = 0; slices < slices_max; slices += ends_ ? 1 : 0) {
+        pollfd room{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+        if (::poll(&room, 1, slice_ms) > 0) {
+            return true;
+        }
+    }
+    errno = ETIMEDOUT;
+    return false;
 }
 
 } // namespace zlink_tool

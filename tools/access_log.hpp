@@ -28,7 +28,7 @@ public:
     access_log(std::string path, format how) : path_(std::move(path)), format_(how) {}
     access_log(const access_log&) = delete;
     access_log& operator=(const access_log&) = delete;
-    /// Writes what is left.
+    /// Writes what is left; up to 2 s if it is a pipe or terminal that nobody reads.
     ~access_log();
 
     /// Opens the file, and starts the thread.
@@ -49,6 +49,7 @@ public:
 private:
     void run() noexcept;
     bool write_all(const std::string& lines) const noexcept;
+    bool await_room() const noexcept;
     bool change_file() noexcept;
 
     const std::string path_;
@@ -57,8 +58,9 @@ private:
     std::condition_variable has_work_;
     std::string waiting_;
     bool reopens_ = false;
-    bool ends_ = false;
-    int descriptor_ = -1; ///< The thread's, once it runs.
+    std::atomic<bool> ends_{false};
+    int descriptor_ = -1;         ///< The thread's, once it runs, as is the next.
+    bool is_regular_file_ = true; ///< A write never waits for a reader.
     std::atomic<std::uint64_t> dropped_count_{0};
     std::thread thread_;
 };

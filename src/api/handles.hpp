@@ -42,6 +42,19 @@ inline result<socket::socket*> socket_from(void* handle) noexcept {
     return fault_of_socket(handle);
 }
 
+/// The same for functions of STREAM.
+/// @error not_supported  It is of another type.
+inline result<socket::stream_socket*> stream_from(void* handle) noexcept {
+    const auto found = socket_from(handle);
+    if (!found) {
+        return found.error();
+    }
+    if ((*found)->as_stream() == nullptr) {
+        return errc::not_supported;
+    }
+    return (*found)->as_stream();
+}
+
 inline pipe::message& message_from(zlink_msg_t* handle) noexcept {
     return *reinterpret_cast<pipe::message*>(handle);
 }

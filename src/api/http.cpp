@@ -27,7 +27,8 @@ namespace {
 using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
-using zlink::api::socket_from;
+using zlink::api::stream_from;
+using zlink::socket::stream_socket;
 using zlink::web::reply;
 
 errc refuse(std::string_view why) {
@@ -138,30 +139,34 @@ bool is_status(int status) noexcept {
     return status >= first_status && status <= last_status;
 }
 
-/// Sends a part of a reply that `make` makes.
-/// @param make  Returns a result<std::unique_ptr<reply>>.
-template<class Make>
-int reply_with(void* socket, const void* routing_id, int flags, int flags_allowed, Make&& make) {
+/// Sends something to a peer.
+/// @param send  Takes the socket, the peer's number and whether it must not block; returns a
+///              result<void>.
+template<class Send>
+int send_to(void* socket, const void* routing_id, int flags, int flags_allowed, Send&& send) {
     return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        zlink::socket::stream_socket* const streams = (*target)->as_stream();
-        if (streams == nullptr) {
-            return errc::not_supported;
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
         if (routing_id == nullptr || (flags & ~flags_allowed) != 0) {
             return errc::invalid_argument;
         }
-        result<std::unique_ptr<reply>> part = make();
-        if (!part) {
-            return part.error();
-        }
         const auto id =
             zlink::load_big_endian<std::uint32_t>(static_cast<const std::byte*>(routing_id));
-        return streams->reply(id, std::move(*part), (flags & ZLINK_DONTWAIT) != 0);
+        return send(**streams, id, (flags & ZLINK_DONTWAIT) != 0);
     });
+}
+
+/// Sends a part of a reply that `make` makes.
+/// @param make  Returns a result<std::unique_ptr<reply>>.
+template<class Make>
+int reply_with(void* socket, const void* routing_id, int flags, int flags_allowed, Make&& make) {
+    return send_to(socket, routing_id, flags, flags_allowed,
+                   [&](stream_socket& streams, std::uint32_t id, bool dont_wait) -> result<void> {
+                       result<std::unique_ptr<reply>> part = make();
+                       return part ? streams.reply(id, std::move(*part), dont_wait) : part.error();
+                   });
 }
 
 /// @error invalid_argument
@@ -262,12 +267,9 @@ std::optional<std::string_view> take_until(std::string_view& text, std::string_v
 extern "C" int zlink_http_serve(void* socket, const char* prefix, const char* folder,
                                 const zlink_http_folder_t* settings) {
     return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        if ((*target)->as_stream() == nullptr) {
-            return errc::not_supported;
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
         if (prefix == nullptr || !is_prefix(prefix)) {
             return refuse("the prefix has to begin and end with a slash, as \"/video/\"");
@@ -284,7 +286,7 @@ extern "C" int zlink_http_serve(void* socket, const char* prefix, const char* fo
             zlink::set_error_text(std::string("the folder \"") + folder + "\" cannot be opened");
             return root.error();
         }
-        (*target)->serve(
+        (*streams)->whole().serve(
             std::make_shared<const zlink::web::folder>(prefix, std::move(*root), std::move(*how)));
         return {};
     });
@@ -293,12 +295,9 @@ extern "C" int zlink_http_serve(void* socket, const char* prefix, const char* fo
 extern "C" int zlink_http_route(void* socket, const char* path, int what) {
     return at_boundary([&]() -> result<void> {
         constexpr int decisions = ZLINK_HTTP_PEERS | ZLINK_HTTP_UPGRADES;
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        if ((*target)->as_stream() == nullptr) {
-            return errc::not_supported;
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
         std::string_view chosen = path != nullptr ? path : "";
         const bool is_prefix = chosen.ends_with('*');
@@ -311,26 +310,24 @@ extern "C" int zlink_http_route(void* socket, const char* path, int what) {
             return refuse("ZLINK_HTTP_REQUESTS and one of ZLINK_HTTP_PEERS and "
                           "ZLINK_HTTP_UPGRADES can be chosen");
         }
-        (*target)->route({.path = std::string(chosen),
-                          .is_prefix = is_prefix,
-                          .asks = (what & ZLINK_HTTP_REQUESTS) != 0,
-                          .connects = (what & ZLINK_HTTP_PEERS) != 0,
-                          .asks_first = (what & ZLINK_HTTP_UPGRADES) != 0});
+        (*streams)->whole().route({.path = std::string(chosen),
+                                   .is_prefix = is_prefix,
+                                   .asks = (what & ZLINK_HTTP_REQUESTS) != 0,
+                                   .connects = (what & ZLINK_HTTP_PEERS) != 0,
+                                   .asks_first = (what & ZLINK_HTTP_UPGRADES) != 0});
         return {};
     });
 }
 
 extern "C" int zlink_http_observe(void* socket, zlink_http_observer_fn* observer, void* hint) {
     return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
-        if ((*target)->as_stream() == nullptr) {
-            return errc::not_supported;
-        }
-        (*target)->observe(observer != nullptr ? std::make_shared<calling_observer>(observer, hint)
-                                               : zlink::web::request_observer_ptr{});
+        (*streams)->whole().observe(observer != nullptr
+                                        ? std::make_shared<calling_observer>(observer, hint)
+                                        : zlink::web::request_observer_ptr{});
         return {};
     });
 }
@@ -439,26 +436,11 @@ extern "C" int zlink_http_reply_part(void* socket, const void* routing_id, const
 
 extern "C" int zlink_stream_send_file(void* socket, const void* routing_id, int file,
                                       uint64_t offset, uint64_t length, int flags) {
-    return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
-        }
-        zlink::socket::stream_socket* const streams = (*target)->as_stream();
-        if (streams == nullptr) {
-            return errc::not_supported;
-        }
-        if (routing_id == nullptr || (flags & ~ZLINK_DONTWAIT) != 0) {
-            return errc::invalid_argument;
-        }
-        const auto region = region_of(file, offset, length);
-        if (!region) {
-            return region.error();
-        }
-        const auto id =
-            zlink::load_big_endian<std::uint32_t>(static_cast<const std::byte*>(routing_id));
-        return streams->send_file(id, *region, (flags & ZLINK_DONTWAIT) != 0);
-    });
+    return send_to(socket, routing_id, flags, ZLINK_DONTWAIT,
+                   [&](stream_socket& streams, std::uint32_t id, bool dont_wait) -> result<void> {
+                       const auto region = region_of(file, offset, length);
+                       return region ? streams.send_file(id, *region, dont_wait) : region.error();
+                   });
 }
 
 extern "C" int zlink_http_upgrade(void* socket, const void* routing_id, const char* subprotocol,

@@ -15,7 +15,7 @@ namespace {
 using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
-using zlink::api::socket_from;
+using zlink::api::stream_from;
 namespace websocket = zlink::wire::websocket;
 
 constexpr std::size_t id_bytes = 4;
@@ -24,9 +24,9 @@ constexpr std::size_t id_bytes = 4;
 template<class How>
 int end_connection(void* socket, const void* routing_id, int code, const char* reason, How how) {
     return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
         const std::string_view text = reason != nullptr ? reason : "";
         const auto why = static_cast<websocket::close_code>(code);
@@ -34,12 +34,8 @@ int end_connection(void* socket, const void* routing_id, int code, const char* r
             text.size() > websocket::close_reason_bytes_max || !websocket::is_utf8(text)) {
             return errc::invalid_argument;
         }
-        zlink::socket::stream_socket* const streams = (*target)->as_stream();
-        if (streams == nullptr) {
-            return errc::not_supported;
-        }
-        return (streams->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
-                               static_cast<std::uint16_t>(code), text);
+        return ((*streams)->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
+                                  static_cast<std::uint16_t>(code), text);
     });
 }
 
@@ -51,9 +47,9 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
         if (!source.is_valid()) {
             return errc::bad_address;
         }
-        const auto target = socket_from(socket);
-        if (!target) {
-            return target.error();
+        const auto streams = stream_from(socket);
+        if (!streams) {
+            return streams.error();
         }
         if ((routing_ids == nullptr && count != 0) || count > INT_MAX ||
             (flags & ~(ZLINK_DONTWAIT | ZLINK_SNDTEXT)) != 0) {
@@ -63,11 +59,7 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
         if ((flags & ZLINK_SNDTEXT) != 0) {
             frame.mark_text();
         }
-        zlink::socket::stream_socket* const streams = (*target)->as_stream();
-        if (streams == nullptr) {
-            return errc::not_supported;
-        }
-        const auto sent = streams->send_many(
+        const auto sent = (*streams)->send_many(
             {static_cast<const std::byte*>(routing_ids), count * id_bytes}, frame, outcomes);
         if (!sent) {
             return sent.error();

@@ -19,6 +19,8 @@ using transport::io_outcome;
 
 namespace {
 
+constexpr auto going_away = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
+
 using state = connection_state;
 
 /// The states that may follow each one.
@@ -633,6 +635,9 @@ void connection::close_for(const pipe::close_request& asked) {
     // Without a close frame that asks for an answer, both sides know once writing has ended.
     const bool asks = protocol_->has_close_frames() || owner_.is_socket_closed();
     ends_for_application_ = true;
+    if (asked.code == going_away) {
+        protocol_->on_leaving();
+    }
     begin_closing(asks ? announced : declared, asked.code, asked.reason);
     send_close_frame(asked.code, asked.reason);
     if (ends_at_once) {
@@ -749,8 +754,8 @@ void connection::finish_if_drained() {
     }
     if (!is_half_closed) {
         send_going_away();
-        if (is_closed() || (has_said_close() && writer_.has_own())) {
-            return; // The close frame is not written yet.
+        if (is_closed() || (writer_.has_own() && (has_said_close() || protocol_->has_more()))) {
+            return; // The last of it is not written yet.
         }
     }
     if (stream_->holds_unsent()) {
@@ -767,14 +772,17 @@ void connection::finish_if_drained() {
 
 /// The socket is closed, and its messages are written or dropped: announces that to the peer, once.
 void connection::send_going_away() {
-    if (!is_established() || !protocol_->has_close_frames() || has_said_close() ||
-        !writer_.is_writable()) {
+    if (!is_established() || has_said_close() || !writer_.is_writable()) {
         return;
     }
-    const auto code = static_cast<std::uint16_t>(wire::websocket::close_code::going_away);
-    begin_closing(close_handshake::state::announced, 0, {});
-    send_close_frame(code, {});
-    write_own();
+    protocol_->on_leaving();
+    if (protocol_->has_close_frames()) {
+        begin_closing(close_handshake::state::announced, 0, {});
+        send_close_frame(going_away, {});
+    }
+    if (writer_.has_own()) {
+        write_own();
+    }
 }
 
 bool connection::ends_with_socket() {

@@ -118,12 +118,7 @@ web::response http_exchange::respond(web::reply& said, std::chrono::sys_seconds 
         is_chunked_ = said.more && !is_version_1_0_;
         persists_ = persists_ && (!said.more || is_chunked_);
         wire::http::response_head head{made.text, said.status};
-        head.add_date("Date", now);
-        if (!persists_) {
-            static_cast<void>(head.add("Connection", "close"));
-        } else if (is_version_1_0_) {
-            static_cast<void>(head.add("Connection", "keep-alive"));
-        }
+        head.add_first(now, persists_, is_version_1_0_);
         made.text.append(said.fields);
         if (is_chunked_) {
             static_cast<void>(head.add("Transfer-Encoding", "chunked"));
@@ -133,6 +128,7 @@ web::response http_exchange::respond(web::reply& said, std::chrono::sys_seconds 
         head.end();
     }
     append(made, said);
+    has_begun_ = true;
     is_answered_ = !said.more;
     made.persists = persists_;
     return made;

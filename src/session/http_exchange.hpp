@@ -51,6 +51,9 @@ public:
     /// @throws std::bad_alloc
     web::response respond(web::reply& said, std::chrono::sys_seconds now);
 
+    /// Whether a part of the response has been made.
+    bool has_begun() const noexcept { return has_begun_; }
+
     /// Whether the last part of the response has been made.
     bool is_answered() const noexcept { return is_answered_; }
 
@@ -68,6 +71,7 @@ private:
     bool persists_;
     bool has_content_ = true; ///< The response has content.
     bool is_chunked_ = false; ///< The response is.
+    bool has_begun_ = false;  ///< The response is.
     bool is_answered_ = false;
 };
 

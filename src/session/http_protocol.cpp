@@ -251,6 +251,15 @@ void http_protocol::on_control(pipe::block& object) {
     respond(exchange_->respond(*said, now()));
 }
 
+/// A request that the application has not begun to answer is answered.
+void http_protocol::on_leaving() {
+    if (!awaits_reply() || response_ || exchange_->has_begun()) {
+        return;
+    }
+    exchange_.reset();
+    respond(web::refuse({503, "The server is going away."}, now()));
+}
+
 /// The application learns that the client has gone only if it owes it a reply.
 void http_protocol::announce_departure(errc reason) noexcept {
     record(false);

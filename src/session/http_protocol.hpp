@@ -56,6 +56,7 @@ public:
     reading make_reading() override { return {}; }
     void announce_peer() override;
     void on_control(pipe::block& object) override;
+    void on_leaving() override;
     bool awaits_peer_close() const noexcept override { return true; }
     void announce_departure(errc reason) noexcept override;
     void tell_failure(errc reason) noexcept override;

@@ -150,6 +150,10 @@ public:
     /// @throws std::bad_alloc
     virtual void send_close(std::uint16_t code, std::string_view reason);
 
+    /// The socket lets the peer go: appends an answer that the peer still waits for.
+    /// @throws std::bad_alloc
+    virtual void on_leaving() {}
+
     /// Whether a connection keeps sending after the peer has ended its direction, closes only when
     /// the peer closes, and notifies the socket as soon as the peer announces its end.
     virtual bool awaits_peer_close() const noexcept { return false; }

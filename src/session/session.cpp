@@ -473,7 +473,7 @@ void session::on_socket_closed() {
     }
     finish_once_drained();
     if (standing_ != standing::over && (dialing_ || live() != nullptr)) {
-        tell_lingering();
+        tell_lingering(end_->whole().linger);
     }
 }
 
@@ -518,13 +518,12 @@ std::string session::peer_endpoint() const {
                : transport::peer_endpoint_text(peer, origin_->where);
 }
 
-void session::tell_lingering() noexcept {
+void session::tell_lingering(std::optional<milliseconds> linger) noexcept {
     try {
-        const auto linger = end_->whole().linger;
         origin_->host->on_lingering(
             *this, {.type = options().type,
                     .endpoint = peer_endpoint(),
-                    .whole = pipe::pipe_ptr(&end_->whole()),
+                    .whole = pipe::pipe_ptr(end_ ? &end_->whole() : nullptr),
                     .until = linger ? pipe::clock::now() + *linger : pipe::deadline{}});
     } catch (const std::bad_alloc&) {
         // It lingers all the same, but unlisted.
@@ -565,10 +564,11 @@ void session::on_origin_gone(bool is_drained) noexcept {
         origin_is_gone_ = true;
         if (!end_ && live() != nullptr && live()->is_responding()) {
             const milliseconds longest = limits::http_departure_max;
-            const milliseconds linger{options().linger};
-            return start_timer(linger_timer_,
-                               options().linger < 0 ? longest : std::min(linger, longest),
-                               &session::on_linger_over);
+            const milliseconds chosen{options().linger};
+            const milliseconds linger =
+                chosen < milliseconds{0} ? longest : std::min(chosen, longest);
+            start_timer(linger_timer_, linger, &session::on_linger_over);
+            return tell_lingering(linger);
         }
         if (!end_ || end_->has_ended()) {
             return finish();
@@ -676,7 +676,7 @@ void session::finish() noexcept {
     if (standing_ == standing::over) {
         return;
     }
-    if (standing_ == standing::socket_closed) {
+    if (standing_ == standing::socket_closed || origin_is_gone_) {
         origin_->host->on_lingered(*this);
     }
     standing_ = standing::over;

@@ -38,7 +38,7 @@ namespace zlink::session {
 struct lingering {
     socket_type type;
     std::string endpoint; ///< The peer's.
-    pipe::pipe_ptr whole; ///< The session has the second end.
+    pipe::pipe_ptr whole; ///< The session has the second end. Null: files are sent.
     pipe::deadline until; ///< Empty: no limit.
 };
 
@@ -261,7 +261,7 @@ private:
     void finish_once_drained();
     void finish_if_drained();
     void await_closing();
-    void tell_lingering() noexcept;
+    void tell_lingering(std::optional<std::chrono::milliseconds> linger) noexcept;
     std::string peer_endpoint() const;
     void on_linger_over() noexcept;
     void on_closing_late() noexcept;

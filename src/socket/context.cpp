@@ -142,7 +142,9 @@ std::vector<context::blocker> context::blockers() const {
                 std::chrono::ceil<std::chrono::milliseconds>(*each.until - pipe::clock::now()),
                 std::chrono::milliseconds{0});
         }
-        found.push_back({nullptr, each.type, each.endpoint, rest, each.whole->second.in.untaken()});
+        found.push_back(
+            {nullptr, each.type, each.endpoint, rest,
+             each.whole ? each.whole->second.in.untaken() : pipe::message_queue::backlog{}});
     }
     return found;
 }

@@ -96,6 +96,7 @@ public:
     }
 
     stream& rules() noexcept { return rules_; }
+    socket& whole() noexcept { return socket_; }
 
 private:
     ZLINK_COLD result<void> send_to_waiting(std::uint32_t routing_id, outgoing& source,

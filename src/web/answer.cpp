@@ -54,12 +54,7 @@ public:
     void begin(int status) {
         made_.status = status;
         head_.emplace(made_.text, status);
-        head_->add_date("Date", now_);
-        if (!made_.persists) {
-            add("Connection", "close");
-        } else if (asked_.is_version_1_0) {
-            add("Connection", "keep-alive"); // Closing is the default of 1.0 (RFC 9112, C.2.2).
-        }
+        head_->add_first(now_, made_.persists, asked_.is_version_1_0);
     }
     void add(std::string_view name, std::string_view value) {
         static_cast<void>(head_->add(name, value)); // One that is not possible is left out.

@@ -113,7 +113,6 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     }
     std::string& both = made->validator_fields;
     add(both, "ETag", made->tag);
-    add(both, "Last-Modified", wire::http::date_text{state.modified()}.view());
     if (const auto value = cache_control(named.substr(named.rfind('/') + 1)); !value.empty()) {
         add(both, "Cache-Control", value);
     }
@@ -136,6 +135,7 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     if (coding != content_coding::identity) {
         add(content, "Content-Encoding", wire::http::name_of(coding));
     }
+    add(content, "Last-Modified", wire::http::date_text{state.modified()}.view());
     add(content, "Accept-Ranges", "bytes");
     add(content, "X-Content-Type-Options", "nosniff");
     return served_file_ptr(std::move(made));

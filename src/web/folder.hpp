@@ -38,7 +38,7 @@ struct served_file {
     wire::http::content_coding coding = wire::http::content_coding::identity;
     std::string_view media_type;  ///< Of static duration.
     std::string tag;              ///< Its entity tag, with the quotes: strong.
-    std::string validator_fields; ///< Lines for 200, 206 and 304.
+    std::string validator_fields; ///< Lines for 200, 206 and 304 (RFC 9110, 15.4.5).
     std::string content_fields;   ///< Lines for 200 and 206 besides these.
     bool has_gzip = false;        ///< A compressed form is there.
     bool has_br = false;

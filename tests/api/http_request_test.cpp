@@ -485,9 +485,43 @@ TEST_SUITE("http_request") {
         raw_peer client = it.connect();
         client.send(ask("/large"));
         CHECK(recv_header(client).starts_with("HTTP/1.1 200"));
+        const auto count = [&] { return zlink_ctx_blockers(it.owner, nullptr, 0); };
+        const int sockets = count();
         CHECK(it.server.unbind(it.endpoint) == ok);
+        wait_until(it.owner, [&] { return count() == sockets + 1; });
         CHECK(client.recv(5'000'000) == long_text(5'000'000));
         client.await_end();
+        wait_until(it.owner, [&] { return count() == sockets; });
+    }
+
+    TEST_CASE("a request that is not answered when the socket lets its client go") {
+        for (const int io_threads : every_io_threads) {
+            for (const char* how : {"unbind", "drain", "close"}) {
+                CAPTURE(io_threads);
+                CAPTURE(how);
+                service it{io_threads};
+                it.server.set(ZLINK_LINGER, 1000);
+                raw_peer client = it.connect();
+                raw_peer begun = it.connect();
+                client.send(ask("/api/a"));
+                static_cast<void>(recv_request(it.server));
+                begun.send(ask("/api/b"));
+                const request other = recv_request(it.server);
+                CHECK(reply(it.server, other.id, 200, "1", nullptr, ZLINK_SNDMORE) == ok);
+                CHECK(recv_header(begun).starts_with("HTTP/1.1 200"));
+                CHECK(begun.recv(6) == "1\r\n1\r\n");
+                if (how == "unbind"s) {
+                    CHECK(it.server.unbind(it.endpoint) == ok);
+                } else if (how == "drain"s) {
+                    CHECK(zlink_socket_drain(it.server, 0) == -1);
+                } else {
+                    it.server.close();
+                }
+                CHECK(recv_content(client, "503").find("going away") != std::string::npos);
+                client.await_end();
+                begun.await_end(); // Not "0", the end of the content.
+            }
+        }
     }
 
 } // TEST_SUITE

@@ -5,6 +5,7 @@
     serve_test.py PROGRAM
 """
 
+import fcntl
 import http.client
 import json
 import os
@@ -235,6 +236,26 @@ class Serving(unittest.TestCase):
         server.send_signal(signal.SIGTERM)
         self.assertIn("access log", server.communicate(timeout=SECONDS_MAX)[1])
         self.assertEqual(server.returncode, 0)
+
+    def test_a_log_that_nobody_reads_does_not_keep_the_server_from_ending(self):
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        server = subprocess.Popen(
+            [PROGRAM, "serve", self.folder, "--listen", "http://127.0.0.1:*", "--access-log", "-"],
+            stdout=writer, stderr=subprocess.PIPE, text=True,
+        )
+        os.close(writer)
+        try:
+            place = os.read(reader, 4096).decode().split()[2].rstrip("/").split("://")[1]
+            client = http.client.HTTPConnection(place, timeout=SECONDS_MAX)
+            for _ in range(10):
+                self.assertEqual(fetch(client, "/" + 1000 * "x")[0].status, 404)
+            client.close()
+            server.send_signal(signal.SIGTERM)
+            self.assertIn("access log", server.communicate(timeout=SECONDS_MAX)[1])
+            self.assertEqual(server.returncode, 0)
+        finally:
+            os.close(reader)
 
     def test_the_manual_and_the_completion_name_every_option(self):
         shown = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout

@@ -93,6 +93,15 @@ void response_head::add_number(std::string_view name, std::uint64_t value) {
     append(name, std::to_string(value));
 }
 
+void response_head::add_first(std::chrono::sys_seconds now, bool persists, bool is_client_1_0) {
+    add_date("Date", now);
+    if (!persists) {
+        append("Connection", "close");
+    } else if (is_client_1_0) {
+        append("Connection", "keep-alive"); // Closing is the default of 1.0 (RFC 9112, C.2.2).
+    }
+}
+
 void response_head::add_date(std::string_view name, std::chrono::sys_seconds when) {
     append(name, date_text{when}.view());
 }

@@ -22,6 +22,10 @@ public:
     /// @param status  100 to 999.
     response_head(std::string& out, int status);
 
+    /// Appends the fields that every response begins with: Date, and Connection if the client would
+    /// otherwise expect the opposite (RFC 9112, 9.3).
+    void add_first(std::chrono::sys_seconds now, bool persists, bool is_client_1_0);
+
     /// Appends a field. Texts that may be a client's, or of a file, are safe as its value.
     /// @error invalid_argument  The name is not a token, or the value contains a control character
     ///                          other than HTAB: it might end the line. Nothing was appended.
