@@ -87,7 +87,7 @@ extern "C" {
 /// The context was shut down.
 #define ETERM (ZLINK_HAUSNUMERO + 53)
 /// The operation needs an I/O thread and the context has none. The callers do the I/O of such a
-/// context, so the only case is ZLINK_FD of a ZLINK_STREAM.
+/// context, so the only case is ZLINK_FD of a ZLINK_STREAM before zlink_ctx_fd was called.
 #define EMTHREAD (ZLINK_HAUSNUMERO + 54)
 #endif
 
@@ -402,8 +402,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_RCVMORE 13     ///< Read, flag: more frames follow the frame received last.
 #define ZLINK_FD                                                                                   \
     14 ///< Read, int: descriptor that becomes readable when ZLINK_EVENTS may have changed;
-       ///< edge-triggered. Without I/O threads it does so only while another caller drives, and
-       ///< reading the option of a STREAM fails with EMTHREAD.
+       ///< edge-triggered. Without I/O threads it does so only while another caller drives, or
+       ///< after zlink_ctx_fd in zlink_ctx_run; before zlink_ctx_fd reading the option of a STREAM
+       ///< fails with EMTHREAD.
 #define ZLINK_EVENTS                                                                               \
     15                ///< Read, int: ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not block.
 #define ZLINK_TYPE 16 ///< Read, int: the socket's type.
@@ -924,6 +925,68 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 /// @error ENOTSOCK         `socket` is not a socket.
 /// @error ETERM            The context was shut down.
 ZLINK_EXPORT int zlink_socket_monitor(void* socket, const char* endpoint, int events);
+
+/// @name Event loops
+/// A program with an event loop of its own learns from a function that a socket may be ready,
+/// instead of watching a descriptor for each socket (ZLINK_FD); and its loop can do the I/O of a
+/// context without I/O threads. docs/guide/event_loops.md has examples.
+
+typedef int zlink_fd_t;
+
+typedef void zlink_notify_fn(void* hint);
+
+/// Calls `notified` once when ZLINK_EVENTS may have changed, and once more after each read of
+/// ZLINK_EVENTS. Replaces the function that was set before.
+///
+/// As with ZLINK_FD, a call does not mean that there is a message, and there is none for messages
+/// that the application has seen but not received. So an application that is notified receives
+/// until EAGAIN, or sends, then reads ZLINK_EVENTS, and begins again if that has the event it waits
+/// for. It does the same after this call.
+///
+/// The function is called on the thread that causes the change: an I/O thread; one that sends to
+/// the socket over inproc, or receives from it; one that shuts the context down; without I/O
+/// threads one that drives the I/O; also by zlink_bind and zlink_connect. It must not call
+/// functions of zlink, nor block: other peers wait. It wakes the application's loop, by
+/// uv_async_send, write(2) to an eventfd, or posting.
+///
+/// @threads As the socket: one thread at a time.
+/// @blocks  While the former function is being called. It is not called any more once this, or
+///          zlink_close, returns.
+/// @param notified  NULL: none.
+/// @param hint      Passed on.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void* hint);
+
+/// A descriptor that is readable while zlink_ctx_run has something to do, so that an application's
+/// event loop can do all I/O of a context with ZLINK_IO_THREADS 0, its timers included. Watched
+/// level-triggered, as poll(2) does. It belongs to the context: it is never read, nor closed.
+///
+/// After this call ZLINK_FD works for a STREAM of this context, too.
+///
+/// @threads Thread-safe.
+/// @return The same descriptor in each call.
+/// @error EFAULT   `context` is not a context, or has been terminated.
+/// @error ENOTSUP  The context has I/O threads.
+/// @error EBUSY    Another thread is doing the I/O, in a call that blocks. Not once one call has
+///                 succeeded.
+/// @error EMFILE   The process has no descriptor left.
+/// @error ENOMEM   Out of memory.
+/// @error ETERM    The context was shut down.
+ZLINK_EXPORT zlink_fd_t zlink_ctx_fd(void* context);
+
+/// Does the I/O of a context with ZLINK_IO_THREADS 0 that is possible now: accepts, connects, reads
+/// and writes, and what timers are due for. Never waits. If there is a lot to do it returns early,
+/// and the descriptor of zlink_ctx_fd stays readable. Nothing happens if another thread is doing
+/// the I/O, in a call that blocks.
+///
+/// @threads Thread-safe.
+/// @error EFAULT   `context` is not a context, or has been terminated.
+/// @error ENOTSUP  The context has I/O threads.
+/// @error EMFILE   At the first call: the process has no descriptor left.
+/// @error ENOMEM   Out of memory.
+/// @error ETERM    The context was shut down.
+ZLINK_EXPORT int zlink_ctx_run(void* context);
 
 /// @name Diagnosis
 /// @threads As the socket: one thread at a time.
@@ -1539,8 +1602,6 @@ ZLINK_EXPORT int zlink_http_upgrade(void* socket, const void* routing_id, const 
 
 /// @name Polling
 /// @threads The thread that may use the polled sockets. Other threads may poll other sockets.
-
-typedef int zlink_fd_t;
 
 /// What to wait for: `events` on `socket`, or, if that is NULL, on the descriptor `fd`. The call
 /// sets `revents` to what is ready.

@@ -8,20 +8,30 @@ enum { replies = 100 };
 
 static int answered;
 
-/* Answers all waiting requests. A reply never has to wait for room: each client has at most one
- * request outstanding. */
-static void on_readable(uv_poll_t* watch, int status, int events) {
-    void* server = watch->data;
-    char text[16];
-    int bytes;
-    (void)events;
-    while (status == 0 && (bytes = zlink_recv(server, text, sizeof text, ZLINK_DONTWAIT)) >= 0) {
-        zlink_send(server, text, (size_t)bytes, 0);
-        ++answered;
-    }
+/* Called by zlink, on any thread: wakes the loop, and nothing else. */
+static void wake(void* hint) {
+    uv_async_send(hint);
+}
+
+/* Called by the loop. Answers all waiting requests. A reply never has to wait for room: each client
+ * has at most one request outstanding. */
+static void on_change(uv_async_t* woken) {
+    void* server = woken->data;
+    int events = 0;
+    do {
+        char text[16];
+        int bytes;
+        size_t events_bytes = sizeof events;
+        while ((bytes = zlink_recv(server, text, sizeof text, ZLINK_DONTWAIT)) >= 0) {
+            zlink_send(server, text, (size_t)bytes, 0);
+            ++answered;
+        }
+        /* From here on the next change is notified. A request may have come just before. */
+        zlink_getsockopt(server, ZLINK_EVENTS, &events, &events_bytes);
+    } while (events & ZLINK_POLLIN);
     if (answered == replies) {
-        uv_poll_stop(watch);
-        uv_close((uv_handle_t*)watch, NULL); /* Lets uv_run return. */
+        zlink_socket_notify(server, NULL, NULL);
+        uv_close((uv_handle_t*)woken, NULL); /* Lets uv_run return. */
     }
 }
 
@@ -47,14 +57,11 @@ int main(void) {
     }
     uv_loop_t loop;
     uv_loop_init(&loop);
-    zlink_fd_t descriptor;
-    size_t descriptor_bytes = sizeof descriptor;
-    zlink_getsockopt(server, ZLINK_FD, &descriptor, &descriptor_bytes);
-    uv_poll_t watch;
-    uv_poll_init(&loop, &watch, descriptor);
-    watch.data = server;
-    uv_poll_start(&watch, UV_READABLE, on_readable);
-    on_readable(&watch, 0, UV_READABLE); /* Messages from before ZLINK_FD was read. */
+    uv_async_t woken;
+    uv_async_init(&loop, &woken, on_change);
+    woken.data = server;
+    zlink_socket_notify(server, wake, &woken);
+    uv_async_send(&woken); /* There may have been a request before. */
 
     uv_thread_t asking;
     uv_thread_create(&asking, ask, client);

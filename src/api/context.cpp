@@ -220,3 +220,13 @@ extern "C" int zlink_ctx_destroy(void* context) {
     return zlink_ctx_term(context);
 }
 ZLINK_ALSO_ZMQ(ctx_destroy)
+
+extern "C" zlink_fd_t zlink_ctx_fd(void* context) {
+    return at_boundary(
+        [&] { return at_context(context, [](auto& target) { return target.descriptor(); }); });
+}
+
+extern "C" int zlink_ctx_run(void* context) {
+    return at_boundary(
+        [&] { return at_context(context, [](auto& target) { return target.run_ready(); }); });
+}

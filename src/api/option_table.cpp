@@ -306,9 +306,10 @@ result<int> events(socket::socket& asked) {
 
 /// @error no_thread  No thread does the I/O of a STREAM while the caller waits on the descriptor.
 result<int> descriptor(socket::socket& source) {
-    if (source.type() == socket_type::stream && source.owner().is_caller_driven()) {
+    if (source.type() == socket_type::stream && !source.owner().has_reactor()) {
         set_error_text("ZLINK_FD: with ZLINK_IO_THREADS 0 only blocking calls read from the peers "
-                       "of a ZLINK_STREAM, so the descriptor would never become readable");
+                       "of a ZLINK_STREAM, so the descriptor would never become readable; "
+                       "zlink_ctx_fd lets an event loop do it");
         return errc::no_thread;
     }
     return source.descriptor();

@@ -213,3 +213,17 @@ extern "C" int zlink_stream_peer(void* socket, const void* routing_id, zlink_pee
         return {};
     });
 }
+
+extern "C" int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void* hint) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if ((*target)->is_terminated()) {
+            return errc::terminated;
+        }
+        (*target)->set_notified(notified, hint);
+        return {};
+    });
+}

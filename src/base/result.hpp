@@ -22,6 +22,7 @@ enum class errc : int {
     connection_refused = ECONNREFUSED,        ///< No socket listens there.
     permission_denied = EACCES,               ///< The peer refused us, or ZAP refused the peer.
     bad_address = EFAULT,                     ///< A pointer is null or an object is not valid.
+    busy = EBUSY,                             ///< Another thread is using it.
     no_memory = ENOMEM,                       ///< An allocation failed.
     no_descriptors = EMFILE,                  ///< A limit on sockets or descriptors is reached.
     protocol_violation = EPROTO,              ///< The peer broke its protocol.

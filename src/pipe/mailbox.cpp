@@ -84,6 +84,21 @@ letter* mailbox::in_order(letter* newest) noexcept {
     return oldest;
 }
 
+void notifier::set(function* called, void* hint) noexcept {
+    const std::lock_guard lock{mutex_};
+    called_ = called;
+    hint_ = hint;
+    has_function_ = called != nullptr;
+    is_armed_.store(has_function_, std::memory_order_seq_cst);
+}
+
+void notifier::call() noexcept {
+    const std::lock_guard lock{mutex_};
+    if (is_armed_.exchange(false, std::memory_order_seq_cst) && called_ != nullptr) {
+        called_(hint_);
+    }
+}
+
 waiting_mailbox::~waiting_mailbox() {
     if (const int open = event_descriptor_.load(std::memory_order_relaxed); open >= 0) {
         close_descriptor(open);
@@ -98,22 +113,23 @@ void waiting_mailbox::on_first_letter() noexcept {
         state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
         futex_wake(state_);
     }
-    signal_descriptor();
+    signal_watchers();
 }
 
 void waiting_mailbox::nudge() noexcept {
     if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
         futex_wake(state_);
     }
-    signal_descriptor();
+    signal_watchers();
 }
 
 void waiting_mailbox::signal() noexcept {
     is_signalled_from_the_start_ = true;
-    signal_descriptor();
+    signal_watchers();
 }
 
-void waiting_mailbox::signal_descriptor() noexcept {
+void waiting_mailbox::signal_watchers() noexcept {
+    notifier_.notify();
     if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
         // First, so that every signal that is read was counted.
         unread_signals_.fetch_add(1, std::memory_order_relaxed);
@@ -168,17 +184,25 @@ result<int> waiting_mailbox::descriptor() noexcept {
         event_descriptor_.store(open, std::memory_order_seq_cst);
         if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged ||
             is_signalled_from_the_start_) {
-            signal_descriptor();
+            signal_watchers();
         }
     }
     return open;
+}
+
+void waiting_mailbox::set_notified(notifier::function* called, void* hint) noexcept {
+    notifier_.set(called, hint);
+    // As in descriptor(): either the next delivery sees the function or this thread the delivery.
+    if (called != nullptr && (has_mail_ordered() || is_signalled_from_the_start_)) {
+        notifier_.notify();
+    }
 }
 
 void waiting_mailbox::reset_descriptor() noexcept {
     state_.store(awake, std::memory_order_relaxed);
     on_collect();
     if (has_mail_ordered()) {
-        signal_descriptor();
+        signal_watchers();
     }
 }
 

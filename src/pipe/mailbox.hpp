@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 namespace zlink::pipe {
@@ -141,6 +142,39 @@ private:
     std::atomic<letter*> first_{nullptr}; ///< Newest first.
 };
 
+/// Calls a function of the application when the owner of a mailbox has something to look at: once,
+/// and again after arm().
+class notifier {
+public:
+    using function = void(void* hint);
+
+    /// Sets the function; null: none. The former one is not called any more once this returns.
+    /// @blocks  While it is being called.
+    void set(function* called, void* hint) noexcept;
+
+    void arm() noexcept {
+        if (has_function_) {
+            is_armed_.store(true, std::memory_order_seq_cst);
+        }
+    }
+
+    /// @threads any
+    void notify() noexcept {
+        if (is_armed_.load(std::memory_order_seq_cst)) {
+            call();
+        }
+    }
+
+private:
+    void call() noexcept;
+
+    std::atomic<bool> is_armed_{false};
+    bool has_function_ = false; ///< The owner's.
+    std::mutex mutex_;          ///< Held during a call.
+    function* called_ = nullptr;
+    void* hint_ = nullptr;
+};
+
 /// A mailbox whose owner parks in the kernel.
 ///
 /// @threads deliver, nudge: any. Everything else: the owner.
@@ -178,6 +212,17 @@ public:
     /// from now on it is readable only if there is a letter to collect.
     void reset_descriptor() noexcept;
 
+    /// Calls `called(hint)` whenever the descriptor becomes readable, if it is armed.
+    void set_notified(notifier::function* called, void* hint) noexcept;
+
+    /// Lets the function of set_notified() be called once more. Call before collecting: letters
+    /// that come later are notified.
+    void arm() noexcept {
+        notifier_.arm();
+        // A later check of the mailbox does not precede this one, nor this one the store above.
+        static_cast<void>(has_mail_ordered());
+    }
+
 protected:
     void on_first_letter() noexcept override;
     void on_collect() noexcept override;
@@ -190,9 +235,10 @@ private:
         nudged,
     };
 
-    void signal_descriptor() noexcept;
+    void signal_watchers() noexcept;
 
     busy_poll busy_poll_;
+    notifier notifier_;
     std::atomic<std::uint32_t> state_{awake};
     std::atomic<int> event_descriptor_{-1};
     std::atomic<std::uint32_t> unread_signals_{0}; ///< Written to the descriptor, or about to be.

@@ -7,7 +7,7 @@
 #include "base/yield.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
-#include "runtime/readiness.hpp"
+#include "runtime/reactor_descriptor.hpp"
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
@@ -66,7 +66,9 @@ public:
         }
     }
 
-    /// Call before the reactor's thread starts.
+    bool is_open() const noexcept { return descriptor_ >= 0; }
+
+    /// Call before the reactor's thread starts, or on it.
     /// @error  The system refuses a descriptor.
     result<void> open() noexcept {
         descriptor_ = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
@@ -104,6 +106,7 @@ private:
             return;
         }
         const auto task = [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); };
+        // Not runtime::post(): the reactor may be gone when this returns.
         retry_allocation([&] { boost::asio::post(context_, task); });
     }
 
@@ -159,6 +162,7 @@ void io_thread::join() noexcept {
     post([this] {
         sweep_timer_.cancel();
         reactor_mailbox_->stop();
+        readiness_.end_wake();
     });
     if (thread_.joinable()) {
         thread_.join();
@@ -241,6 +245,34 @@ void io_thread::drive_ready(int count) {
             settle_or_check_again();
         }
     }
+}
+
+result<int> io_thread::descriptor() {
+    if (!reactor_mailbox_->is_open()) {
+        if (const result<void> opened = readiness_.open_wake(); !opened) {
+            return opened.error();
+        }
+        if (const result<void> opened = reactor_mailbox_->open(); !opened) {
+            return opened.error();
+        }
+        readiness_.wake(); // Something may be ready already.
+    }
+    return reactor_descriptor(context_);
+}
+
+void io_thread::drive_all() {
+    for (int left = tuning::handlers_per_drive; left != 0; --left) {
+        take_back();
+        if (readiness_.has_rest()) {
+            dispatch_rest();
+        } else if (context_.poll_one() == 0) {
+            if (unsettled_.empty()) {
+                return;
+            }
+            settle_or_check_again();
+        }
+    }
+    readiness_.wake();
 }
 
 /// Other ready handlers have their turn later: dispatch_rest().

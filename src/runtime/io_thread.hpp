@@ -8,6 +8,7 @@
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/placement.hpp"
+#include "runtime/readiness.hpp"
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -36,6 +37,9 @@ constexpr std::size_t driven_bytes_max = std::size_t{256} * 1024;
 /// The same for an I/O thread, which may be this far ahead of the application.
 constexpr std::size_t handed_over_bytes = std::size_t{1024} * 1024;
 
+/// Handlers that one call runs of a context that another reactor drives: that has its turn then.
+constexpr int handlers_per_drive = 256;
+
 /// How long an I/O thread waits for an application that has not taken them: usually longer than the
 /// system takes to schedule the application.
 constexpr std::chrono::microseconds hand_over_pause_max{400};
@@ -48,8 +52,6 @@ constexpr std::size_t handed_over_bytes_max = 4 * handed_over_bytes;
 } // namespace zlink::tuning
 
 namespace zlink::runtime {
-
-class readiness;
 
 /// An object of an I/O thread, which calls it back. Used by the thread only.
 class event_handler {
@@ -146,6 +148,14 @@ public:
     /// Runs at most `count` ready handlers. For driving callers.
     void drive_ready(int count);
 
+    /// A descriptor that is readable while drive_all() has something to do. For a caller that waits
+    /// with a reactor of its own. Call before other threads post; again: the same one.
+    /// @error  The system refuses a descriptor.
+    result<int> descriptor();
+
+    /// Runs handlers until none is ready, at most for a while: then descriptor() stays readable.
+    void drive_all();
+
     /// Whether the calling thread is inside drive(), or is this thread.
     bool runs_here() const noexcept;
 
@@ -157,6 +167,7 @@ public:
     template<class Task>
     void post(const Task& task) noexcept {
         retry_allocation([&] { boost::asio::post(context_, Task{task}); });
+        readiness_.wake();
     }
 
     /// Registers `which` for tell_origin_gone().

@@ -7,6 +7,8 @@
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <new>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace zlink::runtime {
 
@@ -47,10 +49,44 @@ readiness::readiness(boost::asio::execution_context& reactor)
 
 void readiness::shutdown() {
     rest_.reset();
+    if (const int opened = wake_.descriptor.exchange(-1, std::memory_order_relaxed); opened >= 0) {
+        close_descriptor(opened);
+    }
     boost::system::error_code ignored;
     const fork_gate::hold held;
     forget_descriptor(set_.native_handle());
     set_.close(ignored);
+}
+
+result<void> readiness::open_wake() noexcept {
+    if (wake_.descriptor.load(std::memory_order_relaxed) >= 0) {
+        return {};
+    }
+    const int opened = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+    if (opened < 0) {
+        return static_cast<errc>(errno);
+    }
+    if (!add(opened, wake_, EPOLLIN)) {
+        const int refused = errno;
+        close_descriptor(opened);
+        return static_cast<errc>(refused);
+    }
+    wake_.descriptor.store(opened, std::memory_order_seq_cst);
+    return {};
+}
+
+void readiness::wake() noexcept {
+    if (const int opened = wake_.descriptor.load(std::memory_order_seq_cst); opened >= 0) {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(opened, &one, sizeof one);
+    }
+}
+
+void readiness::end_wake() noexcept {
+    // It stays open: another thread may still call wake().
+    if (const int opened = wake_.descriptor.load(std::memory_order_relaxed); opened >= 0) {
+        remove(opened, wake_);
+    }
 }
 
 bool readiness::add(int descriptor, watched& who, std::uint32_t events) noexcept {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/result.hpp"
+
 #include <array>
+#include <atomic>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -60,6 +63,16 @@ public:
     /// Stops watching the descriptor. Nothing is reported from now on.
     void remove(int descriptor, watched& who) noexcept;
 
+    /// From now on wake() makes the reactor's descriptor readable.
+    /// @error  The system refuses a descriptor.
+    result<void> open_wake() noexcept;
+
+    /// After a task was posted. @threads any
+    void wake() noexcept;
+
+    /// The reactor may end although open_wake() was called.
+    void end_wake() noexcept;
+
     /// Interrupts dispatching after the present handler. The caller must then call dispatch() while
     /// has_rest(); the reactor does not end before that.
     void pause() noexcept { pauses_ = true; }
@@ -71,10 +84,17 @@ public:
 private:
     static constexpr std::size_t batch_max = 64;
 
+    /// Nothing is to be done when it is ready: the reactor has run.
+    struct wake_descriptor final : watched {
+        void on_ready(std::uint32_t) noexcept override {}
+        std::atomic<int> descriptor{-1}; ///< -1: nobody waits for the reactor's descriptor.
+    };
+
     void shutdown() override;
     void wait() noexcept;
 
     boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
+    wake_descriptor wake_;
     std::array<epoll_event, batch_max> batch_;
     std::size_t batch_count_ = 0;
     std::size_t batch_index_ = 0;

@@ -277,6 +277,46 @@ void context::poll() {
     hand_over_driving(); // Threads that tried to drive meanwhile are parked.
 }
 
+/// @error terminated
+/// @error not_supported  The context has I/O threads.
+result<void> context::require_caller_driven() {
+    const std::lock_guard lock{mutex_};
+    if (is_shut_down_) {
+        return errc::terminated;
+    }
+    if (threads_.empty() && options_.io_threads == 0) {
+        return start_threads();
+    }
+    return is_caller_driven_ ? result<void>{} : errc::not_supported;
+}
+
+result<int> context::descriptor() {
+    if (const result<void> possible = require_caller_driven(); !possible) {
+        return possible.error();
+    }
+    if (is_driven_by_reactor_) {
+        return reactor().descriptor();
+    }
+    result<int> opened = errc::busy;
+    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+        opened = reactor().descriptor();
+        is_driven_by_reactor_ = is_driven_by_reactor_ || opened;
+    }
+    hand_over_driving();
+    return opened;
+}
+
+result<void> context::run_ready() {
+    if (const result<void> possible = require_caller_driven(); !possible) {
+        return possible;
+    }
+    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+        reactor().drive_all();
+    }
+    hand_over_driving();
+    return {};
+}
+
 // Inproc.
 
 /// Hands the second end of a pipe to the socket bound to the name. Until that socket finds the end

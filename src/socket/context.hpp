@@ -121,6 +121,21 @@ public:
     /// Runs I/O that is ready, if the callers drive it. Never waits.
     void poll();
 
+    /// A descriptor that is readable while run_ready() has something to do; from now on ZLINK_FD
+    /// works for every socket.
+    /// @error not_supported  It has I/O threads.
+    /// @error busy           Another thread drives the I/O.
+    /// @error terminated, no_descriptors
+    result<int> descriptor();
+
+    /// Runs all I/O that is ready, unless another thread does it.
+    /// @error not_supported  As descriptor().
+    /// @error terminated
+    result<void> run_ready();
+
+    /// Whether I/O goes on while no call of the application waits.
+    bool has_reactor() const noexcept { return !is_caller_driven_ || is_driven_by_reactor_; }
+
     // Inproc.
 
     /// The socket that is bound to a name, and its options at that time.
@@ -170,6 +185,7 @@ public:
 
 private:
     result<void> start_threads();
+    result<void> require_caller_driven();
     static void join(const inproc_binding& bound, pipe::pipe_end& end) noexcept;
     bool may_end() const noexcept;
     template<class Done, class Rest>
@@ -182,6 +198,7 @@ private:
     std::vector<std::unique_ptr<runtime::io_thread>> threads_;
     files::disk_threads disk_threads_; ///< Its tasks post to threads_.
     std::atomic<bool> is_caller_driven_{false};
+    std::atomic<bool> is_driven_by_reactor_{false}; ///< Of the application: descriptor().
     std::vector<socket*> sockets_;
     bool is_shut_down_ = false;
     std::atomic<bool> is_terminating_{false};

@@ -73,6 +73,7 @@ result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
 }
 
 result<socket::readiness> socket::ready() {
+    mailbox_->arm();
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
@@ -91,6 +92,13 @@ result<socket::readiness> socket::ready() {
 result<int> socket::descriptor() {
     pattern_->on_watched();
     return mailbox_->descriptor();
+}
+
+void socket::set_notified(pipe::notifier::function* called, void* hint) {
+    if (called != nullptr) {
+        pattern_->on_watched();
+    }
+    mailbox_->set_notified(called, hint);
 }
 
 // Peers.
@@ -337,6 +345,7 @@ std::uint64_t socket::dropped_count() const noexcept {
 }
 
 void socket::close() noexcept {
+    mailbox_->set_notified(nullptr, nullptr);
     for (binding& each : bindings_) {
         stop_binding(each, {});
     }

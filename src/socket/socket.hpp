@@ -158,6 +158,11 @@ public:
     /// A descriptor that is readable when ready() may have changed. See zmq_getsockopt(3), ZMQ_FD.
     result<int> descriptor();
 
+    /// Calls `called(hint)` when ready() may have changed, once, and again after the next ready();
+    /// null: nothing is called any more.
+    /// @blocks  While the former function is being called.
+    void set_notified(pipe::notifier::function* called, void* hint);
+
     /// A pipe of this socket and its peer.
     struct peer_state {
         std::string endpoint;   ///< The peer's; empty: it connected over inproc.

@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "base/own_descriptors.hpp"
 #include "runtime/one_shot.hpp"
+#include "runtime/post.hpp"
 #include "transport/address.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/name_lookup.hpp"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstdint>
 #include <list>
@@ -82,12 +82,12 @@ private:
 void descriptor_dialer::start(outcome_handler handler) {
     handler_ = std::move(handler);
     ++attempt_count_;
-    boost::asio::post(
-        reactor_, [self = boost::intrusive_ptr<descriptor_dialer>(this), attempt = attempt_count_] {
-            if (self->handler_ && attempt == self->attempt_count_) {
-                self->guarded([&] { self->attempt(); });
-            }
-        });
+    runtime::post(reactor_,
+                  [self = boost::intrusive_ptr<descriptor_dialer>(this), attempt = attempt_count_] {
+                      if (self->handler_ && attempt == self->attempt_count_) {
+                          self->guarded([&] { self->attempt(); });
+                      }
+                  });
 }
 
 void descriptor_dialer::attempt() {

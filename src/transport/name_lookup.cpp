@@ -5,11 +5,11 @@
 #include "base/fork_gate.hpp"
 #include "base/limits.hpp"
 #include "base/retry.hpp"
+#include "runtime/post.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -156,7 +156,7 @@ private:
         forget(asked);
         for (const std::shared_ptr<waiter>& each : std::exchange(asked->waiters, {})) {
             retry_allocation([&] {
-                boost::asio::post(*each->reactor, [each, found] {
+                runtime::post(*each->reactor, [each, found] {
                     if (const handler told = std::exchange(each->told, nullptr)) {
                         told(*found);
                     }

@@ -3,12 +3,12 @@
 
 #include "base/limits.hpp"
 #include "base/retry.hpp"
+#include "runtime/post.hpp"
 #include "runtime/timer_clock.hpp"
 #include "wire/tls_records.hpp"
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -493,8 +493,8 @@ io_outcome tls_stream::fail(int error) noexcept {
 io_outcome tls_stream::fail_writing(int error) noexcept {
     error_ = error;
     retry_allocation([this] {
-        boost::asio::post(reactor_,
-                          [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+        runtime::post(reactor_,
+                      [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
     });
     return fail(error);
 }
@@ -629,8 +629,8 @@ void tls_stream::wait_readable(stream_user& user) {
         return below_->wait_readable(*relay_);
     }
     // The stream below does not know of the bytes that are here already.
-    boost::asio::post(reactor_,
-                      [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+    runtime::post(reactor_,
+                  [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
 }
 
 bool tls_stream::stay_readable(stream_user& user) noexcept {
