@@ -61,6 +61,9 @@ install(FILES
     ${PROJECT_SOURCE_DIR}/include/zmq.h
     ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zlink
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.hpp")
 
 # Installs `target` as the CMake package `package` (find_package) and the pkg-config module `module`.
 # Further arguments go to install(EXPORT).
