@@ -7,7 +7,6 @@
 #include "base/yield.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
-#include "runtime/reactor_descriptor.hpp"
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
@@ -257,7 +256,7 @@ result<int> io_thread::descriptor() {
         }
         readiness_.wake(); // Something may be ready already.
     }
-    return reactor_descriptor(context_);
+    return readiness_.descriptor();
 }
 
 void io_thread::drive_all() {

@@ -4,15 +4,34 @@
 #include "base/own_descriptors.hpp"
 #include "base/retry.hpp"
 
+#include <boost/asio/detail/epoll_reactor.hpp>
+#include <boost/asio/detail/scheduler.hpp>
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <new>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 namespace zlink::runtime {
 
 namespace {
+
+namespace detail = boost::asio::detail;
+using boost::asio::use_service;
+
+// An explicit instantiation may name a private member (C++20, 13.9.2/6). It stops to compile if
+// that gets another name.
+detail::scheduler_task* detail::scheduler::*task_member() noexcept;
+int detail::epoll_reactor::*descriptor_member() noexcept;
+
+template<detail::scheduler_task* detail::scheduler::*Task, int detail::epoll_reactor::*Descriptor>
+struct private_members {
+    friend detail::scheduler_task* detail::scheduler::*task_member() noexcept { return Task; }
+    friend int detail::epoll_reactor::*descriptor_member() noexcept { return Descriptor; }
+};
+
+template struct private_members<&detail::scheduler::task_, &detail::epoll_reactor::epoll_fd_>;
 
 int open_set() {
     const int opened = open_descriptor([] { return ::epoll_create1(EPOLL_CLOEXEC); });
@@ -31,31 +50,99 @@ epoll_event event_for(watched& who, std::uint32_t events) noexcept {
 
 } // namespace
 
-readiness::readiness(boost::asio::execution_context& reactor)
-    : service(reactor), set_(static_cast<boost::asio::io_context&>(reactor).get_executor()) {
-    const int opened = open_set();
-    boost::system::error_code refused;
-    try {
-        set_.assign(opened, refused);
-    } catch (const std::bad_alloc&) {
-        close_descriptor(opened);
-        throw;
+/// Waits for connections and for Asio's own descriptors together.
+///
+/// Asio's scheduler waits in a task, usually its epoll reactor. It has no function that sets
+/// another one, nor one that returns the reactor's descriptor.
+class readiness::waiting_task final : public detail::scheduler_task {
+public:
+    explicit waiting_task(readiness& of)
+        : of_(of), scheduler_(use_service<detail::scheduler>(of.reactor_)),
+          reactor_(use_service<detail::epoll_reactor>(of.reactor_)), dispatch_(of) {
+        epoll_event wanted{};
+        wanted.events = EPOLLIN;
+        wanted.data.ptr = this;
+        if (::epoll_ctl(of.set_, EPOLL_CTL_ADD, reactor_.*descriptor_member(), &wanted) != 0) {
+            throw boost::system::system_error(errno, boost::system::system_category());
+        }
+        reactor_.init_task();
+        scheduler_.*task_member() = this;
     }
-    if (refused) {
-        close_descriptor(opened);
-        throw boost::system::system_error(refused);
+
+    /// @param microseconds  -1: without limit.
+    void run(long microseconds, detail::op_queue<detail::scheduler_operation>& ops) override {
+        if (of_.has_rest()) { // Reported by dispatch_rest().
+            return reactor_.run(0, ops);
+        }
+        constexpr long microseconds_per_millisecond = 1000;
+        const int timeout =
+            microseconds <= 0
+                ? static_cast<int>(microseconds)
+                : static_cast<int>((microseconds - 1) / microseconds_per_millisecond) + 1;
+        const int count = ::epoll_wait(of_.set_, of_.batch_.data(), batch_max, timeout);
+        of_.batch_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
+        of_.batch_index_ = 0;
+        std::size_t own_count = of_.batch_count_;
+        for (std::size_t index = 0; index < of_.batch_count_; ++index) {
+            if (of_.batch_[index].data.ptr == this) {
+                of_.batch_[index].data.ptr = nullptr;
+                --own_count;
+                reactor_.run(0, ops);
+            }
+        }
+        if (own_count != 0) {
+            ops.push(&dispatch_);
+        } else {
+            of_.batch_count_ = 0;
+        }
+    }
+
+    void interrupt() override { reactor_.interrupt(); }
+
+private:
+    /// What the scheduler runs when connections are ready.
+    class dispatch_operation final : public detail::scheduler_operation {
+    public:
+        explicit dispatch_operation(readiness& of) noexcept
+            : scheduler_operation(&dispatch_operation::complete), of_(of) {}
+
+    private:
+        static void complete(void* owner, scheduler_operation* self,
+                             const boost::system::error_code&, std::size_t) {
+            if (owner != nullptr) { // Else the scheduler is being destroyed.
+                // The scheduler counts down for each operation that it has run.
+                static_cast<detail::scheduler*>(owner)->compensating_work_started();
+                static_cast<dispatch_operation*>(self)->of_.dispatch();
+            }
+        }
+
+        readiness& of_;
+    };
+
+    readiness& of_;
+    detail::scheduler& scheduler_;
+    detail::epoll_reactor& reactor_;
+    dispatch_operation dispatch_;
+};
+
+readiness::readiness(boost::asio::execution_context& reactor)
+    : service(reactor), reactor_(static_cast<boost::asio::io_context&>(reactor)), set_(open_set()) {
+    try {
+        task_ = std::make_unique<waiting_task>(*this);
+    } catch (...) {
+        close_descriptor(set_);
+        throw;
     }
 }
 
+readiness::~readiness() = default;
+
 void readiness::shutdown() {
-    rest_.reset();
+    work_.reset();
     if (const int opened = wake_.descriptor.exchange(-1, std::memory_order_relaxed); opened >= 0) {
         close_descriptor(opened);
     }
-    boost::system::error_code ignored;
-    const fork_gate::hold held;
-    forget_descriptor(set_.native_handle());
-    set_.close(ignored);
+    close_descriptor(std::exchange(set_, -1));
 }
 
 result<void> readiness::open_wake() noexcept {
@@ -91,19 +178,17 @@ void readiness::end_wake() noexcept {
 
 bool readiness::add(int descriptor, watched& who, std::uint32_t events) noexcept {
     epoll_event wanted = event_for(who, events);
-    if (::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, descriptor, &wanted) != 0) {
+    if (::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &wanted) != 0) {
         return false;
     }
     ++watched_count_;
-    if (!waits_) {
-        wait();
-    }
+    hold_work();
     return true;
 }
 
 void readiness::check_again(int descriptor, watched& who, std::uint32_t events) noexcept {
     epoll_event wanted = event_for(who, events);
-    ::epoll_ctl(set_.native_handle(), EPOLL_CTL_MOD, descriptor, &wanted);
+    ::epoll_ctl(set_, EPOLL_CTL_MOD, descriptor, &wanted);
 }
 
 bool readiness::repeat(watched& who) noexcept {
@@ -116,10 +201,10 @@ bool readiness::repeat(watched& who) noexcept {
 }
 
 void readiness::remove(int descriptor, watched& who) noexcept {
-    if (!set_.is_open()) {
+    if (set_ < 0) {
         return; // The reactor is being destroyed.
     }
-    ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, descriptor, nullptr);
+    ::epoll_ctl(set_, EPOLL_CTL_DEL, descriptor, nullptr);
     if (told_ == &who) {
         told_ = nullptr;
     }
@@ -128,30 +213,19 @@ void readiness::remove(int descriptor, watched& who) noexcept {
             batch_[index].data.ptr = nullptr;
         }
     }
-    if (--watched_count_ == 0 && waits_) {
-        boost::system::error_code ignored;
-        set_.cancel(ignored);
-    }
+    --watched_count_;
+    hold_work();
 }
 
-void readiness::wait() noexcept {
-    waits_ = true;
-    retry_allocation([this] {
-        set_.async_wait(set_.wait_read, [this](const boost::system::error_code&) {
-            waits_ = false;
-            if (set_.is_open() && !has_rest()) {
-                dispatch();
-            }
-        });
-    });
+void readiness::hold_work() noexcept {
+    if (watched_count_ == 0 && !has_rest()) {
+        work_.reset();
+    } else if (!work_) {
+        work_.emplace(reactor_.get_executor());
+    }
 }
 
 void readiness::dispatch() noexcept {
-    if (batch_index_ == batch_count_) {
-        const int count = ::epoll_wait(set_.native_handle(), batch_.data(), batch_max, 0);
-        batch_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
-        batch_index_ = 0;
-    }
     pauses_ = false;
     while (batch_index_ < batch_count_ && !pauses_) {
         const epoll_event& next = batch_[batch_index_++];
@@ -161,16 +235,7 @@ void readiness::dispatch() noexcept {
             told_ = nullptr;
         }
     }
-    if (has_rest()) {
-        if (!rest_) {
-            rest_.emplace(set_.get_executor());
-        }
-        return;
-    }
-    if (watched_count_ != 0 && !waits_) {
-        wait(); // This also checks for more.
-    }
-    rest_.reset();
+    hold_work();
 }
 
 } // namespace zlink::runtime

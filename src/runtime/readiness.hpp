@@ -8,9 +8,9 @@
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <sys/epoll.h>
 
@@ -26,9 +26,13 @@ protected:
     ~watched() = default;
 };
 
-/// Tells connections when they may be read and written, with an epoll(7) descriptor of its own,
-/// which the reactor watches. A connection costs no memory here, and no allocation to wait; a
-/// descriptor of the reactor's own takes several hundred bytes.
+/// Tells connections when they may be read and written, with an epoll(7) descriptor of its own.
+/// A connection costs no memory here, and no allocation to wait; a descriptor of Asio takes several
+/// hundred bytes.
+///
+/// A thread that runs the reactor waits on that descriptor, which watches the one of Asio, too: so
+/// what is ready on a connection is learnt with one system call, and what is ready in Asio, a timer
+/// or a listener, with two.
 ///
 /// There is one for each reactor; it counts as the reactor's work while a descriptor is watched.
 ///
@@ -45,6 +49,11 @@ public:
     }
 
     explicit readiness(boost::asio::execution_context& reactor);
+    ~readiness() override;
+
+    /// Readable while the reactor has something to do, except for tasks that were posted before
+    /// open_wake(). It belongs to this.
+    int descriptor() const noexcept { return set_; }
 
     /// Watches `descriptor` from now on.
     /// @param who     Receives the events that are ready now, and each that becomes ready later.
@@ -63,7 +72,7 @@ public:
     /// Stops watching the descriptor. Nothing is reported from now on.
     void remove(int descriptor, watched& who) noexcept;
 
-    /// From now on wake() makes the reactor's descriptor readable.
+    /// From now on wake() makes descriptor() readable.
     /// @error  The system refuses a descriptor.
     result<void> open_wake() noexcept;
 
@@ -78,7 +87,7 @@ public:
     void pause() noexcept { pauses_ = true; }
     /// Whether there are events that were not reported yet.
     bool has_rest() const noexcept { return batch_index_ != batch_count_; }
-    /// Reports those, or checks for new ones.
+    /// Reports those.
     void dispatch() noexcept;
 
 private:
@@ -87,23 +96,27 @@ private:
     /// Nothing is to be done when it is ready: the reactor has run.
     struct wake_descriptor final : watched {
         void on_ready(std::uint32_t) noexcept override {}
-        std::atomic<int> descriptor{-1}; ///< -1: nobody waits for the reactor's descriptor.
+        std::atomic<int> descriptor{-1}; ///< -1: nobody waits for descriptor().
     };
 
-    void shutdown() override;
-    void wait() noexcept;
+    /// The place where a thread of Asio waits.
+    class waiting_task;
 
-    boost::asio::posix::basic_stream_descriptor<boost::asio::io_context::executor_type> set_;
+    void shutdown() override;
+    void hold_work() noexcept;
+
+    boost::asio::io_context& reactor_;
+    int set_;
+    std::unique_ptr<waiting_task> task_;
     wake_descriptor wake_;
     std::array<epoll_event, batch_max> batch_;
     std::size_t batch_count_ = 0;
     std::size_t batch_index_ = 0;
     watched* told_ = nullptr; ///< Running, and not yet repeated.
     bool pauses_ = false;
-    /// While there is a rest, since nothing is waited for then.
-    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> rest_;
+    /// While a descriptor is watched, or there is a rest.
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
     std::size_t watched_count_ = 0;
-    bool waits_ = false;
 };
 
 } // namespace zlink::runtime
