@@ -16,6 +16,7 @@ import runner  # noqa: E402
 
 TRANSPORTS = ("tcp", "tls", "ws", "wss")
 LIBRARIES = ("-lssl", "-lcrypto")
+OF_ZLINK = ("zlink_echo", "coroutine_echo")
 NEEDS = "libssl-dev and libboost1.81-dev"
 
 # A process exits if its run takes this much longer than planned.
@@ -51,6 +52,12 @@ SERVERS = {
         Server(
             "zlink-messages", "zlink_echo", TRANSPORTS, ("--messages", "1"), caller_driven=True,
             is_variant=True,
+        ),
+        Server("coroutines", "coroutine_echo", TRANSPORTS, caller_driven=True, is_variant=True),
+        Server("coroutines-io", "coroutine_echo", TRANSPORTS, is_variant=True),
+        Server(
+            "coroutine-messages", "coroutine_echo", TRANSPORTS, ("--messages", "1"),
+            caller_driven=True, is_variant=True,
         ),
     )
 }
@@ -127,7 +134,7 @@ class Programs:
         if self._folder:
             path = os.path.join(self._folder, program)
             return None if os.path.exists(path) else f"{path} does not exist"
-        if program != "zlink_echo":
+        if program not in OF_ZLINK:
             return None
         header = os.path.join(runner.PROJECT_DIR, "include", "zlink.h")
         with open(header, encoding="utf-8") as text:
@@ -144,7 +151,7 @@ class Programs:
         if self._folder:
             return os.path.join(self._folder, program)
         libraries = LIBRARIES
-        if program == "zlink_echo":
+        if program in OF_ZLINK:
             libraries += (f"-L{self._library_dir}", "-lzlink")
         return runner.build_binary(program, FOLDER, libraries, NEEDS)
 

@@ -93,6 +93,19 @@ def browser_echo(program):
         other.close()
 
 
+def echo_server(program):
+    with Server(program, "/echo") as server:
+        clients = [server.client() for _ in range(20)]
+        for number, client in enumerate(clients):
+            client.send(f"from {number}")
+        for number, client in enumerate(clients):
+            equal(client.receive(), f"from {number}")
+        clients.pop().abandon()
+        clients[0].send_binary(b"\x00\xff")
+        equal(clients[0].receive(), b"\x00\xff")
+        server.end(clients)
+
+
 def state_with(client, wanted):
     """The first state with all the positions in `wanted`."""
     deadline = time.monotonic() + SECONDS_MAX
@@ -178,4 +191,4 @@ def commands_of(page):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    {each.__name__: each for each in (browser_echo, game_server, chat_server, tls)}[sys.argv[1]](sys.argv[2])
+    {each.__name__: each for each in (browser_echo, echo_server, game_server, chat_server, tls)}[sys.argv[1]](sys.argv[2])
