@@ -141,9 +141,9 @@ struct patience {
 /// Takes None (the socket's own) or seconds, of which infinity means no limit.
 patience patience_from(nb::handle seconds);
 
-/// Runs `call(flags)`, which returns -1 and sets errno if it fails, at first with ZLINK_DONTWAIT. If
-/// that would wait, runs it again without the GIL until it succeeds, the time is over, or a signal
-/// handler raises an exception.
+/// Runs `call(flags)`, which returns -1 and sets errno if it fails, at first with ZLINK_DONTWAIT.
+/// If that would wait, runs it again without the GIL until it succeeds, the time is over, or a
+/// signal handler raises an exception.
 ///
 /// @param must_release  Release the GIL for the first call, too, since it may take long.
 /// @return What `call` returned, if that is not negative; or -1 if `limit` is 0 and it would wait.
@@ -163,8 +163,8 @@ public:
         if (total_ms_ < 0) {
             return slice_ms_;
         }
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-            end_ - std::chrono::steady_clock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
         return static_cast<int>(
             std::clamp<std::chrono::milliseconds::rep>(left.count(), 0, slice_ms_));
     }
@@ -197,8 +197,8 @@ int wait_for(use& used, direction way, patience limit, bool must_release, Call c
     if (total_ms == 0) {
         return -1;
     }
-    const wait_clock clock{total_ms, socket.home->io_thread_count == 0 ? driven_slice_ms_max
-                                                                       : slice_ms_max};
+    const wait_clock clock{total_ms,
+                           socket.home->io_thread_count == 0 ? driven_slice_ms_max : slice_ms_max};
     while (const int ms = clock.next()) {
         set_timeout(socket, way, ms);
         int error;
@@ -242,6 +242,7 @@ private:
     std::size_t size_ = 0;
     bool is_text_ = false;
     PyObject* constant_ = nullptr;
+    nb::object kept_; ///< Whose bytes these are, if that is not a buffer.
     Py_buffer buffer_{};
 };
 

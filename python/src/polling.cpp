@@ -108,11 +108,12 @@ void bind_polling(nb::module_& m) {
           nb::sig("def poll(items: Iterable[tuple[Any, int]], timeout: float | None = None)"
                   " -> list[tuple[Any, int]]"),
           "Waits until one of the sockets or files is ready, at most `timeout` seconds.");
-    m.def("proxy", &proxy, nb::arg("frontend"), nb::arg("backend"), nb::arg("capture").none() = nb::none(),
-          nb::arg("control").none() = nb::none(),
+    m.def("proxy", &proxy, nb::arg("frontend"), nb::arg("backend"),
+          nb::arg("capture").none() = nb::none(), nb::arg("control").none() = nb::none(),
           "Forwards messages between two sockets until their context is shut down, or `control`\n"
           "receives b\"TERMINATE\".\n\n"
-          "`capture` receives a copy of each message. `control` also takes b\"PAUSE\", b\"RESUME\" and\n"
+          "`capture` receives a copy of each message. `control` also takes b\"PAUSE\", b\"RESUME\" "
+          "and\n"
           "b\"STATISTICS\".");
 }
 

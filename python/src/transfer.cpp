@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <pthread.h>
 
 namespace zlink::python {
 namespace {
@@ -55,9 +56,10 @@ public:
     bool more() const { return zlink_msg_more(&content_.raw) != 0; }
     nb::object property(const std::string& wanted) const {
         const char* const found = zlink_msg_gets(&content_.raw, wanted.c_str());
-        return found == nullptr ? nb::none()
-                                : nb::steal(PyUnicode_DecodeUTF8(
-                                      found, static_cast<Py_ssize_t>(std::strlen(found)), "replace"));
+        return found == nullptr
+                   ? nb::none()
+                   : nb::steal(PyUnicode_DecodeUTF8(
+                         found, static_cast<Py_ssize_t>(std::strlen(found)), "replace"));
     }
 
 private:
@@ -90,9 +92,8 @@ bool send_frame(use& used, const payload& content, int flags, patience limit) {
 
 bool recv_message(use& used, message& target, patience limit) {
     core& self = used.socket();
-    if (wait_for(used, receiving, limit, false, [&](int wait) {
-            return zlink_msg_recv(&target.raw, self.raw, wait);
-        }) < 0) {
+    if (wait_for(used, receiving, limit, false,
+                 [&](int wait) { return zlink_msg_recv(&target.raw, self.raw, wait); }) < 0) {
         return false;
     }
     self.more = zlink_msg_more(&target.raw) != 0;
@@ -180,74 +181,95 @@ void add_construction(Class& to) {
 
 template<class Class>
 void add_sending(Class& to) {
-    to.def("send", [](core& self, nb::handle data, bool more, nb::handle timeout) {
-        use used{self, "send"};
-        const payload content{data};
-        if (!send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience_from(timeout))) {
-            used.fail(EAGAIN);
-        }
-    }, nb::arg("data"), nb::kw_only(), nb::arg("more") = false, nb::arg("timeout").none() = nb::none(),
-       nb::sig("def send(self, data: Buffer, *, more: bool = False, timeout: float | None = None)"
-               " -> None"),
-       "Sends a frame. With `more` further frames of the same message follow.\n\n"
-       "Waits while no peer has room, at most `timeout` seconds; None: send_timeout. Raises Again\n"
-       "after that.");
-    to.def("send_multipart", [](core& self, nb::handle frames, nb::handle timeout) {
-        use used{self, "send_multipart"};
-        if (!send_multipart(used, frames, patience_from(timeout))) {
-            used.fail(EAGAIN);
-        }
-    }, nb::arg("frames"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-       nb::sig("def send_multipart(self, frames: Iterable[Buffer], *, timeout: float | None = None)"
-               " -> None"),
-       "Sends a message of several frames, which arrives whole or not at all.");
+    to.def(
+        "send",
+        [](core& self, nb::handle data, bool more, nb::handle timeout) {
+            use used{self, "send"};
+            const payload content{data};
+            if (!send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience_from(timeout))) {
+                used.fail(EAGAIN);
+            }
+        },
+        nb::arg("data").none(), nb::kw_only(), nb::arg("more") = false,
+        nb::arg("timeout").none() = nb::none(),
+        nb::sig("def send(self, data: Buffer, *, more: bool = False, timeout: float | None = None)"
+                " -> None"),
+        "Sends a frame. With `more` further frames of the same message follow.\n\n"
+        "Waits while no peer has room, at most `timeout` seconds; None: send_timeout. Raises "
+        "Again\n"
+        "after that.");
+    to.def(
+        "send_multipart",
+        [](core& self, nb::handle frames, nb::handle timeout) {
+            use used{self, "send_multipart"};
+            if (!send_multipart(used, frames, patience_from(timeout))) {
+                used.fail(EAGAIN);
+            }
+        },
+        nb::arg("frames"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig(
+            "def send_multipart(self, frames: Iterable[Buffer], *, timeout: float | None = None)"
+            " -> None"),
+        "Sends a message of several frames, which arrives whole or not at all.");
 }
 
 template<class Class>
 void add_receiving(Class& to) {
-    to.def("recv", [](core& self, nb::handle timeout) {
-        use used{self, "recv"};
-        message incoming;
-        if (!recv_message(used, incoming, patience_from(timeout))) {
-            used.fail(EAGAIN);
-        }
-        return incoming.bytes();
-    }, nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-       nb::sig("def recv(self, *, timeout: float | None = None) -> bytes"),
-       "Receives a frame; `more` says whether further frames of its message follow.\n\n"
-       "Waits until there is a message, at most `timeout` seconds; None: recv_timeout. Raises\n"
-       "Again after that.");
-    to.def("recv_multipart", [](core& self, nb::handle timeout) {
-        use used{self, "recv_multipart"};
-        nb::object frames = recv_multipart(used, patience_from(timeout));
-        if (!frames.is_valid()) {
-            used.fail(EAGAIN);
-        }
-        return frames;
-    }, nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-       nb::sig("def recv_multipart(self, *, timeout: float | None = None) -> list[bytes]"),
-       "Receives a message, as a list of its frames.");
-    to.def("recv_into", [](core& self, nb::handle buffer, nb::handle timeout) {
-        use used{self, "recv_into"};
-        const int bytes = recv_into(used, buffer, patience_from(timeout));
-        if (bytes < 0) {
-            used.fail(EAGAIN);
-        }
-        return bytes;
-    }, nb::arg("buffer"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-       nb::sig("def recv_into(self, buffer: Buffer, *, timeout: float | None = None) -> int"),
-       "Receives a frame into `buffer` and returns the frame's size. If that is more than the\n"
-       "buffer's, the rest of the frame is lost.");
-    to.def("recv_frame", [](core& self, nb::handle timeout) {
-        use used{self, "recv_frame"};
-        message incoming;
-        if (!recv_message(used, incoming, patience_from(timeout))) {
-            used.fail(EAGAIN);
-        }
-        return frame{std::move(incoming), self.name};
-    }, nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-       nb::sig("def recv_frame(self, *, timeout: float | None = None) -> Frame"),
-       "Receives a frame without copying its content, and with the properties of its connection.");
+    to.def(
+        "recv",
+        [](core& self, nb::handle timeout) {
+            use used{self, "recv"};
+            message incoming;
+            if (!recv_message(used, incoming, patience_from(timeout))) {
+                used.fail(EAGAIN);
+            }
+            return incoming.bytes();
+        },
+        nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig("def recv(self, *, timeout: float | None = None) -> bytes"),
+        "Receives a frame; `more` says whether further frames of its message follow.\n\n"
+        "Waits until there is a message, at most `timeout` seconds; None: recv_timeout. Raises\n"
+        "Again after that.");
+    to.def(
+        "recv_multipart",
+        [](core& self, nb::handle timeout) {
+            use used{self, "recv_multipart"};
+            nb::object frames = recv_multipart(used, patience_from(timeout));
+            if (!frames.is_valid()) {
+                used.fail(EAGAIN);
+            }
+            return frames;
+        },
+        nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig("def recv_multipart(self, *, timeout: float | None = None) -> list[bytes]"),
+        "Receives a message, as a list of its frames.");
+    to.def(
+        "recv_into",
+        [](core& self, nb::handle buffer, nb::handle timeout) {
+            use used{self, "recv_into"};
+            const int bytes = recv_into(used, buffer, patience_from(timeout));
+            if (bytes < 0) {
+                used.fail(EAGAIN);
+            }
+            return bytes;
+        },
+        nb::arg("buffer"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig("def recv_into(self, buffer: Buffer, *, timeout: float | None = None) -> int"),
+        "Receives a frame into `buffer` and returns the frame's size. If that is more than the\n"
+        "buffer's, the rest of the frame is lost.");
+    to.def(
+        "recv_frame",
+        [](core& self, nb::handle timeout) {
+            use used{self, "recv_frame"};
+            message incoming;
+            if (!recv_message(used, incoming, patience_from(timeout))) {
+                used.fail(EAGAIN);
+            }
+            return frame{std::move(incoming), self.name};
+        },
+        nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig("def recv_frame(self, *, timeout: float | None = None) -> Frame"),
+        "Receives a frame without copying its content, and with the properties of its connection.");
 }
 
 } // namespace
@@ -265,6 +287,11 @@ void release_sent() noexcept {
     }
 }
 
+/// In a child process there is no other thread that is inside on_sent.
+void forget_other_threads() {
+    scheduling_count = 0;
+}
+
 /// No pending calls from now on: the interpreter ends.
 void stop_releasing() {
     is_exiting = true;
@@ -279,6 +306,7 @@ bool is_shared(const payload& content) {
 payload::payload(nb::handle from, bool takes_text) {
     PyObject* const object = from.ptr();
     if (PyBytes_CheckExact(object)) [[likely]] {
+        kept_ = nb::borrow(from);
         char* bytes;
         Py_ssize_t count;
         PyBytes_AsStringAndSize(object, &bytes, &count);
@@ -288,6 +316,7 @@ payload::payload(nb::handle from, bool takes_text) {
         return;
     }
     if (PyUnicode_Check(object)) {
+        kept_ = nb::borrow(from);
         if (!takes_text) {
             throw nb::type_error("expected bytes or another object with a buffer, got str; "
                                  "encode it, e.g. text.encode()");
@@ -342,8 +371,8 @@ nb::object message::bytes() const {
 }
 
 nb::object bytes_from(const void* data, std::size_t size) {
-    return nb::steal(PyBytes_FromStringAndSize(static_cast<const char*>(data),
-                                               static_cast<Py_ssize_t>(size)));
+    return nb::steal(
+        PyBytes_FromStringAndSize(static_cast<const char*>(data), static_cast<Py_ssize_t>(size)));
 }
 
 std::array<unsigned char, 4> id_from(std::uint32_t peer) {
@@ -353,61 +382,84 @@ std::array<unsigned char, 4> id_from(std::uint32_t peer) {
 
 std::uint32_t peer_from(const void* routing_id) {
     const auto* const id = static_cast<const unsigned char*>(routing_id);
-    return std::uint32_t{id[0]} << 24 | std::uint32_t{id[1]} << 16 | std::uint32_t{id[2]} << 8 | id[3];
+    return std::uint32_t{id[0]} << 24 | std::uint32_t{id[1]} << 16 | std::uint32_t{id[2]} << 8 |
+           id[3];
 }
 
 void bind_transfer(nb::module_& m, nb::class_<core>& base) {
+    pthread_atfork(nullptr, nullptr, forget_other_threads);
     nb::class_<frame>(m, "Frame", nb::type_slots(frame_slots.data()),
                       "A received frame. An object with a buffer: bytes(frame) and\n"
                       "memoryview(frame) have its content, the latter without a copy.")
         .def("__len__", [](const frame& self) { return self.content().size(); })
-        .def("__bytes__", [](const frame& self) { return self.content().bytes(); },
-             nb::sig("def __bytes__(self) -> bytes"))
-        .def("__buffer__", [](nb::handle self, int) {
-            return nb::steal(PyMemoryView_FromObject(self.ptr()));
-        }, nb::sig("def __buffer__(self, flags: int, /) -> memoryview"))
+        .def(
+            "__bytes__", [](const frame& self) { return self.content().bytes(); },
+            nb::sig("def __bytes__(self) -> bytes"))
+        .def(
+            "__buffer__",
+            [](nb::handle self, int) { return nb::steal(PyMemoryView_FromObject(self.ptr())); },
+            nb::sig("def __buffer__(self, flags: int, /) -> memoryview"))
         .def_prop_ro("more", &frame::more, "Whether further frames of the same message follow.")
         .def("property", &frame::property, nb::arg("name"),
              nb::sig("def property(self, name: str) -> str | None"),
              "A property of the connection through which the frame came: \"Peer-Address\",\n"
              "\"User-Id\", \"Socket-Type\", \"Routing-Id\", or over ws \"Path\" and \"Origin\".");
 
-    base.def("_try_send", [](core& self, nb::handle data, bool more) {
-        use used{self, "send"};
-        const payload content{data};
-        return !is_tired(self) && send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience{0});
-    }, nb::arg("data"), nb::arg("more") = false,
-       nb::sig("def _try_send(self, data: Buffer, more: bool = False) -> bool"));
-    base.def("_try_send_multipart", [](core& self, nb::handle frames) {
-        use used{self, "send_multipart"};
-        return !is_tired(self) && send_multipart(used, frames, patience{0});
-    }, nb::sig("def _try_send_multipart(self, frames: Iterable[Buffer]) -> bool"));
-    base.def("_try_recv", [](core& self) -> nb::object {
-        use used{self, "recv"};
-        message incoming;
-        if (is_tired(self) || !recv_message(used, incoming, patience{0})) {
-            return nb::none();
-        }
-        return incoming.bytes();
-    }, nb::sig("def _try_recv(self) -> bytes | None"));
-    base.def("_try_recv_multipart", [](core& self) -> nb::object {
-        use used{self, "recv_multipart"};
-        nb::object frames = is_tired(self) ? nb::object{} : recv_multipart(used, patience{0});
-        return frames.is_valid() ? frames : nb::none();
-    }, nb::sig("def _try_recv_multipart(self) -> list[bytes] | None"));
-    base.def("_try_recv_into", [](core& self, nb::handle buffer) -> nb::object {
-        use used{self, "recv_into"};
-        const int bytes = is_tired(self) ? -1 : recv_into(used, buffer, patience{0});
-        return bytes < 0 ? nb::none() : nb::cast(bytes);
-    }, nb::sig("def _try_recv_into(self, buffer: Buffer) -> int | None"));
-    base.def("_try_recv_frame", [](core& self) -> nb::object {
-        use used{self, "recv_frame"};
-        message incoming;
-        if (is_tired(self) || !recv_message(used, incoming, patience{0})) {
-            return nb::none();
-        }
-        return nb::cast(frame{std::move(incoming), self.name});
-    }, nb::sig("def _try_recv_frame(self) -> Frame | None"));
+    base.def(
+        "_try_send",
+        [](core& self, nb::handle data, bool more) {
+            use used{self, "send"};
+            const payload content{data};
+            return !is_tired(self) &&
+                   send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience{0});
+        },
+        nb::arg("data"), nb::arg("more") = false,
+        nb::sig("def _try_send(self, data: Buffer, more: bool = False) -> bool"));
+    base.def(
+        "_try_send_multipart",
+        [](core& self, nb::handle frames) {
+            use used{self, "send_multipart"};
+            return !is_tired(self) && send_multipart(used, frames, patience{0});
+        },
+        nb::sig("def _try_send_multipart(self, frames: Iterable[Buffer]) -> bool"));
+    base.def(
+        "_try_recv",
+        [](core& self) -> nb::object {
+            use used{self, "recv"};
+            message incoming;
+            if (is_tired(self) || !recv_message(used, incoming, patience{0})) {
+                return nb::none();
+            }
+            return incoming.bytes();
+        },
+        nb::sig("def _try_recv(self) -> bytes | None"));
+    base.def(
+        "_try_recv_multipart",
+        [](core& self) -> nb::object {
+            use used{self, "recv_multipart"};
+            nb::object frames = is_tired(self) ? nb::object{} : recv_multipart(used, patience{0});
+            return frames.is_valid() ? frames : nb::none();
+        },
+        nb::sig("def _try_recv_multipart(self) -> list[bytes] | None"));
+    base.def(
+        "_try_recv_into",
+        [](core& self, nb::handle buffer) -> nb::object {
+            use used{self, "recv_into"};
+            const int bytes = is_tired(self) ? -1 : recv_into(used, buffer, patience{0});
+            return bytes < 0 ? nb::none() : nb::cast(bytes);
+        },
+        nb::sig("def _try_recv_into(self, buffer: Buffer) -> int | None"));
+    base.def(
+        "_try_recv_frame",
+        [](core& self) -> nb::object {
+            use used{self, "recv_frame"};
+            message incoming;
+            if (is_tired(self) || !recv_message(used, incoming, patience{0})) {
+                return nb::none();
+            }
+            return nb::cast(frame{std::move(incoming), self.name});
+        },
+        nb::sig("def _try_recv_frame(self) -> Frame | None"));
     base.def("_is_tired", [](core& self) {
         return std::exchange(self.immediate_count, 0) > immediate_count_max;
     });

@@ -112,8 +112,9 @@ void unwatch(core& of) noexcept {
 void bind_waker(nb::module_& m, nb::class_<core>& base) {
     nb::class_<waker>(m, "Waker", "Sockets of an event loop that may have become ready.")
         .def(nb::init<>())
-        .def("fileno", [](const waker& self) { return self.list()->file(); },
-             "A descriptor that is readable while there are such sockets.")
+        .def(
+            "fileno", [](const waker& self) { return self.list()->file(); },
+            "A descriptor that is readable while there are such sockets.")
         .def("take", &waker::take, nb::sig("def take(self) -> list[Core]"),
              "Returns the sockets, each once.");
     base.def("_watch", [](nb::handle self, const waker& by) {

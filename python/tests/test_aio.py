@@ -429,3 +429,28 @@ def test_http(run, tmp_path):
             await task
 
     run(main)
+
+
+def test_poll_for_either_event(run):
+    async def main():
+        async with aio.Dealer() as dealer, aio.Dealer() as other:
+            task = await waiting(dealer.poll, zlink.Poll.IN | zlink.Poll.OUT)
+            other.connect(dealer.bind("tcp://127.0.0.1:*"))
+            assert await task == zlink.Poll.OUT
+
+    run(main)
+
+
+def test_draining_beside_a_task_that_waits(run):
+    async def main():
+        async with aio.Stream() as server:
+            client, peer, _ = await stream_pair(server)
+            async with client:
+                events = asyncio.ensure_future(client.recv())
+                task = await waiting(server.recv)
+                await server.drain(DEADLINE)
+                went = await task
+                assert isinstance(went, zlink.Disconnected) and went.peer == peer
+                assert (await events).code == 1001
+
+    run(main)

@@ -5,6 +5,7 @@ import itertools
 import os
 import pathlib
 import socket
+import sys
 import threading
 
 import pytest
@@ -58,12 +59,6 @@ def test_what_can_be_sent(pipeline):
 
 def test_large_constant_bytes_are_shared_and_given_back(pipeline):
     push, pull = pipeline
-
-    class Counted(bytes):
-        pass
-
-    import sys
-
     data = os.urandom(1 << 20)
     before = sys.getrefcount(data)
     for _ in range(20):
@@ -95,6 +90,12 @@ def test_multipart(pipeline):
     assert pull.recv() == b"1" and pull.more
     frame = pull.recv_frame()
     assert bytes(frame) == b"2" and not frame.more
+
+
+def test_frames_of_a_generator(pipeline):
+    push, pull = pipeline
+    push.send_multipart(os.urandom(20) + b"%d" % index for index in range(100))
+    assert [frame[20:] for frame in pull.recv_multipart()] == [b"%d" % index for index in range(100)]
 
 
 def test_a_multipart_message_with_a_bad_frame_is_not_begun(pipeline):
@@ -298,7 +299,9 @@ def test_blockers():
     assert blocker.is_open and blocker.pattern == zlink.Pattern.PUSH
     push.send(b"x")
     push.close()
-    (blocker,) = context.blockers()
+    while not (blockers := context.blockers()):
+        pass  # An I/O thread has not taken over yet.
+    (blocker,) = blockers
     assert not blocker.is_open and blocker.messages == 1 and 0 < blocker.linger <= 60
 
 

@@ -35,7 +35,7 @@ def _environment() -> dict[str, str]:
     # Colons and spaces separate the libraries.
     if any(character in library for character in ": "):
         _die(f"{library} has a colon or a space in its path, which LD_PRELOAD cannot express")
-    return {**os.environ, "LD_PRELOAD": f"{library} {others}".strip()}
+    return {**os.environ, "LD_PRELOAD": f"{others} {library}".strip()}
 
 
 def run(arguments: list[str]) -> NoReturn:

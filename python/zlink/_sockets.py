@@ -100,6 +100,8 @@ class CommonSocket(_options.SocketOptions, _Base):
 
         def __getattr__(self, name: str) -> NoReturn:
             kind = type(self).__name__
+            if isinstance(getattr(type(self), name, None), _options.Attribute):
+                raise AttributeError(f"{kind}.{name} can only be set")
             if name in _WHAT_FOR:
                 raise AttributeError(f"a {kind} does not {_WHAT_FOR[name]}: it has no method {name}")
             raise AttributeError(f"a {kind} has no attribute {name!r}")

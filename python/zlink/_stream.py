@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias, Union
@@ -50,7 +51,7 @@ def field_lines(fields: Fields | None) -> str | None:
     for name, value in pairs:
         line = f"{name}: {value}"
         if "\n" in line or "\r" in line or "\0" in line:
-            raise InvalidValue(22, f"the field {name!r} has a line end or a zero byte")
+            raise InvalidValue(errno.EINVAL, f"the field {name!r} has a line end or a zero byte")
         lines.append(line)
     return "\n".join(lines)
 
@@ -208,4 +209,4 @@ class Stream(CommonStream, Socket, _zlink.BlockingStreamCore):
 
     def _must(self, is_done: bool, name: str) -> None:
         if not is_done:
-            raise Again(11, f"{type(self).__name__}.{name}: the peer had no room in time")
+            raise Again(errno.EAGAIN, f"{type(self).__name__}.{name}: the peer had no room in time")

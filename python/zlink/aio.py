@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import errno
 import weakref
 from typing import TYPE_CHECKING, TypeVar
 
@@ -63,10 +64,10 @@ class _Waker:
         self._driven: dict[int, int] = {}
 
     def add(self, socket: Socket) -> None:
+        socket._watch(self._waker)
         if self._sockets == 0:
             self._loop.add_reader(self._waker.fileno(), self._on_ready)
         self._sockets += 1
-        socket._watch(self._waker)
         context = socket.context
         if context.io_threads == 0:
             # The loop does the I/O of this context.
@@ -78,8 +79,6 @@ class _Waker:
     def remove(self, socket: Socket) -> None:
         context = socket.context
         self._sockets -= 1
-        if self._loop.is_closed():
-            return
         if self._sockets == 0:
             self._loop.remove_reader(self._waker.fileno())
         if context.io_threads == 0 and not context.closed:
@@ -109,11 +108,24 @@ def _waker_of(loop: asyncio.AbstractEventLoop) -> _Waker:
     return found
 
 
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def _wake_next(waiters: _Waiters) -> None:
     for waiter in waiters:
         if not waiter.done():
             waiter.set_result(None)
             return
+
+
+def _wake_all(waiters: _Waiters) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
 
 
 class Socket(CommonSocket):
@@ -124,6 +136,8 @@ class Socket(CommonSocket):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._receiving: _Waiters = collections.deque()
         self._sending: _Waiters = collections.deque()
+        self._polling: _Waiters = collections.deque()
+        self._is_draining = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -137,13 +151,21 @@ class Socket(CommonSocket):
         """Closes the socket. What was sent is written in the background; tasks that wait get Closed."""
         super().close()
         loop, self._loop = self._loop, None
-        if loop is not None:
-            _waker_of(loop).remove(self)
-            if not loop.is_closed():
-                for waiter in (*self._receiving, *self._sending):
-                    if not waiter.done():
-                        name = type(self).__name__
-                        waiter.set_exception(Closed(88, f"{name}: the socket was closed during the call"))
+        if loop is None or loop.is_closed():
+            return
+        if loop is _running_loop():
+            self._leave(loop)
+        else:  # Context.term() of another thread.
+            loop.call_soon_threadsafe(self._leave, loop)
+
+    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        _waker_of(loop).remove(self)
+        for waiter in (*self._receiving, *self._sending, *self._polling):
+            if not waiter.done():
+                name = type(self).__name__
+                waiter.set_exception(
+                    Closed(errno.ENOTSOCK, f"{name}: the socket was closed during the call")
+                )
 
     async def poll(self, events: Poll = Poll.IN, timeout: float | None = None) -> Poll:
         """Waits until one of `events` would not wait, at most `timeout` seconds; returns which."""
@@ -151,18 +173,24 @@ class Socket(CommonSocket):
         def ready() -> Poll | None:
             return Poll(self._events()) & events or None
 
-        waiters = self._receiving if events & Poll.IN else self._sending
         try:
-            return await asyncio.wait_for(self._until(ready, waiters), timeout)
+            return await asyncio.wait_for(self._until(ready, self._polling), timeout)
         except (TimeoutError, asyncio.TimeoutError):
             return Poll(0)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Disconnects all peers in good order, for example before a restart. In another thread."""
-        if self.context.io_threads == 0:
-            self._drain(timeout)
-        else:
+        """Disconnects all peers in good order, for example before a restart.
+
+        Waits until they have disconnected, at most `timeout` seconds; raises Again after that, and
+        disconnects those that are left. A thread waits, so other calls raise InUse meanwhile; those
+        that wait already continue afterwards.
+        """
+        self._is_draining = True
+        try:
             await asyncio.to_thread(self._drain, timeout)
+        finally:
+            self._is_draining = False
+            self._on_change()
 
     def monitor(self, events: Event = Event.ALL) -> Monitor:
         """Reports the socket's connections: see Monitor."""
@@ -174,15 +202,15 @@ class Socket(CommonSocket):
             if self._loop is not None:
                 if not self._loop.is_closed():
                     raise RuntimeError(f"the {type(self).__name__} belongs to another event loop")
-                self._receiving.clear()
-                self._sending.clear()
+                for waiters in (self._receiving, self._sending, self._polling):
+                    waiters.clear()
             _waker_of(loop).add(self)
             self._loop = loop
         return loop
 
     def _on_change(self) -> None:
         """Called by the event loop when the socket may have become ready."""
-        if self.closed:
+        if self.closed or self._is_draining:
             return
         try:
             events = self._events()
@@ -191,7 +219,11 @@ class Socket(CommonSocket):
         if events & Poll.IN:
             _wake_next(self._receiving)
         if events & Poll.OUT:
-            _wake_next(self._sending)
+            self._wake_senders()
+        _wake_all(self._polling)
+
+    def _wake_senders(self) -> None:
+        _wake_next(self._sending)
 
     async def _until(self, attempt: Callable[[], T | None], waiters: _Waiters) -> T:
         """Makes attempts until one has a result, each time that the socket may be ready."""
@@ -485,19 +517,9 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
                 self._sending,
             )
 
-    def _on_change(self) -> None:
-        if self.closed:
-            return
-        try:
-            events = self._events()
-        except Error:
-            events = ~0
-        if events & Poll.IN:
-            _wake_next(self._receiving)
+    def _wake_senders(self) -> None:
         # Whether there is room depends on the peer, which only an attempt finds out.
-        for waiter in self._sending:
-            if not waiter.done():
-                waiter.set_result(None)
+        _wake_all(self._sending)
 
 
 async def _asynchronous(parts: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
