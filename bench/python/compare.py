@@ -18,6 +18,7 @@ median of the pairs' ratios is printed, with its range. All cases run if none is
 import argparse
 import asyncio
 import json
+import logging
 import pathlib
 import statistics
 import subprocess
@@ -301,6 +302,8 @@ def batch_zlink(_):
 
 def echo_websockets(_):
     from websockets.asyncio.server import serve
+
+    logging.disable()  # Its clients are ended without a farewell.
 
     async def echo(connection):
         async for message in connection:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What errors look like, and how a wait ends."""
+"""Shows the texts of errors, and how a wait ends."""
 
 import asyncio
 

@@ -370,7 +370,7 @@ void end_peer(core& self, const char* action, std::uint32_t peer, int code,
     }
 }
 
-/// send_many and send_each: what is not sent, and why, goes to `outcomes`.
+/// send_many and send_each. `outcomes` gets the reason for each peer that is skipped.
 int send_many(use& used, const std::vector<unsigned char>& ids, nb::handle data, bool as_text,
               int* outcomes) {
     core& self = used.socket();
@@ -478,9 +478,6 @@ void bind_event_classes(nb::module_& m) {
                 return bytes_from(content.data, content.size);
             },
             nb::sig("def __bytes__(self) -> bytes"))
-        .def(
-            "__buffer__", [](nb::handle self, int) { return view_of(self); },
-            nb::sig("def __buffer__(self, flags: int, /) -> memoryview"))
         .attr("__match_args__") = nb::make_tuple("peer", "data", "is_text");
     nb::class_<request>(m, "Request", "An HTTP request, which waits for an answer.")
         .def(
@@ -951,7 +948,7 @@ void batch::end() {
         }
         nb::object done = nb::steal(PyObject_CallMethod(view.ptr(), "release", nullptr));
         if (!done.is_valid()) {
-            PyErr_Clear(); // Someone has an export of the view; counted below.
+            PyErr_Clear(); // The view has an export, which is counted below.
         }
     }
     if (export_count > 0) {

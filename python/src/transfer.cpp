@@ -395,10 +395,6 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
         .def(
             "__bytes__", [](const frame& self) { return self.content().bytes(); },
             nb::sig("def __bytes__(self) -> bytes"))
-        .def(
-            "__buffer__",
-            [](nb::handle self, int) { return nb::steal(PyMemoryView_FromObject(self.ptr())); },
-            nb::sig("def __buffer__(self, flags: int, /) -> memoryview"))
         .def_prop_ro("more", &frame::more, "Whether further frames of the same message follow.")
         .def("property", &frame::property, nb::arg("name"),
              nb::sig("def property(self, name: str) -> str | None"),

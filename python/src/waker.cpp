@@ -35,7 +35,7 @@ private:
     int file_;
 };
 
-/// A socket on a ready list. Freed by its socket, or, while it is on the list, by who takes it.
+/// A socket on a ready list. Freed by its socket, or, while it is on the list, by waker::take.
 struct watch {
     std::shared_ptr<ready_list> list;
     PyObject* socket; ///< Not owned; null: the socket is not watched any more.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""What the tests of the Python package have in common."""
+"""Fixtures and functions of the tests of the Python package."""
 
 import os
 import subprocess
@@ -12,6 +12,9 @@ import zlink
 
 #: Seconds after which something that has to happen has failed.
 DEADLINE = 20
+
+#: A child may inherit the lock of the sanitizer's allocator from a thread that it does not have.
+forks = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="forks under a sanitizer may hang")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import time
 import pytest
 
 import zlink
-from conftest import DEADLINE, run_python
+from conftest import DEADLINE, forks, run_python
 
 
 @contextlib.contextmanager
@@ -221,6 +221,7 @@ def in_child(check):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@forks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_objects_of_the_parent_in_a_child(pipeline):
     push, pull = pipeline
@@ -246,6 +247,7 @@ def test_objects_of_the_parent_in_a_child(pipeline):
     assert pull.recv() == b"still"
 
 
+@forks
 def test_the_end_of_a_child_process():
     run_python(
         """
@@ -263,6 +265,7 @@ assert pull.recv(timeout=10) == b"x"
     )
 
 
+@forks
 def test_a_child_of_an_event_loop():
     run_python(
         """

@@ -5,7 +5,7 @@ import enum
 
 
 class Pattern(enum.IntEnum):
-    """What a socket does with messages; each has a class of its own."""
+    """The patterns of sockets; each has a class of its own."""
 
     PAIR = 0
     PUB = 1
@@ -23,7 +23,7 @@ class Pattern(enum.IntEnum):
 
 
 class Poll(enum.IntFlag):
-    """What to wait for."""
+    """Events to wait for."""
 
     IN = 1
     OUT = 2
@@ -182,7 +182,7 @@ class Option(enum.IntEnum):
 
 
 class Event(enum.IntFlag):
-    """What a monitor reports."""
+    """Events that a monitor reports."""
 
     CONNECTED = 0x0001
     CONNECT_DELAYED = 0x0002

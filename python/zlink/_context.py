@@ -46,7 +46,7 @@ class Context(_zlink.ContextCore):
     def default() -> Context:
         """The context of sockets that are opened without one. A child process gets its own.
 
-        Nothing waits for it at the end of the process: what was sent and not written is lost, unless
+        Nothing waits for it at the end of the process: messages that were not written are lost, unless
         term() is called.
         """
         global _default
@@ -64,7 +64,10 @@ class Context(_zlink.ContextCore):
         self.term()
 
     def blockers(self) -> list[Blocker]:
-        """What term() waits for, or would wait for. May be called while it waits in another thread."""
+        """Lists the sockets and connections that term() waits for, or would wait for.
+
+        May be called while it waits in another thread.
+        """
         return [
             Blocker(is_open, Pattern(kind), endpoint, None if linger < 0 else linger / 1000, messages, size)
             for is_open, kind, endpoint, linger, messages, size in self._blockers()

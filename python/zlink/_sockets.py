@@ -57,7 +57,7 @@ class PeerInfo(NamedTuple):
 
 
 class CommonSocket(_options.SocketOptions, _Base):
-    """What sockets have in common, whether or not their calls wait.
+    """The common part of sockets, whether or not their calls wait.
 
     A socket may be used by one thread at a time; InUse is raised in another one.
     """
@@ -77,7 +77,7 @@ class CommonSocket(_options.SocketOptions, _Base):
         return cast("Context", self._context)
 
     def close(self) -> None:
-        """Closes the socket. What was sent is written in the background, as long as `linger` allows."""
+        """Closes the socket. Messages that were sent are written in the background, for at most `linger`."""
         self._close()
 
     def peers(self) -> list[PeerInfo]:
@@ -246,7 +246,7 @@ class RawStream(Socket, _Iterating, _zlink.Duplex):
 
 
 class MonitorEvent(NamedTuple):
-    """What happened to a connection of a socket."""
+    """An event of a connection of a socket."""
 
     event: Event
     value: int  #: zlink.h says what of: a descriptor, an errno, milliseconds.

@@ -34,7 +34,7 @@ class HasFileno(Protocol):
     def fileno(self) -> int: ...
 
 
-#: What a Stream receives.
+#: An event of a Stream.
 StreamEvent: TypeAlias = Union[_zlink.Message, _zlink.Connected, _zlink.Disconnected, _zlink.Request]
 #: Header fields of an answer.
 Fields: TypeAlias = Union[Mapping[str, str], Iterable[tuple[str, str]]]
@@ -72,12 +72,12 @@ def opened(file: File) -> Iterator[int]:
 
 
 class CommonStream(CommonSocket, _options.StreamOptions, _StreamBase):
-    """What Streams have in common, whether or not their calls wait."""
+    """The common part of Streams, whether or not their calls wait."""
 
     pattern = Pattern.STREAM
 
     def peer(self, peer: int) -> PeerInfo:
-        """What is queued for a peer; raises PeerUnreachable if there is no such peer."""
+        """Looks a peer up, with the messages queued for it; raises PeerUnreachable if there is no such peer."""
         return PeerInfo(*self._peer(peer))
 
     def serve(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MPL-2.0
-"""The sockets of zlink for asyncio: what waits there is awaited here.
+"""The sockets of zlink for asyncio: calls that wait are awaited.
 
 Classes and options are those of the package zlink. A socket belongs to the event loop in which it
 first waits. Each operation is tried at once, and waits only if it has to; after many that did not,
@@ -148,7 +148,7 @@ class Socket(CommonSocket):
         self.close()
 
     def close(self) -> None:
-        """Closes the socket. What was sent is written in the background; tasks that wait get Closed."""
+        """Closes the socket. Tasks that wait get Closed; messages that were sent are still written."""
         super().close()
         loop, self._loop = self._loop, None
         if loop is None or loop.is_closed():
@@ -233,7 +233,7 @@ class Socket(CommonSocket):
         try:
             while True:
                 loop = self._attach()
-                # Reading the events allows the next notification. What came before is found now.
+                # Reading the events allows the next notification. A change that came before is found now.
                 self._events()
                 result = attempt()
                 if result is not None:
