@@ -16,7 +16,8 @@ import sys
 ELSEWHERE = {"build", ".venv", ".git"}
 
 # Languages of blocks, and the endings of the names of their files.
-QUOTED = {"c": (".c",), "cpp": (".cpp",), "html": (".html",), "js": (".html", ".js"), "cmake": ("CMakeLists.txt",)}
+QUOTED = {"c": (".c",), "cpp": (".cpp",), "html": (".html",), "js": (".html", ".js"), "cmake": ("CMakeLists.txt",),
+          "python": (".py",)}
 QUOTED_FROM = ("examples", "tests")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "core.hpp"
+
+#include "batch.hpp"
+
+#include <unistd.h>
+
+namespace zlink::python {
+namespace {
+
+constexpr std::array timeout_options{ZLINK_RCVTIMEO, ZLINK_SNDTIMEO};
+
+const char* reason(int error, direction way) {
+    switch (error) {
+    case EAGAIN:
+        return way == receiving ? "no message arrived in time" : "no peer had room in time";
+    case EFSM:
+        return way == receiving ? "it is not this socket's turn to receive"
+                                : "it is not this socket's turn to send";
+    case EHOSTUNREACH:
+        return "the peer is unknown or has disconnected";
+    default:
+        return zlink_strerror(error);
+    }
+}
+
+bool is_wide(int option) {
+    switch (option) {
+    case ZLINK_AFFINITY:
+    case ZLINK_MAXMSGSIZE:
+    case ZLINK_DROPPED:
+    case ZLINK_WS_DEFLATED:
+    case ZLINK_VMCI_BUFFER_SIZE:
+    case ZLINK_VMCI_BUFFER_MIN_SIZE:
+    case ZLINK_VMCI_BUFFER_MAX_SIZE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// Bytes of an option's value; texts of any length that are longer cannot be read back.
+constexpr std::size_t option_bytes_max = 4096;
+
+} // namespace
+
+core::core(nb::handle from, int wanted, std::string called)
+    : owner{nb::borrow(from)}, home{nb::cast<context*>(from)}, type{wanted}, name{std::move(
+                                                                                 called)} {
+    void* const ctx = home->raw;
+    if (ctx == nullptr) {
+        fail(ETERM, name + ": the context was terminated");
+    }
+    int error;
+    {
+        nb::gil_scoped_release released;
+        raw = zlink_socket(ctx, wanted);
+        error = errno;
+    }
+    if (raw == nullptr) {
+        refuse("", error);
+    }
+    home->sockets.insert(this);
+}
+
+core::~core() {
+    if (raw == nullptr) {
+        return;
+    }
+    nb::error_scope kept;
+    if (PyErr_WarnEx(PyExc_ResourceWarning, ("unclosed zlink socket " + name).c_str(), 1) != 0) {
+        PyErr_WriteUnraisable(nullptr);
+    }
+    close();
+}
+
+void core::close() {
+    if (raw == nullptr) {
+        return;
+    }
+    if (lent != nullptr) {
+        end_batch();
+    }
+    void* const closing = raw;
+    raw = nullptr;
+    home->sockets.erase(this);
+    {
+        nb::gil_scoped_release released; // A notification may be running.
+        zlink_close(closing);
+    }
+    unwatch(*this);
+    release_sent();
+}
+
+void core::refuse(const char* action, int error, std::string text) {
+    std::string whole = name;
+    if (*action != '\0') {
+        whole += '.';
+        whole += action;
+    }
+    whole += ": ";
+    if (error == ETERM) {
+        text = getpid() == home->owner_process ? "the context was shut down"
+                                               : "the context belongs to the parent process";
+    }
+    whole += text.empty() ? zlink_strerror(error) : text;
+    python::fail(error, whole);
+}
+
+void core::end_batch() {
+    lent->end();
+}
+
+int core::get_int(int option) {
+    use used{*this, "get_option"};
+    std::int64_t wide = 0;
+    int narrow = 0;
+    std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
+    void* const room = is_wide(option) ? static_cast<void*>(&wide) : &narrow;
+    if (zlink_getsockopt(raw, option, room, &bytes) != 0) {
+        refuse("get_option", errno, zlink_error_text());
+    }
+    return is_wide(option) ? static_cast<int>(wide) : narrow;
+}
+
+void use::refuse() {
+    if (core_.raw == nullptr) {
+        core_.refuse(action_, ENOTSOCK, "the socket is closed");
+    }
+    core_.refuse(action_, EBUSY, "another thread is using the socket");
+}
+
+void use::look_for_signals() {
+    core_.is_busy = false;
+    release_sent();
+    const bool raises = PyErr_CheckSignals() != 0;
+    if (core_.raw == nullptr && !raises) {
+        refuse();
+    }
+    core_.is_busy = true; // The destructor clears it.
+    if (raises) {
+        throw nb::python_error();
+    }
+}
+
+void use::fail(int error, std::string text) {
+    if (error == ETERM && core_.home->is_terminating && core_.raw != nullptr) {
+        core_.close(); // Context.term() waits for it.
+    }
+    const bool is_recv = std::string_view{action_}.starts_with("recv");
+    core_.refuse(action_, error,
+                 text.empty() ? reason(error, is_recv ? receiving : sending) : text);
+}
+
+void set_timeout(core& of, direction way, int ms) {
+    if (of.set_ms[way] == ms) {
+        return;
+    }
+    if (zlink_setsockopt(of.raw, timeout_options[way], &ms, sizeof ms) == 0) {
+        of.set_ms[way] = ms;
+    }
+}
+
+void bind_socket(nb::module_& m) {
+    nb::class_<core> base(m, "Core", "A socket of the library.", nb::is_weak_referenceable());
+    base.def(nb::init<nb::handle, int, std::string>(), nb::arg("context"), nb::arg("type"),
+             nb::arg("name"),
+             nb::sig("def __init__(self, context: ContextCore, type: int, name: str) -> None"))
+        .def(
+            "bind",
+            [](core& self, const std::string& endpoint) {
+                use used{self, "bind"};
+                int result;
+                int error;
+                std::string text;
+                {
+                    nb::gil_scoped_release released; // May call notifications.
+                    result = zlink_bind(self.raw, endpoint.c_str());
+                    error = errno;
+                }
+                if (result != 0) {
+                    used.fail(error, zlink_error_text());
+                }
+                std::array<char, 1024> last{};
+                std::size_t bytes = last.size();
+                zlink_getsockopt(self.raw, ZLINK_LAST_ENDPOINT, last.data(), &bytes);
+                return std::string{last.data()};
+            },
+            nb::arg("endpoint"),
+            "Accepts peers at `endpoint`, e.g. \"tcp://*:5555\" or \"ws://127.0.0.1:*/chat\".\n"
+            "Returns the endpoint with its wildcards resolved.")
+        .def(
+            "connect",
+            [](core& self, const std::string& endpoint) {
+                use used{self, "connect"};
+                int result;
+                int error;
+                {
+                    nb::gil_scoped_release released;
+                    result = zlink_connect(self.raw, endpoint.c_str());
+                    error = errno;
+                }
+                if (result != 0) {
+                    used.fail(error, zlink_error_text());
+                }
+            },
+            nb::arg("endpoint"),
+            "Connects to the peer at `endpoint`, in the background, and again when the connection\n"
+            "is lost.")
+        .def(
+            "unbind",
+            [](core& self, const std::string& endpoint) {
+                use used{self, "unbind"};
+                if (zlink_unbind(self.raw, endpoint.c_str()) != 0) {
+                    used.fail(errno, zlink_error_text());
+                }
+            },
+            nb::arg("endpoint"), "Stops accepting peers at `endpoint`, as bind() returned it.")
+        .def(
+            "disconnect",
+            [](core& self, const std::string& endpoint) {
+                use used{self, "disconnect"};
+                if (zlink_disconnect(self.raw, endpoint.c_str()) != 0) {
+                    used.fail(errno, zlink_error_text());
+                }
+            },
+            nb::arg("endpoint"), "Closes the connection to `endpoint`.")
+        .def("_close",
+             [](core& self) {
+                 if (self.is_busy) {
+                     self.refuse("close", EBUSY, "another thread is using the socket");
+                 }
+                 self.close();
+             })
+        .def_prop_ro("closed", &core::is_closed, "Whether the socket was closed.")
+        .def_prop_ro(
+            "more", [](const core& self) { return self.more; },
+            "Whether further frames belong to the message of the frame received last.")
+        .def_ro("_context", &core::owner)
+        .def_ro("_type", &core::type)
+        .def("_get_int",
+             [](core& self, int option) -> std::int64_t {
+                 use used{self, "get_option"};
+                 std::int64_t wide = 0;
+                 int narrow = 0;
+                 std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
+                 void* const room = is_wide(option) ? static_cast<void*>(&wide) : &narrow;
+                 if (zlink_getsockopt(self.raw, option, room, &bytes) != 0) {
+                     used.fail(errno, zlink_error_text());
+                 }
+                 return is_wide(option) ? wide : narrow;
+             })
+        .def("_set_int",
+             [](core& self, int option, std::int64_t value) {
+                 use used{self, "set_option"};
+                 if (!is_wide(option) && value != static_cast<int>(value)) {
+                     used.fail(EINVAL, "option " + std::to_string(option) + " cannot be " +
+                                           std::to_string(value));
+                 }
+                 const int narrow = static_cast<int>(value);
+                 const void* const room =
+                     is_wide(option) ? static_cast<const void*>(&value) : &narrow;
+                 if (zlink_setsockopt(self.raw, option, room,
+                                      is_wide(option) ? sizeof value : sizeof narrow) != 0) {
+                     used.fail(errno, zlink_error_text());
+                 }
+             })
+        .def(
+            "_get_bytes",
+            [](core& self, int option, std::size_t room) {
+                use used{self, "get_option"};
+                std::vector<char> value(room == 0 ? option_bytes_max : room);
+                std::size_t bytes = value.size();
+                if (zlink_getsockopt(self.raw, option, value.data(), &bytes) != 0) {
+                    used.fail(errno, zlink_error_text());
+                }
+                return bytes_from(value.data(), bytes);
+            },
+            nb::arg("option"), nb::arg("room") = 0,
+            nb::sig("def _get_bytes(self, option: int, room: int = 0) -> bytes"))
+        .def(
+            "_set_bytes",
+            [](core& self, int option, nb::handle value) {
+                use used{self, "set_option"};
+                if (value.is_none()) {
+                    if (zlink_setsockopt(self.raw, option, nullptr, 0) != 0) {
+                        used.fail(errno, zlink_error_text());
+                    }
+                    return;
+                }
+                const payload content{value, true};
+                if (zlink_setsockopt(self.raw, option, content.data(), content.size()) != 0) {
+                    used.fail(errno, zlink_error_text());
+                }
+            },
+            nb::arg("option"), nb::arg("value").none(),
+            nb::sig("def _set_bytes(self, option: int, value: bytes | str | None) -> None"))
+        .def("_get_timeout",
+             [](core& self, bool is_send) {
+                 use used{self, "get_option", true};
+                 return self.timeout_ms[is_send ? sending : receiving];
+             })
+        .def("_set_timeout",
+             [](core& self, bool is_send, int ms) {
+                 use used{self, "set_option"};
+                 const direction way = is_send ? sending : receiving;
+                 if (zlink_setsockopt(self.raw, timeout_options[way], &ms, sizeof ms) != 0) {
+                     used.fail(errno, zlink_error_text());
+                 }
+                 self.timeout_ms[way] = self.set_ms[way] = ms;
+             })
+        .def(
+            "_monitor",
+            [](core& self, nb::handle endpoint, int events) {
+                use used{self, "monitor"};
+                const std::string name = endpoint.is_none() ? "" : nb::cast<std::string>(endpoint);
+                if (zlink_socket_monitor(self.raw, endpoint.is_none() ? nullptr : name.c_str(),
+                                         events) != 0) {
+                    used.fail(errno);
+                }
+            },
+            nb::arg("endpoint").none(), nb::arg("events"),
+            nb::sig("def _monitor(self, endpoint: str | None, events: int) -> None"))
+        .def(
+            "_peers",
+            [](core& self) {
+                use used{self, "peers"};
+                std::vector<zlink_peer_t> found(16);
+                int count;
+                while ((count = zlink_socket_peers(self.raw, found.data(), found.size())) >
+                       static_cast<int>(found.size())) {
+                    found.resize(count + 16);
+                }
+                if (count < 0) {
+                    used.fail(errno);
+                }
+                nb::list list;
+                for (int index = 0; index < count; ++index) {
+                    list.append(peer_tuple(found[index]));
+                }
+                return list;
+            },
+            nb::sig("def _peers(self) -> list[tuple[str, bytes, int, int, int]]"))
+        .def(
+            "_drain",
+            [](core& self, nb::handle timeout) {
+                use used{self, "drain"};
+                const patience limit = patience_from(timeout);
+                const int total_ms = limit.ms == patience::unset ? -1 : limit.ms;
+                const wait_clock clock{total_ms, INT32_MAX};
+                for (;;) {
+                    const int ms = total_ms < 0 ? -1 : clock.next();
+                    int result;
+                    int error;
+                    {
+                        nb::gil_scoped_release released;
+                        result = zlink_socket_drain(self.raw, ms);
+                        error = errno;
+                    }
+                    if (result == 0) {
+                        return;
+                    }
+                    if (error == EAGAIN) {
+                        used.fail(error, "not all peers had disconnected in time; those are now");
+                    }
+                    if (error != EINTR) {
+                        used.fail(error);
+                    }
+                    used.look_for_signals();
+                }
+            },
+            nb::arg("timeout").none() = nb::none(),
+            nb::sig("def _drain(self, timeout: float | None = None) -> None"));
+    bind_transfer(m, base);
+    bind_waker(m, base);
+}
+
+} // namespace zlink::python

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: MPL-2.0
+"""zlink.aio, on asyncio's event loop and, if it is installed, uvloop's."""
+
+import asyncio
+import contextlib
+import http.client
+import os
+
+import pytest
+
+import zlink
+from conftest import DEADLINE
+from zlink import aio
+
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request):
+    """Runs a coroutine function in a new event loop."""
+    if request.param == "uvloop" and uvloop is None:
+        pytest.skip("uvloop is not installed")
+    new_loop = asyncio.new_event_loop if request.param == "asyncio" else uvloop.new_event_loop
+
+    def run_in_loop(function, *arguments):
+        with asyncio.Runner(loop_factory=new_loop, debug=True) as runner:
+            return runner.run(asyncio.wait_for(function(*arguments), DEADLINE))
+
+    return run_in_loop
+
+
+@contextlib.asynccontextmanager
+async def pipeline(endpoint="tcp://127.0.0.1:*", context=None):
+    async with aio.Push(context) as push, aio.Pull(context) as pull:
+        push.connect(pull.bind(endpoint))
+        yield push, pull
+
+
+async def waiting(call, *arguments):
+    """A task that has begun to wait."""
+    task = asyncio.ensure_future(call(*arguments))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not task.done()
+    return task
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:*", "inproc://aio", "ipc://*", "ws://127.0.0.1:*"])
+def test_a_message_arrives(run, endpoint):
+    async def main():
+        async with pipeline(endpoint) as (push, pull):
+            task = await waiting(pull.recv)
+            await push.send(b"hello")
+            assert await task == b"hello"
+            await push.send_multipart([b"a", b"b"])
+            assert await pull.recv_multipart() == [b"a", b"b"]
+            await push.send(b"1", more=True)
+            await push.send(b"2")
+            assert await pull.recv() == b"1" and pull.more
+            assert bytes(await pull.recv_frame()) == b"2"
+            await push.send(b"into")
+            room = bytearray(8)
+            assert await pull.recv_into(room) == 4 and room[:4] == b"into"
+
+    run(main)
+
+
+def test_many_messages_in_both_directions(run):
+    async def main():
+        async with aio.Dealer() as one, aio.Dealer() as two:
+            two.connect(one.bind("tcp://127.0.0.1:*"))
+            count = 5000
+
+            async def send(socket):
+                for index in range(count):
+                    await socket.send(b"%d" % index)
+
+            async def recv(socket):
+                return [await socket.recv() for _ in range(count)]
+
+            _, _, *received = await asyncio.gather(send(one), send(two), recv(one), recv(two))
+            assert received[0] == received[1] == [b"%d" % index for index in range(count)]
+
+    run(main)
+
+
+def test_request_and_reply(run):
+    async def main():
+        async with aio.Rep() as rep, aio.Req() as req:
+            req.connect(rep.bind("tcp://127.0.0.1:*"))
+
+            async def serve():
+                async for request in rep:
+                    await rep.send(request.upper())
+
+            task = asyncio.ensure_future(serve())
+            for _ in range(100):
+                await req.send(b"abc")
+                assert await req.recv() == b"ABC"
+            with pytest.raises(zlink.WrongState):
+                await req.recv()
+            rep.close()
+            await task  # The iteration ends with the socket.
+
+    run(main)
+
+
+def test_several_tasks_wait_for_one_socket(run):
+    async def main():
+        async with pipeline() as (push, pull):
+            tasks = [await waiting(pull.recv) for _ in range(10)]
+            for index in range(10):
+                await push.send(b"%d" % index)
+            assert [await task for task in tasks] == [b"%d" % index for index in range(10)]
+
+    run(main)
+
+
+def test_cancelling_loses_no_message(run):
+    async def main():
+        async with pipeline() as (push, pull):
+            received = []
+            for index in range(300):
+                task = asyncio.ensure_future(pull.recv())
+                await asyncio.sleep(0)
+                await push.send(b"%d" % index)
+                for _ in range(index % 5):
+                    await asyncio.sleep(0)
+                task.cancel()
+                try:
+                    received.append(await task)
+                except asyncio.CancelledError:
+                    pass
+            while len(received) < 300:
+                received.append(await pull.recv())
+            assert received == [b"%d" % index for index in range(300)]
+
+    run(main)
+
+
+def test_a_cancelled_task_passes_on_what_it_was_woken_for(run):
+    async def main():
+        async with pipeline("inproc://passed") as (push, pull):
+            first = await waiting(pull.recv)
+            second = await waiting(pull.recv)
+            await push.send(b"x")
+            pull._on_change()  # Completes the first one's wait ...
+            first.cancel()  # ... before it has run.
+            assert await second == b"x"
+            with pytest.raises(asyncio.CancelledError):
+                await first
+
+    run(main)
+
+
+def test_a_timeout_of_asyncio(run):
+    async def main():
+        async with pipeline() as (push, pull):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(pull.recv(), 0.01)
+            await push.send(b"x")
+            assert await pull.recv() == b"x"
+
+    run(main)
+
+
+def test_sending_waits_for_room(run):
+    async def main():
+        async with aio.Push() as push, aio.Pull() as pull:
+            task = await waiting(push.send, b"early")
+            parts = await waiting(push.send_multipart, [b"a", b"b"])
+            push.connect(pull.bind("tcp://127.0.0.1:*"))
+            await asyncio.gather(task, parts)
+            assert await pull.recv() == b"early"
+            assert await pull.recv_multipart() == [b"a", b"b"]
+
+    run(main)
+
+
+def test_closing_raises_in_what_waits(run):
+    async def main():
+        push, pull = aio.Push(), aio.Pull()
+        tasks = [await waiting(pull.recv), await waiting(pull.recv_multipart), await waiting(push.send, b"x")]
+        pull.close()
+        push.close()
+        for task in tasks:
+            with pytest.raises(zlink.Closed):
+                await task
+        with pytest.raises(zlink.Closed):
+            await pull.recv()
+
+    run(main)
+
+
+def test_shutting_the_context_down_raises_in_what_waits(run):
+    async def main():
+        context = zlink.Context()
+        pull, push = aio.Pull(context), aio.Push(context)
+        tasks = [await waiting(pull.recv), await waiting(push.send, b"x")]
+        context.shutdown()
+        for task in tasks:
+            with pytest.raises(zlink.ContextTerminated):
+                await task
+        pull.close()
+        push.close()
+        context.term()
+
+    run(main)
+
+
+def test_term_closes_sockets_that_wait(run):
+    async def main():
+        context = zlink.Context()
+        pull = aio.Pull(context)
+        task = await waiting(pull.recv)
+        context.term()
+        with pytest.raises((zlink.Closed, zlink.ContextTerminated)):
+            await task
+        pull.close()
+
+    run(main)
+
+
+def test_the_event_loop_runs_while_messages_are_there(run):
+    async def main():
+        async with pipeline("inproc://starving") as (push, pull):
+            push.send_hwm = pull.recv_hwm = 0
+            is_ended = False
+
+            async def busy():
+                while not is_ended:
+                    await push.send(b"x")
+                    await pull.recv()
+
+            task = asyncio.ensure_future(busy())
+            for _ in range(20):
+                await asyncio.sleep(0)
+            is_ended = True
+            await task
+
+    run(main)
+
+
+def test_wrong_arguments(run):
+    async def main():
+        async with pipeline() as (push, pull):
+            with pytest.raises(TypeError, match="expected bytes"):
+                await push.send("text")
+            with pytest.raises(TypeError):
+                await push.send_multipart(b"one")
+            with pytest.raises(AttributeError, match="a Push does not receive"):
+                push.recv
+
+    run(main)
+
+
+def test_poll_and_monitor(run):
+    async def main():
+        async with aio.Pull() as pull, aio.Push() as push:
+            async with pull.monitor() as monitor:
+                push.connect(pull.bind("tcp://127.0.0.1:*"))
+                seen = []
+                async for event in monitor:
+                    seen.append(event.event)
+                    if event.event == zlink.Event.HANDSHAKE_SUCCEEDED:
+                        break
+                assert seen[0] == zlink.Event.LISTENING
+            assert await pull.poll(timeout=0.01) == zlink.Poll(0)
+            await push.send(b"x")
+            assert await pull.poll() == zlink.Poll.IN
+            assert await push.poll(zlink.Poll.OUT) == zlink.Poll.OUT
+            await push.drain(DEADLINE)
+
+    run(main)
+
+
+def test_another_event_loop():
+    async def recv(pull):
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(pull.recv(), 0.01)
+
+    with contextlib.closing(aio.Pull()) as pull:
+        asyncio.run(recv(pull))
+        asyncio.run(recv(pull))  # The first loop is closed.
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(recv(pull))
+        with pytest.raises(RuntimeError, match="belongs to another event loop"):
+            asyncio.run(pull.recv())
+        loop.close()
+
+
+def test_a_context_without_threads(run):
+    async def main():
+        context = zlink.Context(io_threads=0)
+        async with pipeline(context=context) as (push, pull):
+            for index in range(100):
+                task = asyncio.ensure_future(pull.recv())
+                await push.send(b"%d" % index)
+                assert await task == b"%d" % index
+        context.term()
+
+    run(main)
+
+
+def eventfds():
+    """The descriptors of this process that are eventfds, as those that wake event loops."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # That of the folder itself.
+            if "eventfd" in os.readlink(f"/proc/self/fd/{name}"):
+                found.append(name)
+    return found
+
+
+def test_the_event_loop_is_left_as_it_was(run):
+    async def main():
+        counts = []
+        for _ in range(5):
+            async with pipeline() as (push, pull):
+                task = await waiting(pull.recv)
+                await push.send(b"x")
+                await task
+            counts.append(len(eventfds()))
+        assert counts == counts[:1] * 5
+
+    run(main)
+
+
+async def stream_pair(server, endpoint="ws://127.0.0.1:*"):
+    client = aio.Stream()
+    client.connect(server.bind(endpoint))
+    came = await server.recv()
+    return client, came.peer, (await client.recv()).peer
+
+
+def test_streams(run, tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+
+    async def main():
+        async with aio.Stream() as server:
+            client, peer, server_peer = await stream_pair(server)
+            async with client:
+                await server.send(peer, "text")
+                received = await client.recv()
+                assert received.text == "text" and received.is_text
+                await server.send_file(peer, tmp_path / "file")
+                assert (await client.recv()).data == b"content"
+                for index in range(100):
+                    await client.send(server_peer, b"%d" % index)
+                views = []
+                while len(views) < 100:
+                    batch = await server.recv_batch()
+                    views.extend(message.data for message in batch)
+                    await server.send_batch(batch)
+                assert [bytes(view) for view in views] == [b"%d" % index for index in range(100)]
+                assert (await client.recv()).data == b"0"
+                assert server.send_many([peer], b"all") == 1
+                assert await server.send_batch([(peer, b"x"), (999, b"y")]) == 1
+                server.close_peer(peer, 4000)
+                async for event in server:
+                    assert isinstance(event, zlink.Disconnected)
+                    break
+                with pytest.raises(zlink.PeerUnreachable):
+                    await server.send(peer, b"x")
+
+    run(main)
+
+
+def test_sending_to_a_peer_waits_for_its_room(run):
+    async def main():
+        async with aio.Stream() as server:
+            server.send_hwm = 10
+            client, peer, _ = await stream_pair(server)
+            client.recv_hwm = 10
+            async with client:
+                count = 200
+
+                async def send():
+                    for index in range(count):
+                        await server.send(peer, index.to_bytes(4, "big") * 50_000)
+
+                task = await waiting(send)
+                for index in range(count):
+                    assert (await client.recv()).data[:4] == index.to_bytes(4, "big")
+                await task
+
+    run(main)
+
+
+def test_http(run, tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+
+    def ask(port, path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+        connection.request("GET", path)
+        content = connection.getresponse().read()
+        connection.close()
+        return content
+
+    async def events():
+        for index in range(3):
+            await asyncio.sleep(0)
+            yield f"data: {index}\n\n"
+
+    async def main():
+        async with aio.Stream() as server:
+            server.route("/*")
+            port = int(server.bind("http://127.0.0.1:*").split(":")[2].split("/")[0])
+
+            async def serve():
+                async for event in server:
+                    if not isinstance(event, zlink.Request):
+                        continue
+                    match event.path:
+                        case "/plain":
+                            await server.reply(event.peer, 200, "plain")
+                        case "/file":
+                            await server.reply_file(event.peer, tmp_path / "file", fields={"X": "1"})
+                        case "/events":
+                            await server.reply_parts(event.peer, events(), fields={"X": "1"})
+                        case "/list":
+                            await server.reply_parts(event.peer, ["a", b"b"])
+
+            task = asyncio.ensure_future(serve())
+            for path, content in {
+                "/plain": b"plain",
+                "/file": b"content",
+                "/events": b"data: 0\n\ndata: 1\n\ndata: 2\n\n",
+                "/list": b"ab",
+            }.items():
+                assert await asyncio.to_thread(ask, port, path) == content
+            server.close()
+            await task
+
+    run(main)
+
+
+def test_poll_for_either_event(run):
+    async def main():
+        async with aio.Dealer() as dealer, aio.Dealer() as other:
+            task = await waiting(dealer.poll, zlink.Poll.IN | zlink.Poll.OUT)
+            other.connect(dealer.bind("tcp://127.0.0.1:*"))
+            assert await task == zlink.Poll.OUT
+
+    run(main)
+
+
+def test_draining_beside_a_task_that_waits(run):
+    async def main():
+        async with aio.Stream() as server:
+            client, peer, _ = await stream_pair(server)
+            async with client:
+                events = asyncio.ensure_future(client.recv())
+                task = await waiting(server.recv)
+                await server.drain(DEADLINE)
+                went = await task
+                assert isinstance(went, zlink.Disconnected) and went.peer == peer
+                assert (await events).code == 1001
+
+    run(main)
