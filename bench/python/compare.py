@@ -17,6 +17,7 @@ median of the pairs' ratios is printed, with its range. All cases run if none is
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import pathlib
@@ -279,14 +280,15 @@ def aio_req_pyzmq(endpoint, seconds):
 
 
 def echo_zlink(_):
-    from zlink import Message, aio
+    from zlink import Message, PeerUnreachable, aio
 
     async def main():
         async with aio.Stream() as server:
             announce(server.bind("ws://127.0.0.1:*"))
             async for event in server:
                 if isinstance(event, Message):
-                    await server.send(event.peer, event.data)
+                    with contextlib.suppress(PeerUnreachable):
+                        await server.send(event.peer, event.data)
 
     asyncio.run(main())
 

@@ -324,7 +324,7 @@ def test_the_event_loop_is_left_as_it_was(run):
                 await push.send(b"x")
                 await task
             counts.append(len(eventfds()))
-        assert counts == counts[:1] * 5
+        assert max(counts) == counts[0]  # Those of former event loops may go meanwhile.
 
     run(main)
 
