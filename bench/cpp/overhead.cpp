@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
-// Sends messages of 64 bytes from a PUSH to a PULL over inproc, in one thread, through the C API or the C++
-// interface. overhead.py counts its instructions.
+// Sends messages of 64 bytes from a PUSH to a PULL over inproc, in one thread, through the C API or
+// the C++ interface. overhead.py counts its instructions.
 //
 //     overhead c|cpp bytes|message COUNT
 #include <array>
