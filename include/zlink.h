@@ -955,7 +955,8 @@ typedef void zlink_notify_fn(void* hint);
 /// @param notified  NULL: none.
 /// @param hint      Passed on.
 /// @error ENOTSOCK  `socket` is not a socket.
-/// @error ETERM     The context was shut down.
+/// @error ETERM     The context was shut down. No function is set from now on, the former one
+///                  included.
 ZLINK_EXPORT int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void* hint);
 
 /// A descriptor that is readable while zlink_ctx_run has something to do, so that an application's
@@ -1202,7 +1203,8 @@ typedef struct zlink_stream_message_t {
 ///
 /// The memory at `data` may be read until the next call for this socket other than
 /// zlink_stream_send, zlink_stream_msg_send, zlink_stream_send_batch, zlink_stream_send_many,
-/// zlink_send, zlink_msg_send or zlink_stream_close, even if the peer disconnects. Until then it
+/// zlink_send, zlink_msg_send, zlink_stream_close or zlink_setsockopt, even if the peer
+/// disconnects. Until then it
 /// counts as not received.
 ///
 /// A result below `capacity` does not mean that nothing is left. As with every way to receive, the
@@ -1587,7 +1589,7 @@ ZLINK_EXPORT int zlink_http_reply_part(void* socket, const void* routing_id, con
 /// @param subprotocol  One of those that the client offers. NULL: none.
 /// @param fields       As in zlink_http_reply, e.g. "Set-Cookie: id=5".
 /// @return 0.
-/// @error EHOSTUNREACH  There is no such client, or it has gone.
+/// @error EHOSTUNREACH  There is no such client, it has gone, or it is a WebSocket peer already.
 /// @error EFSM          It has no request that waits for an answer.
 /// @error EINVAL        `subprotocol` is no token, or `fields` is invalid, as in zlink_http_reply.
 /// @error EAGAIN        ZLINK_SNDHWM parts are queued for this client, and ZLINK_SNDTIMEO has

@@ -220,10 +220,9 @@ extern "C" int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void
         if (!target) {
             return target.error();
         }
-        if ((*target)->is_terminated()) {
-            return errc::terminated;
-        }
-        (*target)->set_notified(notified, hint);
-        return {};
+        // After the shutdown, too, the function that was set has to be forgotten: it may go.
+        const bool is_over = (*target)->is_terminated();
+        (*target)->set_notified(is_over ? nullptr : notified, hint);
+        return is_over ? result<void>{errc::terminated} : result<void>{};
     });
 }
