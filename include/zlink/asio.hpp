@@ -403,11 +403,15 @@ public:
     }
 
     outcome attempt() noexcept override {
-        const std::error_code failed = action_(state_->socket, made_);
-        if (zlink::is_again(failed)) {
-            return outcome::waits;
+        try {
+            const std::error_code failed = action_(state_->socket, made_);
+            if (zlink::is_again(failed)) {
+                return outcome::waits;
+            }
+            error_ = to_asio(failed);
+        } catch (const std::bad_alloc&) {
+            error_ = to_asio({ENOMEM, zlink::category()});
         }
-        error_ = to_asio(failed);
         return outcome::is_over;
     }
 
@@ -485,8 +489,8 @@ private:
 /// (terminal, partial, total) ends the operation with operation_aborted. Handlers are never called
 /// from within the initiating function, or cancel().
 ///
-/// Errors are those of zlink with the system's category, and for numbers that errno lacks (such as
-/// ETERM) one of its own.
+/// Errors are those of zlink, and ENOMEM, with the system's category, and for numbers that errno
+/// lacks (such as ETERM) one of its own.
 ///
 /// @tparam Socket  zlink::push_socket, zlink::stream_socket, ...
 /// @threads  One at a time, as for sockets of Asio: on a context with several threads by a strand.
