@@ -127,23 +127,34 @@ using operation_ptr = std::unique_ptr<operation, destroyer>;
 
 class state_base;
 
-/// Knows the sockets of an execution context: when that ends, their operations are destroyed, since
-/// a handler may own the socket that owns the handler.
-class registry final : public net::execution_context::service {
+/// The sockets of an execution context. Outlives it where a thread of another context is still
+/// about to let go of a socket.
+class registry {
 public:
-    using key_type = registry;
-    static inline net::execution_context::id id;
-
-    explicit registry(net::execution_context& owner) : service(owner) {}
-
     void add(state_base& added);
     void remove(state_base& removed) noexcept;
+    /// Destroys the operations of all sockets.
+    void destroy_operations() noexcept;
 
 private:
-    void shutdown() noexcept override;
-
     std::mutex mutex_;
     state_base* first_ = nullptr;
+};
+
+/// Destroys the operations of an execution context's sockets when it ends, since a handler may own
+/// the socket that owns the handler.
+class registry_service final : public net::execution_context::service {
+public:
+    using key_type = registry_service;
+    static inline net::execution_context::id id;
+
+    explicit registry_service(net::execution_context& owner)
+        : service(owner), sockets(std::make_shared<registry>()) {}
+
+    const std::shared_ptr<registry> sockets;
+
+private:
+    void shutdown() noexcept override { sockets->destroy_operations(); }
 };
 
 /// What waits for a socket.
@@ -152,10 +163,10 @@ private:
 class state_base : public std::enable_shared_from_this<state_base> {
 public:
     explicit state_base(net::execution_context& runs_in)
-        : registry_(net::use_service<registry>(runs_in)) {
-        registry_.add(*this);
+        : registry_(net::use_service<registry_service>(runs_in).sockets) {
+        registry_->add(*this);
     }
-    virtual ~state_base() { registry_.remove(*this); }
+    virtual ~state_base() { registry_->remove(*this); }
     state_base(const state_base&) = delete;
     state_base& operator=(const state_base&) = delete;
 
@@ -177,20 +188,25 @@ public:
     }
 
     /// Performs the operation, or lets it wait.
-    void run_attempt(direction which) {
+    ///
+    /// Once the operation is over, so may be the execution context: the caller's hold on the socket
+    /// ends before that.
+    static void run_attempt(std::shared_ptr<state_base> self, direction which) {
         operation_ptr done;
         {
-            const std::lock_guard lock{mutex_};
-            operation_ptr& place = waiting(which);
+            const std::lock_guard lock{self->mutex_};
+            operation_ptr& place = self->waiting(which);
             if (!place) {
                 return; // Destroyed, as the context ends.
             }
             place->is_scheduled = false;
-            if (!place->is_cancelled && !performs(*place)) {
+            if (!place->is_cancelled && !self->performs(*place)) {
+                self.reset(); // The operation holds it, too.
                 return;
             }
             done = std::move(place);
         }
+        self.reset();
         done.release()->complete();
     }
 
@@ -282,7 +298,7 @@ private:
         }
     }
 
-    registry& registry_;
+    const std::shared_ptr<registry> registry_;
     state_base* next_ = nullptr; ///< In the registry, as `previous_`.
     state_base* previous_ = nullptr;
     std::mutex mutex_;
@@ -311,7 +327,7 @@ inline void registry::remove(state_base& removed) noexcept {
     }
 }
 
-inline void registry::shutdown() noexcept {
+inline void registry::destroy_operations() noexcept {
     while (true) {
         std::shared_ptr<state_base> held;
         {
@@ -416,9 +432,10 @@ public:
     }
 
     void schedule(bool may_run_now) override {
-        auto run =
-            net::bind_allocator(net::get_associated_allocator(handler_),
-                                [state = state_, which = which_] { state->run_attempt(which); });
+        auto run = net::bind_allocator(net::get_associated_allocator(handler_),
+                                       [state = state_, which = which_]() mutable {
+                                           State::run_attempt(std::move(state), which);
+                                       });
         const executor_type runs_on = executor_; // This may be destroyed meanwhile.
         if (may_run_now) {
             net::dispatch(runs_on, std::move(run));
@@ -690,6 +707,65 @@ public:
             detail::direction::send,
             [to, how, content = std::move(content)](Socket& of, auto& made) mutable {
                 return take(of.send(to, std::move(content), how | flags::dont_wait), made.value);
+            },
+            std::forward<Token>(token));
+    }
+
+    /// Sends a region of a file as one binary message: void(error_code). Waits as async_send().
+    /// @param file  The caller's; it may be closed once the operation has ended.
+    template<class Token = net::default_completion_token_t<Executor>>
+    auto async_send_file(peer_id to, int file, std::uint64_t offset, std::uint64_t bytes,
+                         Token&& token = Token()) requires(Socket::type == pattern::stream) {
+        return start<void>(
+            detail::direction::send,
+            [to, file, offset, bytes](Socket& of, auto&) {
+                return of.send_file(to, file, offset, bytes, flags::dont_wait).error();
+            },
+            std::forward<Token>(token));
+    }
+
+    /// Answers a request: void(error_code). Waits while the client has no room.
+    /// @param how  flags::more: parts follow.
+    template<class Token = net::default_completion_token_t<Executor>>
+    auto async_reply(peer_id to, int status, http_fields fields, message content, flags how,
+                     Token&& token = Token()) requires(Socket::type == pattern::stream) {
+        return start<void>(
+            detail::direction::send,
+            [to, status, how, fields = std::move(fields), content = std::move(content)](Socket& of,
+                                                                                        auto&) {
+                return of.reply(to, status, fields, content, how | flags::dont_wait).error();
+            },
+            std::forward<Token>(token));
+    }
+    template<class Token = net::default_completion_token_t<Executor>>
+    auto async_reply(peer_id to, int status, http_fields fields, message content,
+                     Token&& token = Token()) requires(Socket::type == pattern::stream) {
+        return async_reply(to, status, std::move(fields), std::move(content), flags::none,
+                           std::forward<Token>(token));
+    }
+    /// Answers with a region of a file: void(error_code). Waits as async_reply().
+    /// @param file  The caller's; it may be closed once the operation has ended.
+    template<class Token = net::default_completion_token_t<Executor>>
+    auto async_reply_file(peer_id to, int status, http_fields fields, int file,
+                          std::uint64_t offset, std::uint64_t bytes,
+                          Token&& token = Token()) requires(Socket::type == pattern::stream) {
+        return start<void>(
+            detail::direction::send,
+            [to, status, file, offset, bytes, fields = std::move(fields)](Socket& of, auto&) {
+                return of.reply_file(to, status, fields, file, offset, bytes, flags::dont_wait)
+                    .error();
+            },
+            std::forward<Token>(token));
+    }
+    /// Sends a further part of an answer: void(error_code). Waits as async_reply().
+    /// @param how  flags::more: another one follows.
+    template<class Token = net::default_completion_token_t<Executor>>
+    auto async_reply_part(peer_id to, message content, flags how,
+                          Token&& token = Token()) requires(Socket::type == pattern::stream) {
+        return start<void>(
+            detail::direction::send,
+            [to, how, content = std::move(content)](Socket& of, auto&) {
+                return of.reply_part(to, content, how | flags::dont_wait).error();
             },
             std::forward<Token>(token));
     }

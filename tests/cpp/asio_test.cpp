@@ -19,6 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
+#include <cstdio>
 #include <doctest/doctest.h>
 #include <future>
 #include <optional>
@@ -441,6 +442,113 @@ TEST_SUITE("asio") {
             other.poll();
         }
         CHECK(came == za::error_code{});
+    }
+
+    TEST_CASE("an io_context may go once a handler on another executor has been called") {
+        for (int round = 0; round < 200; ++round) {
+            pipeline it;
+            it.sender->send("x", throws);
+            // The future is made ready on a thread of the system's executor.
+            std::future<message> got = it.receiver.async_receive(net::use_future);
+            it.loop.run();
+            CHECK(got.get() == "x");
+        }
+    }
+
+    TEST_CASE("requests are answered, in parts and with files, once the client has room") {
+        zlink::context owner;
+        net::io_context loop;
+        za::stream_socket server{loop, owner};
+        za::raw_stream_socket client{loop, owner}; // Bytes over tcp.
+        server->set(zlink::option::linger, 0ms, throws);
+        server->set(zlink::option::sndhwm, 2, throws);
+        client->set(zlink::option::linger, 0ms, throws);
+        server->route("/*", zlink::http_route::requests, throws);
+        server->bind("http://127.0.0.1:*/", throws);
+        std::string endpoint = server->last_endpoint(throws);
+        endpoint.pop_back(); // Its slash.
+        client->set(zlink::option::rcvhwm, 1, throws);
+        client->connect("tcp" + endpoint.substr(endpoint.find(':')), throws);
+        const message id = client->recv(throws);
+        client->recv(throws); // Connected.
+        const std::string part(100'000, 'x');
+        constexpr int parts = 200;
+        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
+        std::fputs("content of a file", file.get());
+        std::fflush(file.get());
+        std::size_t received = 0;
+        std::string last;
+        std::optional<za::error_code> twice;
+        int sent = 0;
+        std::exception_ptr failed;
+        const zlink::http_fields fields{{"X-Parts", "200"}};
+        const auto keep = [&](std::exception_ptr thrown) { failed = failed ? failed : thrown; };
+        net::co_spawn(
+            loop,
+            [&]() -> awaitable<void> {
+                auto asked =
+                    std::get<zlink::requested>(co_await server.async_receive(use_awaitable));
+                co_await server.async_reply(asked.peer, 200, fields, message{"begin"},
+                                            zlink::flags::more, use_awaitable);
+                for (; sent < parts; ++sent) {
+                    co_await server.async_reply_part(asked.peer, message{part}, zlink::flags::more,
+                                                     use_awaitable);
+                }
+                co_await server.async_reply_part(asked.peer, message{}, zlink::flags::none,
+                                                 use_awaitable);
+                asked = std::get<zlink::requested>(co_await server.async_receive(use_awaitable));
+                co_await server.async_reply_file(asked.peer, 200, {}, fileno(file.get()), 11, 6,
+                                                 use_awaitable);
+                asked = std::get<zlink::requested>(co_await server.async_receive(use_awaitable));
+                co_await server.async_reply(asked.peer, 200, {}, message{"the end"}, use_awaitable);
+                const auto [error] =
+                    co_await server.async_reply(asked.peer, 200, {}, message{"again"}, as_tuple);
+                twice = error;
+            },
+            keep);
+        net::co_spawn(
+            loop,
+            [&]() -> awaitable<void> {
+                const auto ask = [&]() -> awaitable<void> {
+                    co_await client.async_send(message{id.bytes()}, zlink::flags::more,
+                                               use_awaitable);
+                    co_await client.async_send(message{"GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+                                               use_awaitable);
+                };
+                const auto read_to = [&](std::string_view end) -> awaitable<void> {
+                    last.clear();
+                    while (!last.ends_with(end)) {
+                        co_await client.async_receive(use_awaitable);
+                        const message bytes = co_await client.async_receive(use_awaitable);
+                        received += bytes.size();
+                        last += bytes.text();
+                    }
+                };
+                co_await ask();
+                // It does not read, until the server waits for room.
+                net::steady_timer timer{loop};
+                for (int before = -1; before != sent || sent == 0;) {
+                    before = sent;
+                    timer.expires_after(100ms);
+                    co_await timer.async_wait(use_awaitable);
+                }
+                CHECK(sent < parts);
+                co_await read_to("\r\n0\r\n\r\n");
+                CHECK(received > parts * part.size());
+                co_await ask();
+                co_await read_to("a file");
+                CHECK(last.find("Content-Length: 6\r\n") != std::string::npos);
+                co_await ask();
+                co_await read_to("the end");
+            },
+            keep);
+        loop.run_for(20s);
+        if (failed) {
+            std::rethrow_exception(failed);
+        }
+        CHECK(last.ends_with("the end"));
+        REQUIRE(twice.has_value());
+        CHECK(twice->message() == std::error_code(zlink::errc::wrong_state).message());
     }
 
     TEST_CASE("one thread and one reactor: an echo over ws, without I/O threads") {

@@ -14,20 +14,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from http.client import HTTPConnection
 from pathlib import Path
 
 from web_client import SECONDS_MAX, WebClient
 
 
 class Server:
-    """A running example that is bound to ws://127.0.0.1:PORT/PATH."""
+    """A running example that is bound to ws://127.0.0.1:PORT/PATH, or another scheme."""
 
-    def __init__(self, program, path):
+    def __init__(self, program, path, *arguments, scheme="ws"):
         self.path = path
         for _ in range(5):
             self.port = free_port()
-            endpoint = f"ws://127.0.0.1:{self.port}{path}"
-            self._process = subprocess.Popen([program, endpoint], stdout=subprocess.PIPE, text=True)
+            endpoint = f"{scheme}://127.0.0.1:{self.port}{path}"
+            self._process = subprocess.Popen([program, endpoint, *arguments], stdout=subprocess.PIPE, text=True)
             if self._listens():
                 return
         raise RuntimeError(f"{program} does not listen")
@@ -172,6 +173,33 @@ def chat_server(program):
         equal(server.end([ann])[-1], "all have gone")
 
 
+def notes_server(program):
+    with tempfile.TemporaryDirectory() as folder, Server(program, "", folder, scheme="http") as server:
+        (Path(folder) / "page.html").write_text("<p>A page")
+        follower = HTTPConnection("127.0.0.1", server.port, timeout=SECONDS_MAX)
+        follower.request("GET", "/api/events")
+        events = follower.getresponse()
+        equal(events.getheader("Content-Type"), "text/event-stream")
+        equal(events.readline() + events.readline(), b": begins\n\n")
+        client = HTTPConnection("127.0.0.1", server.port, timeout=SECONDS_MAX)
+        for method, path, content, expected in (
+            ("GET", "/page.html", None, (200, b"<p>A page")),
+            ("POST", "/api/notes", b"one", (201, b"")),
+            ("POST", "/api/notes", b"two", (201, b"")),
+            ("GET", "/api/notes", None, (200, b"one\ntwo\n")),
+        ):
+            client.request(method, path, content)
+            answer = client.getresponse()
+            equal((answer.status, answer.read()), expected)
+        equal([events.readline() for _ in range(4)], [b"data: one\n", b"\n", b"data: two\n", b"\n"])
+        # A follower that has gone does not end the server, nor the notes of others.
+        follower.sock.close()
+        events.close()
+        client.request("POST", "/api/notes", b"three")
+        answer = client.getresponse()
+        equal((answer.status, answer.read()), (201, b""))
+
+
 def tls(program):
     with tempfile.TemporaryDirectory() as folder:
         for command in commands_of("docs/guide/tls.md"):
@@ -191,4 +219,5 @@ def commands_of(page):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    {each.__name__: each for each in (browser_echo, echo_server, game_server, chat_server, tls)}[sys.argv[1]](sys.argv[2])
+    tests = (browser_echo, echo_server, game_server, chat_server, notes_server, tls)
+    {each.__name__: each for each in tests}[sys.argv[1]](sys.argv[2])
