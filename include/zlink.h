@@ -1201,11 +1201,8 @@ typedef struct zlink_stream_message_t {
 /// that it sent. For programs that handle many messages, one call costs less than a call for each
 /// message.
 ///
-/// The memory at `data` may be read until the next call for this socket other than
-/// zlink_stream_send, zlink_stream_msg_send, zlink_stream_send_batch, zlink_stream_send_many,
-/// zlink_send, zlink_msg_send, zlink_stream_close or zlink_setsockopt, even if the peer
-/// disconnects. Until then it
-/// counts as not received.
+/// The memory at `data` may be read until the next call that receives from this socket, or closes
+/// it, even if the peer disconnects. Until then it counts as not received.
 ///
 /// A result below `capacity` does not mean that nothing is left. As with every way to receive, the
 /// application waits on the descriptor ZLINK_FD only after a call has failed with EAGAIN, or when

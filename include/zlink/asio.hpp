@@ -162,8 +162,10 @@ private:
 /// @threads Any. The socket is used under the mutex.
 class state_base : public std::enable_shared_from_this<state_base> {
 public:
-    explicit state_base(net::execution_context& runs_in)
-        : registry_(net::use_service<registry_service>(runs_in).sockets) {
+    /// @param reports_readiness  An operation that may_succeed() denies can only wait.
+    state_base(net::execution_context& runs_in, bool reports_readiness)
+        : reports_readiness_(reports_readiness),
+          registry_(net::use_service<registry_service>(runs_in).sockets) {
         registry_->add(*this);
     }
     virtual ~state_base() { registry_->remove(*this); }
@@ -181,6 +183,10 @@ public:
         operation_ptr& place = waiting(which);
         if (place) {
             return started.release()->refuse();
+        }
+        if (reports_readiness_ && !may_succeed(which)) {
+            place = std::move(started); // on_notified() follows.
+            return;
         }
         started->schedule(false); // It runs once the lock is released.
         started->is_scheduled = true;
@@ -200,7 +206,7 @@ public:
                 return; // Destroyed, as the context ends.
             }
             place->is_scheduled = false;
-            if (!place->is_cancelled && !self->performs(*place)) {
+            if (!place->is_cancelled && !self->performs(*place, which)) {
                 self.reset(); // The operation holds it, too.
                 return;
             }
@@ -265,7 +271,8 @@ protected:
     /// Calls on_change() on the socket's executor.
     virtual void post_change() = 0;
     /// Allows the next call of on_notified(): changes after this are notified.
-    virtual void arm() noexcept = 0;
+    /// @return False: the operation would have to wait.
+    virtual bool may_succeed(direction which) noexcept = 0;
 
 private:
     friend class registry;
@@ -273,12 +280,9 @@ private:
     operation_ptr& waiting(direction which) noexcept { return waiting_[static_cast<int>(which)]; }
 
     /// @return Whether it is over; otherwise on_notified() will be called when that may change.
-    bool performs(operation& tried) noexcept {
-        if (tried.attempt() == operation::outcome::is_over) {
-            return true;
-        }
-        arm();
-        return tried.attempt() == operation::outcome::is_over;
+    bool performs(operation& tried, direction which) noexcept {
+        return tried.attempt() == operation::outcome::is_over ||
+               (may_succeed(which) && tried.attempt() == operation::outcome::is_over);
     }
 
     static void cancel(operation& which) {
@@ -298,6 +302,7 @@ private:
         }
     }
 
+    const bool reports_readiness_;
     const std::shared_ptr<registry> registry_;
     state_base* next_ = nullptr; ///< In the registry, as `previous_`.
     state_base* previous_ = nullptr;
@@ -351,8 +356,8 @@ template<class Socket, class Executor>
 class state final : public state_base {
 public:
     state(const Executor& runs_on, Socket&& taken)
-        : state_base(net::query(runs_on, net::execution::context)), executor(runs_on),
-          socket(std::move(taken)) {
+        : state_base(net::query(runs_on, net::execution::context), reports_readiness),
+          executor(runs_on), socket(std::move(taken)) {
         zlink::detail::unwrap(
             socket.notify(&state_base::on_notified, static_cast<state_base*>(this)));
     }
@@ -366,7 +371,14 @@ private:
             net::post(executor, [self = std::move(self)] { self->on_change(); });
         }
     }
-    void arm() noexcept override { static_cast<void>(socket.ready()); }
+    bool may_succeed(direction which) noexcept override {
+        const auto now = socket.ready();
+        return !now || (which == direction::receive ? now->can_receive : now->can_send);
+    }
+
+    // Calls of REQ and REP out of turn fail at once, and readiness does not tell.
+    static constexpr bool reports_readiness =
+        Socket::type != pattern::req && Socket::type != pattern::rep;
 };
 
 /// Passes a value to a handler behind the error; none for void.

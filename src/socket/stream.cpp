@@ -662,11 +662,12 @@ result<void> stream::recv_event(incoming& target) {
     return {};
 }
 
+/// What is lent stays lent: it is not counted.
 bool stream::can_recv() {
-    lending_.end(events_);
+    const auto has_event = [this] { return events_.size() > lending_.event_count(); };
     pipe::frame front;
-    return awaited_ != awaited::routing_id || !events_.empty() || queue_.next(front) != nullptr ||
-           !events_.empty();
+    return awaited_ != awaited::routing_id || has_event() || queue_.next(front) != nullptr ||
+           has_event();
 }
 
 } // namespace zlink::socket

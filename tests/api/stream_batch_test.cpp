@@ -783,6 +783,70 @@ TEST_SUITE("stream batch") {
         }
     }
 
+    TEST_CASE("stream batch: what is lent stays, whatever is called that does not receive") {
+        for (const transport via : {transport::tcp, transport::ws}) {
+            for (const int io_threads : every_io_threads) {
+                CAPTURE(via);
+                CAPTURE(io_threads);
+                context owner{io_threads};
+                socket server{owner, ZLINK_STREAM};
+                const std::string endpoint = server.bind(via);
+                socket dialer{owner, ZLINK_STREAM};
+                dialer.connect(endpoint);
+                const std::string id = recv_arrival(dialer);
+                const auto events = [&] { return server.get(ZLINK_EVENTS) & ZLINK_POLLIN; };
+                wait_until(owner, [&] { return events() != 0; });
+                const batch arrival = recv_batch(server);
+                REQUIRE(arrival.size() == 1);
+                const std::string text = payload_in(arrival[0]);
+                const std::string back = id_in(arrival[0]);
+                CHECK(events() == 0); // The event is lent.
+                CHECK(payload_in(arrival[0]) == text);
+
+                std::vector<std::string> sent;
+                for (std::size_t bytes = 10; bytes < 100'000; bytes *= 3) {
+                    sent.push_back(long_text(bytes));
+                    REQUIRE(send_batch(dialer, {message_to(id, sent.back())}) == 1);
+                }
+                batch lent;
+                std::size_t count = 0; // Received, with those that are lent.
+                while (count < sent.size()) {
+                    lent = recv_batch(server);
+                    count += lent.size();
+                }
+                const auto first = sent.end() - static_cast<std::ptrdiff_t>(lent.size());
+                const auto is_unchanged = [&] {
+                    return std::equal(lent.begin(), lent.end(), first,
+                                      [](const auto& one, const std::string& other) {
+                                          return payload_in(one) == other;
+                                      });
+                };
+                REQUIRE(is_unchanged());
+                // Nothing more has come; what comes is noticed without a call that receives.
+                for (int times = 0; times < 3; ++times) {
+                    CHECK(events() == 0);
+                }
+                for (int round = 0; round < 20; ++round) {
+                    REQUIRE(zlink_stream_send(dialer, id.data(), "new", 3, 0) == 3);
+                    wait_until(owner, [&] { return events() != 0; });
+                    zlink_pollitem_t polled{server, 0, ZLINK_POLLIN, 0};
+                    CHECK(zlink_poll(&polled, 1, 0) == 1);
+                    REQUIRE(zlink_stream_send(server, back.data(), "x", 1, 0) == 1);
+                    REQUIRE(is_unchanged());
+                }
+                CHECK(zlink_stream_close(server, back.data(), 1000, nullptr) == 0);
+                CHECK(zlink_stream_abort(server, back.data(), 1000, nullptr) == 0);
+                CHECK(error_of(zlink_unbind(server, endpoint.c_str())) == ok);
+                dialer.close();
+                CHECK(zlink_socket_peers(server, nullptr, 0) >= 0);
+                owner.let_io_happen();
+                CHECK(events() != 0);
+                CHECK(is_unchanged());
+                CHECK(payload_in(recv_batch(server)[0]) == "new");
+            }
+        }
+    }
+
     TEST_CASE("stream batch: sends what there is room for, and waits for room for the first one") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
