@@ -936,12 +936,13 @@ typedef int zlink_fd_t;
 typedef void zlink_notify_fn(void* hint);
 
 /// Calls `notified` once when ZLINK_EVENTS may have changed, and once more after each read of
-/// ZLINK_EVENTS. Replaces the function that was set before.
+/// ZLINK_EVENTS, and each call with ZLINK_DONTWAIT that has failed with EAGAIN. Replaces the
+/// function that was set before.
 ///
 /// As with ZLINK_FD, a call does not mean that there is a message, and there is none for messages
 /// that the application has seen but not received. So an application that is notified receives
-/// until EAGAIN, or sends, then reads ZLINK_EVENTS, and begins again if that has the event it waits
-/// for. It does the same after this call.
+/// until EAGAIN, or sends; if it waits for an event that none of these calls has failed for, it
+/// reads ZLINK_EVENTS, and begins again if that has it. It does the same after this call.
 ///
 /// The function is called on the thread that causes the change: an I/O thread; one that sends to
 /// the socket over inproc, or receives from it; one that shuts the context down; without I/O
@@ -1201,8 +1202,9 @@ typedef struct zlink_stream_message_t {
 /// that it sent. For programs that handle many messages, one call costs less than a call for each
 /// message.
 ///
-/// The memory at `data` may be read until the next call that receives from this socket, or closes
-/// it, even if the peer disconnects. Until then it counts as not received.
+/// The memory at `data` may be read until the next call that receives from this socket, polls it,
+/// reads ZLINK_EVENTS or closes it, even if the peer disconnects. Until then it counts as not
+/// received.
 ///
 /// A result below `capacity` does not mean that nothing is left. As with every way to receive, the
 /// application waits on the descriptor ZLINK_FD only after a call has failed with EAGAIN, or when

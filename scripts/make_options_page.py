@@ -41,7 +41,7 @@ INTRODUCTION = """\
 <!-- Written by scripts/make_options_page.py; edit its sources. -->
 
 The options of `zlink_setsockopt` and `zlink_getsockopt` (`zmq_setsockopt` and `zmq_getsockopt`). The names are those of
-`zlink.h`; `zmq.h` has them as `ZMQ_…`.
+`zlink.h`; `zmq.h` has them as `ZMQ_…`, and C++ in lower case without the prefix, as `zlink::option::linger`.
 
 A *flag* is an int, 0 or 1. A *text* is read back with a zero byte at its end, *bytes* without one. Options that concern
 connections apply to endpoints that are bound or connected later. A value that is out of range or has the wrong size fails

@@ -5,7 +5,6 @@
 //     notes_server [ENDPOINT [FOLDER]]     http://127.0.0.1:8080 and . if none is given
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <iostream>
@@ -27,9 +26,12 @@ static net::awaitable<void> serve_notes(zlink::asio::stream_socket& server) {
         const zlink::stream_event event = co_await server.async_receive(net::use_awaitable);
         if (const auto* gone = std::get_if<zlink::disconnected>(&event)) {
             followers.erase(gone->peer);
-            continue;
         }
-        const auto& [peer, request] = std::get<zlink::requested>(event);
+        const auto* asked = std::get_if<zlink::requested>(&event);
+        if (asked == nullptr) {
+            continue; // A WebSocket peer, which is accepted at the endpoint's path.
+        }
+        const auto& [peer, request] = *asked;
         if (request.path() == "/api/events") {
             const auto [failed] = co_await server.async_reply(
                 peer, 200, events, message{": begins\n\n"}, flags::more, as_result);
@@ -58,7 +60,9 @@ int main(int argc, char** argv) try {
     server->serve("/", argc > 2 ? argv[2] : ".", {}, throws);
     server->route("/api/*", zlink::http_route::requests, throws);
     server->bind(argc > 1 ? argv[1] : "http://127.0.0.1:8080", throws);
-    net::co_spawn(loop, serve_notes(server), net::detached);
+    net::co_spawn(loop, serve_notes(server), [](std::exception_ptr failed) {
+        std::rethrow_exception(failed); // It ends by an exception only.
+    });
     loop.run();
 } catch (const std::exception& failed) {
     std::cerr << failed.what() << '\n';

@@ -28,8 +28,8 @@ using error_condition = std::error_condition;
 inline const error_category& system_errors() noexcept {
     return std::system_category();
 }
-inline const error_category& generic_errors() noexcept {
-    return std::generic_category();
+inline const error_category& own_errors() noexcept {
+    return category();
 }
 } // namespace zlink::asio
 #else
@@ -54,10 +54,24 @@ using error_condition = boost::system::error_condition;
 inline const error_category& system_errors() noexcept {
     return boost::system::system_category();
 }
-inline const error_category& generic_errors() noexcept {
-    return boost::system::generic_category();
+/// The category of zlink's errors that errno has no number for.
+inline const error_category& own_errors() noexcept {
+    class own_category final : public error_category {
+        const char* name() const noexcept override { return "zlink"; }
+        std::string message(int number) const override { return zlink_strerror(number); }
+    };
+    static const own_category only;
+    return only;
 }
 } // namespace zlink::asio
+
+namespace zlink {
+
+inline bool operator==(const asio::error_code& one, errc other) noexcept {
+    return one == asio::error_code(static_cast<int>(other), asio::own_errors());
+}
+
+} // namespace zlink
 #endif
 
 #include <atomic>
@@ -70,22 +84,13 @@ namespace zlink::asio {
 
 namespace detail {
 
-class own_category final : public error_category {
-public:
-    const char* name() const noexcept override { return "zlink"; }
-    std::string message(int number) const override { return zlink_strerror(number); }
-};
-
 /// An error of zlink as Asio's programs expect it: with the system's category, unless errno has no
 /// such number.
 inline error_code to_asio(const std::error_code& error) noexcept {
-    static const own_category own;
     if (!error) {
         return {};
     }
-    return {error.value(), error.value() > ZLINK_HAUSNUMERO
-                               ? static_cast<const error_category&>(own)
-                               : system_errors()};
+    return {error.value(), error.value() > ZLINK_HAUSNUMERO ? own_errors() : system_errors()};
 }
 
 enum class direction : unsigned char { receive, send };
@@ -100,14 +105,15 @@ public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    /// Tries to do it, without blocking.
+    /// Tries to do it, without blocking. If it waits, on_notified() is called when that may change.
     virtual outcome attempt() noexcept = 0;
-    /// Calls state::run_attempt() on the handler's executor.
+    /// Calls state::run_attempt() on the socket's executor.
     /// @param may_run_now  Else never from within this call.
     virtual void schedule(bool may_run_now) = 0;
-    /// Passes the outcome to the handler, and destroys this. On the handler's executor.
+    /// Passes the outcome to the handler, on its executor, and destroys this. On the socket's
+    /// executor.
     virtual void complete() = 0;
-    /// Does that with `already_started`, later.
+    /// Passes it `already_started`, later.
     virtual void refuse() = 0;
     /// Destroys this without calling the handler.
     virtual void destroy() noexcept = 0;
@@ -127,34 +133,23 @@ using operation_ptr = std::unique_ptr<operation, destroyer>;
 
 class state_base;
 
-/// The sockets of an execution context. Outlives it where a thread of another context is still
-/// about to let go of a socket.
-class registry {
+/// Knows the sockets of an execution context: when that ends, their operations are destroyed, since
+/// a handler may own the socket that owns the handler.
+class registry final : public net::execution_context::service {
 public:
-    void add(state_base& added);
-    void remove(state_base& removed) noexcept;
-    /// Destroys the operations of all sockets.
-    void destroy_operations() noexcept;
-
-private:
-    std::mutex mutex_;
-    state_base* first_ = nullptr;
-};
-
-/// Destroys the operations of an execution context's sockets when it ends, since a handler may own
-/// the socket that owns the handler.
-class registry_service final : public net::execution_context::service {
-public:
-    using key_type = registry_service;
+    using key_type = registry;
     static inline net::execution_context::id id;
 
-    explicit registry_service(net::execution_context& owner)
-        : service(owner), sockets(std::make_shared<registry>()) {}
+    explicit registry(net::execution_context& owner) : service(owner) {}
 
-    const std::shared_ptr<registry> sockets;
+    void add(state_base& added);
+    void remove(state_base& removed) noexcept;
 
 private:
-    void shutdown() noexcept override { sockets->destroy_operations(); }
+    void shutdown() noexcept override;
+
+    std::mutex mutex_;
+    state_base* first_ = nullptr;
 };
 
 /// What waits for a socket.
@@ -162,13 +157,11 @@ private:
 /// @threads Any. The socket is used under the mutex.
 class state_base : public std::enable_shared_from_this<state_base> {
 public:
-    /// @param reports_readiness  An operation that may_succeed() denies can only wait.
-    state_base(net::execution_context& runs_in, bool reports_readiness)
-        : reports_readiness_(reports_readiness),
-          registry_(net::use_service<registry_service>(runs_in).sockets) {
-        registry_->add(*this);
+    explicit state_base(net::execution_context& runs_in)
+        : registry_(net::use_service<registry>(runs_in)) {
+        registry_.add(*this);
     }
-    virtual ~state_base() { registry_->remove(*this); }
+    virtual ~state_base() { registry_.remove(*this); }
     state_base(const state_base&) = delete;
     state_base& operator=(const state_base&) = delete;
 
@@ -184,35 +177,26 @@ public:
         if (place) {
             return started.release()->refuse();
         }
-        if (reports_readiness_ && !may_succeed(which)) {
-            place = std::move(started); // on_notified() follows.
-            return;
-        }
         started->schedule(false); // It runs once the lock is released.
         started->is_scheduled = true;
         place = std::move(started);
     }
 
-    /// Performs the operation, or lets it wait.
-    ///
-    /// Once the operation is over, so may be the execution context: the caller's hold on the socket
-    /// ends before that.
-    static void run_attempt(std::shared_ptr<state_base> self, direction which) {
+    /// Performs the operation, or lets it wait. On the socket's executor.
+    void run_attempt(direction which) {
         operation_ptr done;
         {
-            const std::lock_guard lock{self->mutex_};
-            operation_ptr& place = self->waiting(which);
+            const std::lock_guard lock{mutex_};
+            operation_ptr& place = waiting(which);
             if (!place) {
                 return; // Destroyed, as the context ends.
             }
             place->is_scheduled = false;
-            if (!place->is_cancelled && !self->performs(*place, which)) {
-                self.reset(); // The operation holds it, too.
+            if (!place->is_cancelled && place->attempt() == operation::outcome::waits) {
                 return;
             }
             done = std::move(place);
         }
-        self.reset();
         done.release()->complete();
     }
 
@@ -270,20 +254,11 @@ public:
 protected:
     /// Calls on_change() on the socket's executor.
     virtual void post_change() = 0;
-    /// Allows the next call of on_notified(): changes after this are notified.
-    /// @return False: the operation would have to wait.
-    virtual bool may_succeed(direction which) noexcept = 0;
 
 private:
     friend class registry;
 
     operation_ptr& waiting(direction which) noexcept { return waiting_[static_cast<int>(which)]; }
-
-    /// @return Whether it is over; otherwise on_notified() will be called when that may change.
-    bool performs(operation& tried, direction which) noexcept {
-        return tried.attempt() == operation::outcome::is_over ||
-               (may_succeed(which) && tried.attempt() == operation::outcome::is_over);
-    }
 
     static void cancel(operation& which) {
         which.is_cancelled = true;
@@ -302,8 +277,7 @@ private:
         }
     }
 
-    const bool reports_readiness_;
-    const std::shared_ptr<registry> registry_;
+    registry& registry_;
     state_base* next_ = nullptr; ///< In the registry, as `previous_`.
     state_base* previous_ = nullptr;
     std::mutex mutex_;
@@ -332,7 +306,7 @@ inline void registry::remove(state_base& removed) noexcept {
     }
 }
 
-inline void registry::destroy_operations() noexcept {
+inline void registry::shutdown() noexcept {
     while (true) {
         std::shared_ptr<state_base> held;
         {
@@ -356,8 +330,8 @@ template<class Socket, class Executor>
 class state final : public state_base {
 public:
     state(const Executor& runs_on, Socket&& taken)
-        : state_base(net::query(runs_on, net::execution::context), reports_readiness),
-          executor(runs_on), socket(std::move(taken)) {
+        : state_base(net::query(runs_on, net::execution::context)), executor(runs_on),
+          socket(std::move(taken)) {
         zlink::detail::unwrap(
             socket.notify(&state_base::on_notified, static_cast<state_base*>(this)));
     }
@@ -371,14 +345,6 @@ private:
             net::post(executor, [self = std::move(self)] { self->on_change(); });
         }
     }
-    bool may_succeed(direction which) noexcept override {
-        const auto now = socket.ready();
-        return !now || (which == direction::receive ? now->can_receive : now->can_send);
-    }
-
-    // Calls of REQ and REP out of turn fail at once, and readiness does not tell.
-    static constexpr bool reports_readiness =
-        Socket::type != pattern::req && Socket::type != pattern::rep;
 };
 
 /// Passes a value to a handler behind the error; none for void.
@@ -444,11 +410,10 @@ public:
     }
 
     void schedule(bool may_run_now) override {
-        auto run = net::bind_allocator(net::get_associated_allocator(handler_),
-                                       [state = state_, which = which_]() mutable {
-                                           State::run_attempt(std::move(state), which);
-                                       });
-        const executor_type runs_on = executor_; // This may be destroyed meanwhile.
+        auto run =
+            net::bind_allocator(net::get_associated_allocator(handler_),
+                                [state = state_, which = which_] { state->run_attempt(which); });
+        const auto& runs_on = state_->executor; // The caller holds it; this may be destroyed.
         if (may_run_now) {
             net::dispatch(runs_on, std::move(run));
         } else {
@@ -459,22 +424,15 @@ public:
     void refuse() override {
         error_ = net::error::already_started;
         const executor_type runs_on = executor_;
-        auto allocator = net::get_associated_allocator(handler_);
-        net::post(runs_on, net::bind_allocator(allocator, [self = operation_ptr(this)]() mutable {
-                      self.release()->complete();
-                  }));
+        net::post(runs_on, take_completion());
     }
 
     void complete() override {
-        Handler handler{std::move(handler_)};
-        const error_code error = is_cancelled ? error_code(net::error::operation_aborted) : error_;
-        delivered<Value> made{std::move(made_)};
-        const work_type work{std::move(work_)};
-        destroy_with(handler);
-        if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) {
-            slot.clear();
+        if (is_cancelled) {
+            error_ = net::error::operation_aborted;
         }
-        delivered<Value>::call(handler, error, std::move(made));
+        const executor_type runs_on = executor_;
+        net::dispatch(runs_on, take_completion());
     }
 
     void destroy() noexcept override {
@@ -483,6 +441,28 @@ public:
     }
 
 private:
+    struct completion {
+        void operator()() {
+            if (auto slot = net::get_associated_cancellation_slot(handler); slot.is_connected()) {
+                slot.clear();
+            }
+            delivered<Value>::call(handler, error, std::move(made));
+        }
+
+        Handler handler;
+        error_code error;
+        delivered<Value> made;
+        work_type work;
+    };
+
+    /// Destroys this.
+    auto take_completion() {
+        completion taken{std::move(handler_), error_, std::move(made_), std::move(work_)};
+        destroy_with(taken.handler);
+        auto allocator = net::get_associated_allocator(taken.handler);
+        return net::bind_allocator(allocator, std::move(taken));
+    }
+
     handled_operation(std::shared_ptr<State> of, direction which, Action&& action,
                       Handler&& handler)
         : which_(which), handler_(std::move(handler)),
@@ -513,13 +493,16 @@ private:
 /// A socket of zlink with asynchronous operations.
 ///
 /// One operation may be under way in each direction; a further one ends with already_started. Each
-/// tries when its handler's executor gets to it, and takes a message only then: an operation that
-/// is cancelled, or loses in `a || b`, has taken none and sent none. Cancellation of any type
-/// (terminal, partial, total) ends the operation with operation_aborted. Handlers are never called
-/// from within the initiating function, or cancel().
+/// is performed on this object's executor just before its handler is called: an operation that is
+/// cancelled, or loses in `a || b`, has taken no message and sent none, if the handler has the same
+/// executor. To another one the outcome is passed on, and may then be that of a message.
+/// Cancellation of any type (terminal, partial, total) ends the operation with operation_aborted.
+/// Handlers are never called from within the initiating function, or cancel().
 ///
 /// Errors are those of zlink, and ENOMEM, with the system's category, and for numbers that errno
-/// lacks (such as ETERM) one of its own.
+/// lacks (such as ETERM) zlink's.
+///
+/// One that was moved from can be closed, cancelled, assigned to and destroyed, nothing else.
 ///
 /// @tparam Socket  zlink::push_socket, zlink::stream_socket, ...
 /// @threads  One at a time, as for sockets of Asio: on a context with several threads by a strand.

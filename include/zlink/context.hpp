@@ -118,7 +118,9 @@ public:
     template<int Number, class Value>
     result<void> set(detail::context_option<Number, Value>,
                      std::type_identity_t<Value> value) noexcept {
-        return detail::checked(zlink_ctx_set(handle_, Number, number_of(value)));
+        const result<int> number = detail::to_int(number_of(value));
+        return number ? detail::checked(zlink_ctx_set(handle_, Number, *number))
+                      : result<void>{number.error()};
     }
     template<int Number, class Value>
     void set(detail::context_option<Number, Value> which, std::type_identity_t<Value> value,
@@ -128,6 +130,7 @@ public:
 
     template<int Number, class Value>
     result<Value> get(detail::context_option<Number, Value>) const noexcept {
+        errno = 0; // An option may be -1.
         const int value = zlink_ctx_get(handle_, Number);
         if (value == -1 && errno == EINVAL) {
             return last_error();
@@ -170,10 +173,10 @@ public:
     void* native_handle() const noexcept { return handle_; }
 
 private:
-    static int number_of(int value) noexcept { return value; }
-    static int number_of(bool value) noexcept { return value ? 1 : 0; }
-    static int number_of(std::chrono::microseconds value) noexcept {
-        return static_cast<int>(value.count());
+    static std::int64_t number_of(int value) noexcept { return value; }
+    static std::int64_t number_of(bool value) noexcept { return value ? 1 : 0; }
+    static std::int64_t number_of(std::chrono::microseconds value) noexcept {
+        return value.count();
     }
 
     void end() noexcept {

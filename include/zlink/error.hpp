@@ -3,9 +3,15 @@
 // Errors as std::error_code, and results that are a value or an error.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "zlink's C++ headers need C++20: compile with -std=c++20"
+#endif
+
 #include <zlink.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -153,6 +159,15 @@ inline result<void> checked(int outcome) noexcept {
 inline result<std::size_t> counted(int outcome) noexcept {
     return outcome < 0 ? result<std::size_t>{last_error()}
                        : result<std::size_t>{static_cast<std::size_t>(outcome)};
+}
+
+/// A number for the C interface.
+/// @error EINVAL  It has no room there.
+inline result<int> to_int(std::int64_t value) noexcept {
+    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+        return std::error_code{EINVAL, category()};
+    }
+    return static_cast<int>(value);
 }
 
 /// The value of a result, or an exception.

@@ -5,6 +5,7 @@
 
 #include <zlink/message.hpp>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -22,10 +23,12 @@ public:
 
     http_request(http_request&& from) noexcept : content_(std::move(from.content_)) {
         take_apart();
+        from.take_apart();
     }
     http_request& operator=(http_request&& from) noexcept {
         content_ = std::move(from.content_);
         take_apart();
+        from.take_apart();
         return *this;
     }
 
@@ -80,9 +83,16 @@ public:
         }
     }
 
+    /// An answer with a line feed or zero byte in a name or value is refused with EINVAL.
     /// @throws std::bad_alloc
     http_fields& add(std::string_view name, std::string_view value) {
-        lines_.append(name).append(": ").append(value).append("\n");
+        const std::size_t begin = lines_.size();
+        lines_.append(name).append(": ").append(value);
+        // Neither can begin a field of its own: a carriage return is refused.
+        std::replace_if(
+            lines_.begin() + static_cast<std::ptrdiff_t>(begin), lines_.end(),
+            [](char each) { return each == '\n' || each == '\0'; }, '\r');
+        lines_.append("\n");
         return *this;
     }
 

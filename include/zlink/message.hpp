@@ -21,19 +21,32 @@ namespace zlink {
 
 namespace detail {
 
-/// A range whose elements lie in memory one behind the other, and may be read as bytes.
+template<class T>
+concept number_or_byte = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+/// A range of numbers or bytes that lie in memory one behind the other. A char[] is a text instead.
 template<class R>
 concept readable_bytes = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::is_trivially_copyable_v<std::remove_cvref_t<std::ranges::range_reference_t<R>>>;
+    number_or_byte<std::ranges::range_value_t<R>> &&
+    !std::is_same_v<std::remove_cv_t<std::remove_extent_t<R>>, char>;
+
+template<class T>
+concept text_pointer = std::is_same_v<T, const char*> || std::is_same_v<T, char*>;
 
 } // namespace detail
 
-/// Bytes of somebody else, for the duration of a call: a text, an array, a vector, a span.
+/// Bytes of somebody else, for the duration of a call: a text, an array, vector or span of numbers
+/// or bytes. A char* and a char[] end at the first zero byte.
 class const_bytes {
 public:
     const_bytes() noexcept = default;
     const_bytes(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
-    const_bytes(const char* text) noexcept : const_bytes(text, std::strlen(text)) {}
+    template<detail::text_pointer Text>
+    const_bytes(const Text& text) noexcept : const_bytes(text, std::strlen(text)) {}
+    template<std::size_t Room>
+    const_bytes(const char (&text)[Room]) noexcept
+        : const_bytes(
+              std::string_view(text, Room).substr(0, std::string_view(text, Room).find('\0'))) {}
     const_bytes(std::string_view text) noexcept : const_bytes(text.data(), text.size()) {}
 
     const_bytes(const detail::readable_bytes auto& range) noexcept

@@ -145,7 +145,9 @@ public:
     /// Disconnects all peers in good order: zlink_socket_drain.
     /// @param longest  no_limit: none.
     result<void> drain(std::chrono::milliseconds longest) noexcept {
-        return detail::checked(zlink_socket_drain(handle(), static_cast<int>(longest.count())));
+        const result<int> number = detail::to_int(longest.count());
+        return number ? detail::checked(zlink_socket_drain(handle(), *number))
+                      : result<void>{number.error()};
     }
     void drain(std::chrono::milliseconds longest, throws_t) { detail::unwrap(drain(longest)); }
 
@@ -232,8 +234,8 @@ public:
         if constexpr (std::is_same_v<Value, std::string>) {
             return write(Number, value.data(), value.size());
         } else if constexpr (requires { value.count(); }) {
-            const int number = static_cast<int>(value.count());
-            return write(Number, &number, sizeof number);
+            const result<int> number = detail::to_int(value.count());
+            return number ? write(Number, &*number, sizeof *number) : result<void>{number.error()};
         } else if constexpr (std::is_same_v<Value, bool>) {
             const int number = value ? 1 : 0;
             return write(Number, &number, sizeof number);

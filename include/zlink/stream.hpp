@@ -77,7 +77,8 @@ struct requested {
 
 using stream_event = std::variant<received, connected, disconnected, requested>;
 
-/// A message of a batch. One that was received may be read until the next call that receives.
+/// A message of a batch. One that was received may be read until the next call, or asynchronous
+/// operation, that receives from the socket, or closes it.
 class stream_message {
 public:
     stream_message() noexcept : raw_{} {}
@@ -140,6 +141,9 @@ public:
     result<std::size_t> send(peer_id to, message&& content, flags how = flags::none) noexcept {
         return detail::counted(zlink_stream_msg_send(content.native_handle(), handle(),
                                                      to.bytes.data(), static_cast<int>(how)));
+    }
+    std::size_t send(peer_id to, message&& content, flags how, throws_t) {
+        return detail::unwrap(send(to, std::move(content), how));
     }
     std::size_t send(peer_id to, message&& content, throws_t) {
         return detail::unwrap(send(to, std::move(content)));

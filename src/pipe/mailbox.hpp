@@ -152,10 +152,12 @@ public:
     /// @blocks  While it is being called.
     void set(function* called, void* hint) noexcept;
 
-    void arm() noexcept {
+    /// @return Whether there is a function.
+    bool arm() noexcept {
         if (has_function_) {
             is_armed_.store(true, std::memory_order_seq_cst);
         }
+        return has_function_;
     }
 
     /// @threads any
@@ -218,9 +220,10 @@ public:
     /// Lets the function of set_notified() be called once more. Call before collecting: letters
     /// that come later are notified.
     void arm() noexcept {
-        notifier_.arm();
-        // A later check of the mailbox does not precede this one, nor this one the store above.
-        static_cast<void>(has_mail_ordered());
+        if (notifier_.arm()) {
+            // A later check of the mailbox does not precede this one, nor this one the store above.
+            static_cast<void>(has_mail_ordered());
+        }
     }
 
 protected:

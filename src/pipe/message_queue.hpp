@@ -364,26 +364,18 @@ public:
         if (done.more()) {
             return false;
         }
-        front_.count(1);
+        front_.count(done.control ? 0 : 1); // Its bytes count, so credit for them goes back.
         return return_due_credit();
     }
 
-    /// From now on the frames that lend() takes stay unchanged until end_lending(), also while the
-    /// reader is parked: until credit for them was returned the writer does not count the queue as
-    /// empty.
+    /// From now on the frames that lend() takes stay unchanged until end_lending(). Until then the
+    /// reader must not be marked as parked.
     void begin_lending() noexcept { lends_ = true; }
     bool is_lending() const noexcept { return lends_; }
 
     /// The segment of the frame at the front, if it was copied into one; else null.
     chunk* front_segment() const noexcept {
         return front_.at().what == chunk::kind::segment ? &front_.at() : nullptr;
-    }
-
-    /// Removes a control object at the front.
-    /// @return Whether the caller must wake the writer.
-    [[nodiscard]] bool pop_control(const frame& done) noexcept {
-        front_.pass(done.wire_bytes); // Its bytes count, so credit for them goes back.
-        return !lends_ && return_due_credit();
     }
 
     /// Removes the frame at the front, a whole message, but keeps its memory.

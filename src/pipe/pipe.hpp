@@ -123,13 +123,6 @@ public:
         }
     }
 
-    /// Removes the control object at the front of `in`.
-    void pop_control(const frame& done) noexcept {
-        if (in.pop_control(done)) {
-            tell_other(event::writable);
-        }
-    }
-
     /// Removes the frame that in.front_short() found.
     ZLINK_HOT void take_short(const message_queue::short_frame& taken) noexcept {
         if (in.take_short(taken)) [[unlikely]] {

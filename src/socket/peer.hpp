@@ -415,7 +415,7 @@ private:
     ZLINK_COLD void adopt(const pipe::frame& control) {
         auto* const told = static_cast<pipe::peer_info*>(control.take_reference());
         pipe::peer_info* const former = std::exchange(info_, told->take_newest());
-        end_->pop_control(control);
+        end_->pop(control);
         if (former != nullptr) {
             former->drop(1U + std::exchange(spare_info_count_, 0));
         }

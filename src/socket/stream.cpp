@@ -662,12 +662,11 @@ result<void> stream::recv_event(incoming& target) {
     return {};
 }
 
-/// What is lent stays lent: it is not counted.
 bool stream::can_recv() {
-    const auto has_event = [this] { return events_.size() > lending_.event_count(); };
+    lending_.end(events_);
     pipe::frame front;
-    return awaited_ != awaited::routing_id || has_event() || queue_.next(front) != nullptr ||
-           has_event();
+    return awaited_ != awaited::routing_id || !events_.empty() || queue_.next(front) != nullptr ||
+           !events_.empty();
 }
 
 } // namespace zlink::socket

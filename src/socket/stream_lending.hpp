@@ -69,9 +69,6 @@ public:
     bool is_full() const noexcept;
     bool is_empty() const noexcept { return !lends_; }
 
-    /// Lent events, which are the oldest.
-    std::size_t event_count() const noexcept { return event_count_; }
-
     /// Ends the loan of everything that was lent since begin().
     /// @param events  Those that were lent are removed.
     void end(stream_events& events) noexcept {
@@ -104,7 +101,7 @@ private:
     std::vector<lender> lenders_;
     std::vector<run> runs_;
     std::size_t forwarded_run_ = 0; ///< Index of the run that was last forwarded.
-    std::size_t event_count_ = 0;
+    std::size_t event_count_ = 0;   ///< Lent events, which are the oldest.
     bool lends_ = false;
 };
 

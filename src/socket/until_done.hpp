@@ -32,6 +32,7 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
         return outcome;
     }
     if (dont_wait || timeout == 0) {
+        mailbox.arm();
         of.owner().poll();
         if (!mailbox.has_mail() && !mailbox.is_signalled()) {
             return errc::again;

@@ -55,7 +55,7 @@ inline std::string take(pipe::message_queue& queue, bool& wakes) {
     if (front.reference != nullptr && *front.reference != nullptr) {
         front.take_reference()->drop();
     }
-    wakes = front.control ? queue.pop_control(front) : queue.pop(front);
+    wakes = queue.pop(front);
     return text;
 }
 

@@ -98,6 +98,33 @@ TEST_SUITE("notify") {
         }
     }
 
+    TEST_CASE("a call that fails with EAGAIN allows the next call of the function") {
+        for (const setting& chosen : threaded_settings()) {
+            CAPTURE(chosen);
+            context owner{chosen};
+            socket receiver{owner, ZLINK_PULL};
+            socket sender{owner, ZLINK_PUSH};
+            const notices told{receiver};
+            sender.connect(receiver.bind(chosen.via));
+            for (int round = 0; round < 20; ++round) {
+                char byte = 0;
+                int before = told.count();
+                while (zlink_recv(receiver, &byte, 1, ZLINK_DONTWAIT) != -1) {
+                    before = told.count();
+                }
+                REQUIRE(zlink_errno() == EAGAIN);
+                CHECK(sender.send("a") == ok);
+                wait_until(owner, [&] {
+                    if (told.count() == before) {
+                        return false;
+                    }
+                    before = told.count();
+                    return zlink_recv(receiver, &byte, 1, ZLINK_DONTWAIT) == 1;
+                });
+            }
+        }
+    }
+
     TEST_CASE("a shutdown is notified") {
         for (const int io_threads : every_io_threads) {
             context owner{io_threads};

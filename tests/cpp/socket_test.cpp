@@ -100,6 +100,16 @@ TEST_SUITE("socket") {
         std::array<std::byte, 3> room{};
         CHECK(it.bound.recv(room).value() == 5); // Longer than the room.
         CHECK(static_cast<char>(room[2]) == 'n');
+        // A text ends at its zero byte, however long its array is.
+        char formatted[64] = "formatted";
+        CHECK(it.connected.send(formatted).value() == 9);
+        CHECK(message{formatted} == "formatted");
+        const char full[3] = {'a', 'b', 'c'};
+        CHECK(it.connected.send(full).value() == 3);
+        char* const pointer = formatted;
+        CHECK(it.connected.send(pointer).value() == 9);
+        static_assert(!std::is_convertible_v<std::vector<std::string_view>, const_bytes>);
+        static_assert(!std::is_convertible_v<std::vector<const char*>, const_bytes>);
     }
 
     TEST_CASE("messages of several frames") {
@@ -202,6 +212,15 @@ TEST_SUITE("socket") {
         owner.set(context_option::busy_poll, 20us, throws);
         CHECK(owner.get(context_option::busy_poll).value() == 20us);
         CHECK(owner.set(context_option::io_threads, -1).error() == std::errc::invalid_argument);
+        CHECK(owner.get(context_option::thread_scheduling_policy).value() == -1); // No error.
+        // Longer than the option has room for.
+        using hours = std::chrono::hours;
+        CHECK(it.set(option::rcvtimeo, hours{50 * 24}).error() == std::errc::invalid_argument);
+        CHECK(it.set(option::rcvtimeo, 4294967295ms).error() == std::errc::invalid_argument);
+        CHECK(it.drain(4294967295ms).error() == std::errc::invalid_argument);
+        CHECK(owner.set(context_option::busy_poll, 4294967296us).error() ==
+              std::errc::invalid_argument);
+        CHECK(it.set(option::rcvtimeo, hours{20 * 24}).has_value());
     }
 
     TEST_CASE("a socket is moved, closed once, and then refuses everything") {

@@ -134,6 +134,8 @@ TEST_SUITE("stream") {
             "2\r\n\r\n{}");
         requested asked = expect<requested>(server);
         const http_request request = std::move(asked.request);
+        CHECK(asked.request.path().empty());
+        CHECK(asked.request.text().empty());
         CHECK(request.method() == "POST");
         CHECK(request.path() == "/api/users");
         CHECK(request.query() == "x=1");
@@ -141,6 +143,15 @@ TEST_SUITE("stream") {
         CHECK(request.field("cookie") == "id=5");
         CHECK_FALSE(request.field("none").has_value());
         CHECK_FALSE(request.is_upgrade());
+        // What comes from a client cannot begin a field of its own.
+        for (const std::string_view bad :
+             {std::string_view("bob\nSet-Cookie: x"), std::string_view("bob\r\n\r\nx"),
+              std::string_view("bob\0x", 5)}) {
+            CHECK(server.reply(asked.peer, 200, {{"X-User", bad}}, "").error() ==
+                  std::errc::invalid_argument);
+            CHECK(server.reply(asked.peer, 200, {{bad, "x"}}, "").error() ==
+                  std::errc::invalid_argument);
+        }
         server.reply(asked.peer, 200, {{"Content-Type", "text/plain"}}, "done.", throws);
         CHECK(answer("done.").find("Content-Type: text/plain\r\n") != std::string::npos);
         CHECK(server.reply(asked.peer, 200, {}, "twice").error() == errc::wrong_state);
