@@ -52,6 +52,11 @@ inline std::error_code make_error_code(errc error) noexcept {
     return {static_cast<int>(error), category()};
 }
 
+/// Better than the conversions of either to a type of Boost.
+inline bool operator==(const std::error_code& one, errc other) noexcept {
+    return one == make_error_code(other);
+}
+
 /// The error of the last call on this thread, which has failed.
 inline std::error_code last_error() noexcept {
     return {errno, category()};

@@ -313,6 +313,7 @@ TEST_SUITE("asio") {
             CHECK(ended == zlink::errc::terminated);
             CHECK(wrong == zlink::errc::wrong_state);
             CHECK(wrong != zlink::errc::terminated);
+            CHECK(request->recv(zlink::flags::dont_wait).error() == zlink::errc::wrong_state);
             request.close();
             request.close();
             auto [closed, no] = co_await request.async_receive(as_tuple);
