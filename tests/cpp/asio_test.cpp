@@ -308,12 +308,12 @@ TEST_SUITE("asio") {
             auto [wrong, none] = co_await request.async_receive(as_tuple);
             CHECK(wrong.value() == EFSM);
             CHECK(wrong.message() == zlink_strerror(EFSM));
+            CHECK(request->recv(zlink::flags::dont_wait).error() == zlink::errc::wrong_state);
             net::post(on.loop, [&] { CHECK(on.owner.shut_down().has_value()); });
             auto [ended, nothing] = co_await on.receiver.async_receive(as_tuple);
             CHECK(ended == zlink::errc::terminated);
             CHECK(wrong == zlink::errc::wrong_state);
             CHECK(wrong != zlink::errc::terminated);
-            CHECK(request->recv(zlink::flags::dont_wait).error() == zlink::errc::wrong_state);
             request.close();
             request.close();
             auto [closed, no] = co_await request.async_receive(as_tuple);
