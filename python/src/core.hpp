@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "gil.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -11,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <pthread.h>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,6 +67,12 @@ public:
     std::set<class core*> sockets;
 };
 
+/// A thread that waits until the peers of a socket have disconnected. Belongs to the GIL.
+struct drain_wait {
+    pthread_t thread;
+    bool is_ended = false; ///< Another thread has ended the wait.
+};
+
 enum direction : unsigned { receiving, sending };
 
 /// A socket. All fields belong to the GIL, and to the thread that has it marked as busy.
@@ -76,13 +85,17 @@ public:
 
     /// @param linger_ms  Below -1: as the option says.
     void close();
-    bool is_closed() const { return raw == nullptr; }
+    bool is_closed() const { return raw == nullptr || closes_when_drained; }
 
     /// Raises the exception of `error`, which the method `action` got.
     [[noreturn]] void refuse(const char* action, int error, std::string text = {});
 
     /// Ends the loan of the messages of the last recv_batch.
     void end_batch();
+
+    /// Interrupts the thread that waits in a drain. Called until it has left: a wait that begins
+    /// just afterwards is not interrupted, nor is one that does the I/O.
+    void end_drain();
 
     int get_int(int option);
 
@@ -92,6 +105,8 @@ public:
     int type;
     std::string name; ///< Of the class, for texts.
     bool is_busy = false;
+    drain_wait* draining = nullptr;
+    bool closes_when_drained = false;
     bool more = false; ///< The frame received last is not the last of its message.
     int immediate_count = 0;
     std::array<int, 2> timeout_ms{-1, -1}; ///< As the application set them.
@@ -182,7 +197,7 @@ int wait_for(use& used, direction way, patience limit, bool must_release, Call c
     core& socket = used.socket();
     int result;
     if (must_release || socket.home->io_thread_count == 0) {
-        nb::gil_scoped_release released;
+        const without_gil released;
         result = call(ZLINK_DONTWAIT);
     } else {
         result = call(ZLINK_DONTWAIT);
@@ -203,7 +218,7 @@ int wait_for(use& used, direction way, patience limit, bool must_release, Call c
         set_timeout(socket, way, ms);
         int error;
         {
-            nb::gil_scoped_release released;
+            const without_gil released;
             result = call(0);
             error = errno;
         }

@@ -7,19 +7,23 @@
 namespace zlink::python {
 namespace {
 
-// Outlives the interpreter's objects, which may fail at its end.
-PyObject* make_error = nullptr;
+// They outlive the interpreter's objects, which may fail at its end.
+PyObject* classes = nullptr;
+PyObject* other_class = nullptr;
 
 } // namespace
 
-void set_error_factory(nb::object factory) {
-    Py_XDECREF(make_error);
-    make_error = factory.release().ptr();
+void set_errors(nb::dict by_number, nb::object others) {
+    classes = by_number.release().ptr();
+    other_class = others.release().ptr();
 }
 
 void fail(int error, const std::string& text) {
-    nb::object made = nb::handle(make_error)(error, text);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    const nb::object number = nb::int_(error);
+    PyObject* const found = PyDict_GetItemWithError(classes, number.ptr());
+    const nb::handle kind = found != nullptr ? found : other_class;
+    const nb::object made = kind(number, text);
+    PyErr_SetObject(kind.ptr(), made.ptr());
     throw nb::python_error();
 }
 

@@ -5,7 +5,7 @@
 
 namespace zlink::python {
 
-void set_error_factory(nb::object factory);
+void set_errors(nb::dict by_number, nb::object others);
 void stop_releasing();
 
 namespace {
@@ -90,6 +90,6 @@ NB_MODULE(_zlink, m) {
     m.def(
         "strerror", [](int error) { return std::string{zlink_strerror(error)}; }, nb::arg("error"),
         "Describes an errno.");
-    m.def("_set_error_factory", &set_error_factory);
+    m.def("_set_errors", &set_errors);
     m.def("_stop_releasing", &stop_releasing);
 }

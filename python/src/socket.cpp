@@ -3,7 +3,9 @@
 
 #include "batch.hpp"
 
+#include <csignal>
 #include <unistd.h>
+#include <utility>
 
 namespace zlink::python {
 namespace {
@@ -42,6 +44,80 @@ bool is_wide(int option) {
 /// Bytes of an option's value; texts of any length that are longer cannot be read back.
 constexpr std::size_t option_bytes_max = 4096;
 
+/// Interrupts a drain. Sent to a thread only, and ignored by processes that do not handle it.
+constexpr int drain_signal = SIGURG;
+
+void ignore_signal(int) {}
+
+/// Makes the signal interrupt what a thread waits in. A handler of the application does that, too.
+void handle_drain_signal() {
+    struct sigaction former {};
+    sigaction(drain_signal, nullptr, &former);
+    if ((former.sa_flags & SA_SIGINFO) == 0 &&
+        (former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN)) {
+        struct sigaction wanted {};
+        wanted.sa_handler = ignore_signal;
+        wanted.sa_flags = SA_RESTART;
+        sigaction(drain_signal, &wanted, nullptr);
+    }
+}
+
+/// Marks the socket as drained by this thread, which does not block the signal meanwhile.
+class drain_mark {
+public:
+    explicit drain_mark(core& of) : core_{of} {
+        sigset_t wanted;
+        sigemptyset(&wanted);
+        sigaddset(&wanted, drain_signal);
+        pthread_sigmask(SIG_UNBLOCK, &wanted, &former_);
+        of.draining = &wait;
+    }
+    drain_mark(const drain_mark&) = delete;
+    drain_mark& operator=(const drain_mark&) = delete;
+    ~drain_mark() {
+        core_.draining = nullptr;
+        pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+        if (std::exchange(core_.closes_when_drained, false)) {
+            core_.close();
+        }
+    }
+
+    drain_wait wait{pthread_self()};
+
+private:
+    core& core_;
+    sigset_t former_{};
+};
+
+void drain(core& self, nb::handle timeout) {
+    const patience limit = patience_from(timeout);
+    const int total_ms = limit.ms == patience::unset ? -1 : limit.ms;
+    use used{self, "drain"};
+    const drain_mark mark{self};
+    const wait_clock clock{total_ms, INT32_MAX};
+    while (!mark.wait.is_ended) {
+        const int ms = total_ms < 0 ? -1 : clock.next();
+        int result;
+        int error;
+        {
+            const without_gil released;
+            result = zlink_socket_drain(self.raw, ms);
+            error = errno;
+        }
+        if (result == 0) {
+            return;
+        }
+        if (error == EAGAIN) {
+            used.fail(error, "not all peers had disconnected in time; those are now");
+        }
+        if (error != EINTR) {
+            used.fail(error);
+        }
+        used.look_for_signals();
+    }
+    used.fail(ECANCELED);
+}
+
 } // namespace
 
 core::core(nb::handle from, int wanted, std::string called)
@@ -53,7 +129,7 @@ core::core(nb::handle from, int wanted, std::string called)
     }
     int error;
     {
-        nb::gil_scoped_release released;
+        const without_gil released;
         raw = zlink_socket(ctx, wanted);
         error = errno;
     }
@@ -68,7 +144,8 @@ core::~core() {
         return;
     }
     nb::error_scope kept;
-    if (PyErr_WarnEx(PyExc_ResourceWarning, ("unclosed zlink socket " + name).c_str(), 1) != 0) {
+    const std::string text = "unclosed zlink socket " + name;
+    if (run_python([&] { return PyErr_WarnEx(PyExc_ResourceWarning, text.c_str(), 1); }) != 0) {
         PyErr_WriteUnraisable(nullptr);
     }
     close();
@@ -85,11 +162,19 @@ void core::close() {
     raw = nullptr;
     home->sockets.erase(this);
     {
-        nb::gil_scoped_release released; // A notification may be running.
+        const without_gil released; // A notification may be running.
         zlink_close(closing);
     }
     unwatch(*this);
     release_sent();
+}
+
+void core::end_drain() {
+    if (draining != nullptr) {
+        handle_drain_signal();
+        draining->is_ended = true;
+        pthread_kill(draining->thread, drain_signal);
+    }
 }
 
 void core::refuse(const char* action, int error, std::string text) {
@@ -124,7 +209,7 @@ int core::get_int(int option) {
 }
 
 void use::refuse() {
-    if (core_.raw == nullptr) {
+    if (core_.is_closed()) {
         core_.refuse(action_, ENOTSOCK, "the socket is closed");
     }
     core_.refuse(action_, EBUSY, "another thread is using the socket");
@@ -133,7 +218,7 @@ void use::refuse() {
 void use::look_for_signals() {
     core_.is_busy = false;
     release_sent();
-    const bool raises = PyErr_CheckSignals() != 0;
+    const bool raises = is_raised_by_signal();
     if (core_.raw == nullptr && !raises) {
         refuse();
     }
@@ -174,7 +259,7 @@ void bind_socket(nb::module_& m) {
                 int error;
                 std::string text;
                 {
-                    nb::gil_scoped_release released; // May call notifications.
+                    const without_gil released; // May call notifications.
                     result = zlink_bind(self.raw, endpoint.c_str());
                     error = errno;
                 }
@@ -196,7 +281,7 @@ void bind_socket(nb::module_& m) {
                 int result;
                 int error;
                 {
-                    nb::gil_scoped_release released;
+                    const without_gil released;
                     result = zlink_connect(self.raw, endpoint.c_str());
                     error = errno;
                 }
@@ -341,36 +426,16 @@ void bind_socket(nb::module_& m) {
                 return list;
             },
             nb::sig("def _peers(self) -> list[tuple[str, bytes, int, int, int]]"))
-        .def(
-            "_drain",
-            [](core& self, nb::handle timeout) {
-                use used{self, "drain"};
-                const patience limit = patience_from(timeout);
-                const int total_ms = limit.ms == patience::unset ? -1 : limit.ms;
-                const wait_clock clock{total_ms, INT32_MAX};
-                for (;;) {
-                    const int ms = total_ms < 0 ? -1 : clock.next();
-                    int result;
-                    int error;
-                    {
-                        nb::gil_scoped_release released;
-                        result = zlink_socket_drain(self.raw, ms);
-                        error = errno;
-                    }
-                    if (result == 0) {
-                        return;
-                    }
-                    if (error == EAGAIN) {
-                        used.fail(error, "not all peers had disconnected in time; those are now");
-                    }
-                    if (error != EINTR) {
-                        used.fail(error);
-                    }
-                    used.look_for_signals();
-                }
-            },
-            nb::arg("timeout").none() = nb::none(),
-            nb::sig("def _drain(self, timeout: float | None = None) -> None"));
+        .def("_drain", &drain, nb::arg("timeout").none() = nb::none(),
+             nb::sig("def _drain(self, timeout: float | None = None) -> None"))
+        .def("_end_drain", &core::end_drain)
+        .def("_close_when_drained", [](core& self) {
+            if (self.draining != nullptr) {
+                self.closes_when_drained = true;
+            } else {
+                self.close();
+            }
+        });
     bind_transfer(m, base);
     bind_waker(m, base);
 }

@@ -279,7 +279,7 @@ outgoing_batch outgoing_from(nb::handle from) {
         made.received = nb::borrow(from);
         return made;
     }
-    for (nb::handle each : nb::iter(from)) {
+    for (nb::handle each : listed(from, "send_batch takes a Batch or an iterable")) {
         if (nb::isinstance<message_event>(each)) {
             const auto& event = nb::cast<const message_event&>(each);
             made.add(event.peer, event.data, event.is_text);
@@ -325,7 +325,7 @@ bool send_on(use& used, const outgoing_batch& outgoing, std::size_t& done, std::
 
 std::vector<unsigned char> ids_from(nb::handle peers) {
     std::vector<unsigned char> ids;
-    for (nb::handle each : nb::iter(peers)) {
+    for (nb::handle each : listed(peers, "expected an iterable of peers")) {
         std::uint32_t peer;
         if (!nb::try_cast(each, peer)) {
             throw nb::type_error("expected an iterable of peers, which are ints");
@@ -380,7 +380,7 @@ int send_many(use& used, const std::vector<unsigned char>& ids, nb::handle data,
     int result;
     int error;
     {
-        nb::gil_scoped_release released;
+        const without_gil released;
         result = zlink_stream_send_each(self.raw, ids.data(), ids.size() / 4, &outgoing.raw, text,
                                         outcomes);
         error = errno;
@@ -634,8 +634,8 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "_try_send_batch",
         [](core& self, nb::handle messages, std::size_t done, std::size_t sent) {
+            const outgoing_batch outgoing = outgoing_from(messages); // May run Python code.
             use used{self, "send_batch", true};
-            const outgoing_batch outgoing = outgoing_from(messages);
             const bool is_done = send_on(used, outgoing, done, sent, patience{0});
             return nb::make_tuple(is_done, done, sent);
         },
@@ -721,7 +721,7 @@ void bind_functions(nb::class_<stream, core>& to) {
             int result;
             int error;
             {
-                nb::gil_scoped_release released;
+                const without_gil released;
                 result = zlink_http_upgrade(self.raw, id_from(peer).data(), wanted, lines);
                 error = errno;
             }
@@ -784,8 +784,9 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "send_many",
         [](core& self, nb::handle peers, nb::handle data, bool text) {
+            const std::vector<unsigned char> ids = ids_from(peers); // May run Python code.
             use used{self, "send_many", true};
-            return send_many(used, ids_from(peers), data, text, nullptr);
+            return send_many(used, ids, data, text, nullptr);
         },
         nb::arg("peers"), nb::arg("data"), nb::kw_only(), nb::arg("text") = false,
         nb::sig(
@@ -797,8 +798,8 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "send_each",
         [](core& self, nb::handle peers, nb::handle data, bool text) {
+            const std::vector<unsigned char> ids = ids_from(peers); // May run Python code.
             use used{self, "send_each", true};
-            const std::vector<unsigned char> ids = ids_from(peers);
             std::vector<int> outcomes(ids.size() / 4 + 1);
             send_many(used, ids, data, text, outcomes.data());
             nb::dict skipped;
@@ -889,8 +890,8 @@ void bind_blocking(nb::module_& m) {
         .def(
             "send_batch",
             [](core& self, nb::handle messages, nb::handle timeout) {
+    const outgoing_batch outgoing = outgoing_from(messages); // May run Python code.
                 use used{self, "send_batch", true};
-                const outgoing_batch outgoing = outgoing_from(messages);
                 std::size_t done = 0;
                 std::size_t sent = 0;
                 if (!send_on(used, outgoing, done, sent, patience_from(timeout))) {

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import http.client
 import os
+import socket
 
 import pytest
 
@@ -464,5 +465,58 @@ def test_draining_beside_a_task_that_waits(run):
                 went = await task
                 assert isinstance(went, zlink.Disconnected) and went.peer == peer
                 assert (await events).code == 1001
+
+    run(main)
+
+
+@contextlib.asynccontextmanager
+async def peer_that_does_not_read(server):
+    """Connects a peer for which so much is queued that it disconnects only when it is disconnected."""
+    with socket.create_connection(server.bind("tcp://127.0.0.1:*").removeprefix("tcp://").split(":")) as peer:
+        came = await server.recv()
+        server.send_many([came.peer], bytes(20_000_000))
+        yield peer
+
+
+@pytest.mark.parametrize("timeout", [None, 1000])
+def test_a_cancelled_drain_ends(run, timeout):
+    async def main():
+        async with aio.Stream() as server:
+            async with peer_that_does_not_read(server):
+                task = await waiting(server.drain, timeout)
+                with pytest.raises(zlink.InUse):
+                    await server.drain()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                server.bind("tcp://127.0.0.1:*")  # The socket can be used.
+        assert server.closed
+
+    run(main)
+
+
+def test_closing_ends_a_drain(run):
+    async def main():
+        async with aio.Stream() as server, peer_that_does_not_read(server):
+            task = await waiting(server.drain)
+            server.close()
+            with pytest.raises(zlink.Closed):
+                await task
+
+    run(main)
+
+
+def test_a_drain_without_io_threads_is_left_to_its_thread(run):
+    async def main():
+        context = zlink.Context(io_threads=0)
+        async with aio.Stream(context) as server, peer_that_does_not_read(server):
+            task = await waiting(server.drain)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            server.close()
+            assert server.closed
+            context.shutdown()
+        context.term()
 
     run(main)

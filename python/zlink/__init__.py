@@ -61,7 +61,7 @@ from ._zlink import (
     z85_encode,
 )
 
-_zlink._set_error_factory(_errors.make)
+_zlink._set_errors(_errors.BY_NUMBER, _errors.Error)
 atexit.register(_zlink._stop_releasing)
 
 #: The version of zlink.

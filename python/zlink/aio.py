@@ -15,12 +15,13 @@ import asyncio
 import collections
 import contextlib
 import errno
+import threading
 import weakref
 from typing import TYPE_CHECKING, TypeVar
 
 from . import _options, _zlink
 from ._constants import Event, Pattern, Poll
-from ._errors import Closed, ContextTerminated, Error, PeerUnreachable
+from ._errors import Closed, ContextTerminated, Error, InUse, PeerUnreachable
 from ._sockets import CommonSocket, MonitorEvent, monitor_event
 from ._stream import CommonStream, Fields, File, StreamEvent, field_lines, opened
 
@@ -51,6 +52,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+# Of ending drain(). Each takes a millisecond; only without I/O threads are many needed, and in vain.
+_DRAIN_ATTEMPTS = 200
 _Waiters = collections.deque["asyncio.Future[None]"]
 
 
@@ -137,7 +141,7 @@ class Socket(CommonSocket):
         self._receiving: _Waiters = collections.deque()
         self._sending: _Waiters = collections.deque()
         self._polling: _Waiters = collections.deque()
-        self._is_draining = False
+        self._drainer: threading.Thread | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -149,7 +153,10 @@ class Socket(CommonSocket):
 
     def close(self) -> None:
         """Closes the socket. Tasks that wait get Closed; messages that were sent are still written."""
-        super().close()
+        if self._end_waiting_drain():
+            super().close()
+        else:
+            self._close_when_drained()
         loop, self._loop = self._loop, None
         if loop is None or loop.is_closed():
             return
@@ -183,14 +190,53 @@ class Socket(CommonSocket):
 
         Waits until they have disconnected, at most `timeout` seconds; raises Again after that, and
         disconnects those that are left. A thread waits, so other calls raise InUse meanwhile; those
-        that wait already continue afterwards.
+        that wait already continue afterwards. Cancelling the task ends the wait, and close() does.
         """
-        self._is_draining = True
+        name = type(self).__name__
+        if self._drainer is not None:
+            raise InUse(errno.EBUSY, f"{name}.drain: another task is draining the socket")
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def complete(error: Exception | None) -> None:
+            if done.done():
+                return
+            if error is None:
+                done.set_result(None)
+            elif self.closed:
+                done.set_exception(Closed(errno.ENOTSOCK, f"{name}: the socket was closed during the call"))
+            else:
+                done.set_exception(error)
+
+        def wait() -> None:
+            raised = None
+            try:
+                self._drain(timeout)
+            except Exception as error:
+                raised = error
+            with contextlib.suppress(RuntimeError):  # The event loop is closed.
+                loop.call_soon_threadsafe(complete, raised)
+
+        # One of the event loop's executor would be waited for at the end of asyncio.run().
+        self._drainer = threading.Thread(target=wait, name=f"{name}.drain", daemon=True)
+        self._drainer.start()
         try:
-            await asyncio.to_thread(self._drain, timeout)
+            await done
         finally:
-            self._is_draining = False
+            self._end_waiting_drain()
+            self._drainer = None
             self._on_change()
+
+    def _end_waiting_drain(self) -> bool:
+        """Ends what drain() waits for; returns False if that is impossible."""
+        if self._drainer is None:
+            return True
+        for _ in range(_DRAIN_ATTEMPTS):
+            self._end_drain()
+            self._drainer.join(0.001)
+            if not self._drainer.is_alive():
+                return True
+        return False
 
     def monitor(self, events: Event = Event.ALL) -> Monitor:
         """Reports the socket's connections: see Monitor."""
@@ -210,7 +256,7 @@ class Socket(CommonSocket):
 
     def _on_change(self) -> None:
         """Called by the event loop when the socket may have become ready."""
-        if self.closed or self._is_draining:
+        if self.closed or self._drainer is not None:
             return
         try:
             events = self._events()
