@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 from . import _options, _zlink
 from ._constants import Event, Pattern, Poll
 from ._context import Context
-from ._errors import ContextTerminated
+from ._errors import Closed, ContextTerminated, InUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
+_PACKAGE = f"{__package__}."
 _monitor_number = itertools.count(1)
 
 _WHAT_FOR = {
@@ -65,6 +67,8 @@ class CommonSocket(_options.SocketOptions, _Base):
     pattern: ClassVar[Pattern]
 
     def __init__(self, context: Context | None = None) -> None:
+        if not hasattr(type(self), "pattern"):
+            raise TypeError(f"a {type(self).__name__} has no pattern; open one of the patterns, e.g. Push")
         if context is None:
             context = Context.default()
         elif not isinstance(context, Context):
@@ -85,18 +89,27 @@ class CommonSocket(_options.SocketOptions, _Base):
         return [PeerInfo(*each) for each in self._peers()]
 
     def __repr__(self) -> str:
-        state = " (closed)" if self.closed else ""
-        return f"<zlink {type(self).__module__.rpartition('.')[2]}.{type(self).__name__}{state}>"
+        module, kind = type(self).__module__, type(self).__name__
+        if module.startswith(_PACKAGE):
+            module = "zlink.aio" if module == "zlink.aio" else "zlink"
+        state = " (closed)" if self.closed else f" {self._endpoint}" if self._endpoint else ""
+        return f"<{module}.{kind}{state}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"cannot pickle or copy a {type(self).__name__}: it is a socket of this process")
 
-    def _start_monitor(self, events: Event) -> str:
-        endpoint = f"inproc://zlink.monitor.{os.getpid()}.{next(_monitor_number)}"
-        self._monitor(endpoint, int(events))
-        return endpoint
-
     if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            kind = type(self)
+            # A program's own classes may have attributes of their own.
+            if not name.startswith("_") and kind.__module__.startswith(_PACKAGE) and not hasattr(kind, name):
+                import difflib
+
+                close = difflib.get_close_matches(name, dir(kind), 1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise AttributeError(f"a {kind.__name__} has no option {name!r}{hint}")
+            super().__setattr__(name, value)
 
         def __getattr__(self, name: str) -> NoReturn:
             kind = type(self).__name__
@@ -144,11 +157,11 @@ class _Iterating:
         def recv(self, *, timeout: float | None = None) -> bytes: ...
 
     def __iter__(self) -> Iterator[bytes]:
-        """Receives until the context is shut down."""
+        """Receives until the socket is closed or the context is shut down."""
         try:
             while True:
                 yield self.recv()
-        except ContextTerminated:
+        except (Closed, ContextTerminated):
             return
 
 
@@ -253,46 +266,68 @@ class MonitorEvent(NamedTuple):
     endpoint: str
 
 
-def monitor_event(frames: list[bytes]) -> MonitorEvent:
-    """The event that a monitor's message is."""
-    head = frames[0]
-    return MonitorEvent(
-        Event(int.from_bytes(head[:2], "little")),
-        int.from_bytes(head[2:6], "little", signed=True),
-        frames[1].decode("utf-8", "replace"),
-    )
+P = TypeVar("P", bound=CommonSocket)
 
 
-class Monitor:
-    """Receives the connection events of a socket. Ends with it, or by close().
+class CommonMonitor(Generic[P]):
+    """The common part of monitors, whether or not their calls wait.
 
     Events are kept, up to 1000, and dropped beyond that while nothing receives them.
     """
 
-    def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
+    def __init__(self, socket: CommonSocket, pair: P, events: Event) -> None:
         self._socket = socket
-        endpoint = socket._start_monitor(events)
-        self._pair = Pair(socket.context)
-        self._pair.linger = 0
-        self._pair.connect(endpoint)
-
-    def recv(self, *, timeout: float | None = None) -> MonitorEvent:
-        """Receives the next event; raises Again if there is none within `timeout` seconds."""
-        return monitor_event(self._pair.recv_multipart(timeout=timeout))
-
-    def __iter__(self) -> Iterator[MonitorEvent]:
-        """Receives until the monitored socket is closed."""
-        while True:
-            event = self.recv()
-            if event.event == Event.MONITOR_STOPPED:
-                return
-            yield event
+        self._pair = pair
+        endpoint = f"inproc://zlink.monitor.{os.getpid()}.{next(_monitor_number)}"
+        try:
+            # With the event that says that no more follow.
+            socket._monitor(endpoint, int(events) | Event.MONITOR_STOPPED)
+            pair.linger = 0
+            pair.connect(endpoint)
+        except BaseException:
+            pair.close()
+            raise
 
     def close(self) -> None:
-        """Ends the monitor."""
+        """Ends the monitor. Calls that wait end, too."""
         if not self._socket.closed and not self._pair.closed:
             self._socket._monitor(None, 0)
-        self._pair.close()
+        # A thread that is receiving gets the last event, and closes the pair.
+        with contextlib.suppress(InUse):
+            self._pair.close()
+
+    def _take(self, frames: list[bytes]) -> MonitorEvent:
+        head = frames[0]
+        event = Event(int.from_bytes(head[:2], "little"))
+        if event == Event.MONITOR_STOPPED:
+            self._pair.close()
+        value = int.from_bytes(head[2:6], "little", signed=True)
+        return MonitorEvent(event, value, frames[1].decode("utf-8", "replace"))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle or copy a {type(self).__name__}")
+
+
+class Monitor(CommonMonitor["Pair"]):
+    """Receives the connection events of a socket. Ends with it, or by close()."""
+
+    def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
+        super().__init__(socket, Pair(socket.context), events)
+
+    def recv(self, *, timeout: float | None = None) -> MonitorEvent:
+        """Receives the next event; raises Again if there is none within `timeout` seconds.
+
+        Raises Closed after the last one.
+        """
+        return self._take(self._pair.recv_multipart(timeout=timeout))
+
+    def __iter__(self) -> Iterator[MonitorEvent]:
+        """Receives until the monitored socket or the monitor is closed."""
+        try:
+            while (event := self.recv()).event != Event.MONITOR_STOPPED:
+                yield event
+        except (Closed, ContextTerminated):
+            return
 
     def __enter__(self) -> Self:
         return self
