@@ -103,8 +103,10 @@ public:
     context* home;
     void* raw = nullptr;
     int type;
-    std::string name; ///< Of the class, for texts.
+    std::string name;     ///< Of the class, for texts.
+    std::string endpoint; ///< Of the last bind or connect, for texts.
     bool is_busy = false;
+    pthread_t user{}; ///< The thread that uses the socket, if one does.
     drain_wait* draining = nullptr;
     bool closes_when_drained = false;
     bool more = false; ///< The frame received last is not the last of its message.
@@ -112,21 +114,23 @@ public:
     std::array<int, 2> timeout_ms{-1, -1}; ///< As the application set them.
     std::array<int, 2> set_ms{-1, -1};     ///< As the library has them.
     batch* lent = nullptr;
+    std::set<std::uint32_t> upgrading; ///< Peers whose requests for an upgrade have no answer yet.
     watch* watched = nullptr;
 };
 
 /// Marks a socket as used by this thread, for one call.
 class use {
 public:
-    /// @param keeps_batch  The call leaves the messages of the last recv_batch valid.
-    use(core& used, const char* action, bool keeps_batch = false) : core_{used}, action_{action} {
+    /// @param ends_batch  The call ends the loan of the messages of the last recv_batch.
+    use(core& used, const char* action, bool ends_batch = false) : core_{used}, action_{action} {
         if (used.raw == nullptr || used.is_busy) [[unlikely]] {
             refuse();
         }
-        if (used.lent != nullptr && !keeps_batch) [[unlikely]] {
+        if (ends_batch && used.lent != nullptr) [[unlikely]] {
             used.end_batch();
         }
         used.is_busy = true;
+        used.user = pthread_self();
     }
     use(const use&) = delete;
     use& operator=(const use&) = delete;
@@ -260,6 +264,14 @@ private:
     nb::object kept_; ///< Whose bytes these are, if that is not a buffer.
     Py_buffer buffer_{};
 };
+
+/// An argument that the C API takes as a text with a zero byte at its end, so it has none within.
+const std::string& whole_text(const std::string& given);
+/// @param name  Of the argument, for the TypeError.
+std::string text_argument(nb::handle given, const char* name);
+std::uint32_t peer_argument(nb::handle given);
+int int_argument(nb::handle given, const char* name);
+bool bool_argument(nb::handle given);
 
 /// A zlink_msg_t.
 class message {

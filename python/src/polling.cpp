@@ -70,13 +70,13 @@ nb::list poll(nb::handle items, nb::handle timeout) {
 
 void proxy(core& frontend, core& backend, core* capture, core* control) {
     uses used;
-    used.push_back(std::make_unique<use>(frontend, "proxy"));
+    used.push_back(std::make_unique<use>(frontend, "proxy", true));
     if (&backend != &frontend) {
-        used.push_back(std::make_unique<use>(backend, "proxy"));
+        used.push_back(std::make_unique<use>(backend, "proxy", true));
     }
     for (core* each : {capture, control}) {
         if (each != nullptr) {
-            used.push_back(std::make_unique<use>(*each, "proxy"));
+            used.push_back(std::make_unique<use>(*each, "proxy", true));
         }
     }
     for (;;) {

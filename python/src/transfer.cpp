@@ -55,7 +55,7 @@ public:
     const message& content() const { return content_; }
     bool more() const { return zlink_msg_more(&content_.raw) != 0; }
     nb::object property(const std::string& wanted) const {
-        const char* const found = zlink_msg_gets(&content_.raw, wanted.c_str());
+        const char* const found = zlink_msg_gets(&content_.raw, whole_text(wanted).c_str());
         return found == nullptr
                    ? nb::none()
                    : nb::steal(PyUnicode_DecodeUTF8(
@@ -410,11 +410,11 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
 
     base.def(
         "_try_send",
-        [](core& self, nb::handle data, bool more) {
+        [](core& self, nb::handle data, nb::handle more) {
+            const int flags = bool_argument(more) ? ZLINK_SNDMORE : 0;
             use used{self, "send"};
             const payload content{data};
-            return !is_tired(self) &&
-                   send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience{0});
+            return !is_tired(self) && send_frame(used, content, flags, patience{0});
         },
         nb::arg("data"), nb::arg("more") = false,
         nb::sig("def _try_send(self, data: Buffer, more: bool = False) -> bool"));
