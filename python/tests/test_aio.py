@@ -655,3 +655,28 @@ def test_a_drain_without_io_threads_is_left_to_its_thread(run):
         context.term()
 
     run(main)
+
+
+def test_the_end_of_a_context_beside_other_tasks(run):
+    async def main():
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async with zlink.Context() as context:
+            push, pull = aio.Push(context), aio.Pull(context)
+            push.linger = 0.2
+            push.connect("tcp://127.0.0.1:1")
+            await push.send(b"x")
+            task = await waiting(pull.recv)
+            counting = asyncio.ensure_future(count())
+        counting.cancel()
+        assert context.closed and push.closed and turns > 10
+        with pytest.raises((zlink.Closed, zlink.ContextTerminated)):
+            await task
+
+    run(main)

@@ -36,7 +36,8 @@ class Context(_zlink.ContextCore):
     With io_threads=0 there is no thread: calls that wait do the I/O.
 
     At the end of a `with` block the context's sockets are closed, and what was sent is written, for
-    as long as the sockets' linger allows.
+    as long as the sockets' linger allows. In a coroutine `async with` waits without blocking the
+    event loop.
     """
 
     def __init__(self, io_threads: int = 1) -> None:
@@ -62,6 +63,17 @@ class Context(_zlink.ContextCore):
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.term()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        # A thread waits, so that the event loop runs meanwhile.
+        await asyncio.to_thread(self.term)
 
     def blockers(self) -> list[Blocker]:
         """Lists the sockets and connections that term() waits for, or would wait for.
