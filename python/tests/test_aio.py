@@ -64,6 +64,9 @@ def test_a_message_arrives(run, endpoint):
             await push.send(b"2")
             assert await pull.recv() == b"1" and pull.more
             assert bytes(await pull.recv_frame()) == b"2"
+            await push.send_string("grün")
+            await push.send_json({"a": 1})
+            assert await pull.recv_string() == "grün" and await pull.recv_json() == {"a": 1}
             await push.send(b"into")
             room = bytearray(8)
             assert await pull.recv_into(room) == 4 and room[:4] == b"into"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 from . import _options, _zlink
 from ._constants import Event, Pattern, Poll
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Buffer, Self
 
     _Base = _zlink.Core
 else:
@@ -31,8 +31,12 @@ _WHAT_FOR = {
     "recv_multipart": "receive",
     "recv_into": "receive",
     "recv_frame": "receive",
+    "recv_string": "receive",
+    "recv_json": "receive",
     "recv_batch": "receive batches",
     "send": "send",
+    "send_string": "send texts; send takes them",
+    "send_json": "send JSON",
     "send_multipart": "send messages of several frames",
     "send_many": "send to many peers",
     "send_batch": "send batches",
@@ -149,12 +153,36 @@ class Socket(CommonSocket):
         return Monitor(self, events)
 
 
-class _Iterating:
+class _Sending:
+    """Of sockets that send."""
+
+    if TYPE_CHECKING:
+
+        def send(self, data: Buffer, *, more: bool = False, timeout: float | None = None) -> None: ...
+
+    def send_string(self, text: str, *, more: bool = False, timeout: float | None = None) -> None:
+        """Sends a text as a frame, in UTF-8."""
+        self.send(text.encode(), more=more, timeout=timeout)
+
+    def send_json(self, value: Any, *, more: bool = False, timeout: float | None = None) -> None:
+        """Sends a value as a frame, in JSON."""
+        self.send(to_json(value), more=more, timeout=timeout)
+
+
+class _Receiving:
     """Of sockets that receive."""
 
     if TYPE_CHECKING:
 
         def recv(self, *, timeout: float | None = None) -> bytes: ...
+
+    def recv_string(self, *, timeout: float | None = None) -> str:
+        """Receives a frame that is a text in UTF-8."""
+        return self.recv(timeout=timeout).decode()
+
+    def recv_json(self, *, timeout: float | None = None) -> Any:
+        """Receives a frame that is JSON, and returns its value."""
+        return from_json(self.recv(timeout=timeout))
 
     def __iter__(self) -> Iterator[bytes]:
         """Receives until the socket is closed or the context is shut down."""
@@ -165,7 +193,21 @@ class _Iterating:
             return
 
 
-class Pair(Socket, _options.SecurityOptions, _Iterating, _zlink.Duplex):
+def to_json(value: Any) -> bytes:
+    """A value as it is sent."""
+    import json
+
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def from_json(frame: bytes) -> Any:
+    """The value that was sent."""
+    import json
+
+    return json.loads(frame)
+
+
+class Pair(Socket, _options.SecurityOptions, _Sending, _Receiving, _zlink.Duplex):
     """Exactly one peer, both ways."""
 
     pattern = Pattern.PAIR
@@ -176,6 +218,7 @@ class Pub(
     _options.SecurityOptions,
     _options.PublisherOptions,
     _options.ConflateOption,
+    _Sending,
     _zlink.Sender,
 ):
     """Sends to every subscriber of the topic, which a message begins with; drops instead of waiting."""
@@ -189,7 +232,7 @@ class Sub(
     _options.SubscriberOptions,
     _options.ConflateOption,
     _options.Subscribing,
-    _Iterating,
+    _Receiving,
     _zlink.Receiver,
 ):
     """Receives the topics that it subscribed to."""
@@ -202,7 +245,8 @@ class XPub(
     _options.SecurityOptions,
     _options.PublisherOptions,
     _options.Subscribing,
-    _Iterating,
+    _Sending,
+    _Receiving,
     _zlink.Duplex,
 ):
     """As Pub, and receives the subscriptions: b"\\x01" or b"\\x00", and the topic."""
@@ -210,49 +254,49 @@ class XPub(
     pattern = Pattern.XPUB
 
 
-class XSub(Socket, _options.SecurityOptions, _options.SubscriberOptions, _Iterating, _zlink.Duplex):
+class XSub(Socket, _options.SecurityOptions, _options.SubscriberOptions, _Sending, _Receiving, _zlink.Duplex):
     """As Sub, and subscribes by sending b"\\x01" and the topic."""
 
     pattern = Pattern.XSUB
 
 
-class Req(Socket, _options.SecurityOptions, _options.RequestOptions, _Iterating, _zlink.Duplex):
+class Req(Socket, _options.SecurityOptions, _options.RequestOptions, _Sending, _Receiving, _zlink.Duplex):
     """Sends a request, then receives its reply, in turn."""
 
     pattern = Pattern.REQ
 
 
-class Rep(Socket, _options.SecurityOptions, _Iterating, _zlink.Duplex):
+class Rep(Socket, _options.SecurityOptions, _Sending, _Receiving, _zlink.Duplex):
     """Receives a request, then sends its reply, in turn."""
 
     pattern = Pattern.REP
 
 
-class Dealer(Socket, _options.SecurityOptions, _options.ConflateOption, _Iterating, _zlink.Duplex):
+class Dealer(Socket, _options.SecurityOptions, _options.ConflateOption, _Sending, _Receiving, _zlink.Duplex):
     """Sends to peers in turn; receives from all fairly."""
 
     pattern = Pattern.DEALER
 
 
-class Router(Socket, _options.SecurityOptions, _options.RouterOptions, _Iterating, _zlink.Duplex):
+class Router(Socket, _options.SecurityOptions, _options.RouterOptions, _Sending, _Receiving, _zlink.Duplex):
     """Sends to the peer named in the first frame; receives from all, that name first."""
 
     pattern = Pattern.ROUTER
 
 
-class Pull(Socket, _options.SecurityOptions, _options.ConflateOption, _Iterating, _zlink.Receiver):
+class Pull(Socket, _options.SecurityOptions, _options.ConflateOption, _Receiving, _zlink.Receiver):
     """Receives from Push sockets fairly."""
 
     pattern = Pattern.PULL
 
 
-class Push(Socket, _options.SecurityOptions, _options.ConflateOption, _zlink.Sender):
+class Push(Socket, _options.SecurityOptions, _options.ConflateOption, _Sending, _zlink.Sender):
     """Sends to Pull sockets in turn."""
 
     pattern = Pattern.PUSH
 
 
-class RawStream(Socket, _Iterating, _zlink.Duplex):
+class RawStream(Socket, _Sending, _Receiving, _zlink.Duplex):
     """Exchanges bytes over tcp with peers that do not speak ZMTP: libzmq's ZMQ_STREAM."""
 
     pattern = Pattern.RAW_STREAM

@@ -18,12 +18,12 @@ import errno
 import math
 import threading
 import weakref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _options, _zlink
 from ._constants import Event, Pattern, Poll
 from ._errors import Again, Closed, ContextTerminated, Error, InUse, PeerUnreachable
-from ._sockets import CommonMonitor, CommonSocket, MonitorEvent
+from ._sockets import CommonMonitor, CommonSocket, MonitorEvent, from_json, to_json
 from ._stream import CommonStream, Fields, File, StreamEvent, field_lines, opened
 
 if TYPE_CHECKING:
@@ -361,6 +361,14 @@ class _Sending(Socket):
         if self._sending.places or not self._try_send(data, more):
             await self._until("send", lambda: self._try_send(data, more) or None, self._sending)
 
+    async def send_string(self, text: str, *, more: bool = False) -> None:
+        """Sends a text as a frame, in UTF-8."""
+        await self.send(text.encode(), more=more)
+
+    async def send_json(self, value: Any, *, more: bool = False) -> None:
+        """Sends a value as a frame, in JSON."""
+        await self.send(to_json(value), more=more)
+
     async def send_multipart(self, frames: Iterable[Buffer]) -> None:
         """Sends a message of several frames, which arrives whole or not at all."""
         parts = frames if isinstance(frames, (list, tuple, str, bytes)) else list(frames)
@@ -385,6 +393,14 @@ class _Receiving(Socket):
             if frame is not None:
                 return frame
         return await self._until("recv", self._try_recv, self._receiving)
+
+    async def recv_string(self) -> str:
+        """Receives a frame that is a text in UTF-8."""
+        return (await self.recv()).decode()
+
+    async def recv_json(self) -> Any:
+        """Receives a frame that is JSON, and returns its value."""
+        return from_json(await self.recv())
 
     async def recv_multipart(self) -> list[bytes]:
         """Receives a message, as a list of its frames."""
