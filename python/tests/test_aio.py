@@ -683,3 +683,24 @@ def test_the_end_of_a_context_beside_other_tasks(run):
             await task
 
     run(main)
+
+
+def test_the_end_of_a_context_can_be_cancelled(run, tmp_path):
+    endpoint = f"ipc://{tmp_path}/later"
+
+    async def main():
+        async def close():
+            async with zlink.Context() as context:
+                push = aio.Push(context)
+                push.connect(endpoint)
+                await push.send(b"x")
+
+        task = await waiting(close)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        async with aio.Pull() as pull:
+            pull.bind(endpoint)
+            assert await pull.recv() == b"x"  # The thread waits on.
+
+    run(main)

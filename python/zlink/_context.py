@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from . import _zlink
+from . import _threads, _zlink
 from ._constants import ContextOption, Pattern
 
 if TYPE_CHECKING:
@@ -72,8 +72,19 @@ class Context(_zlink.ContextCore):
     ) -> None:
         import asyncio
 
-        # A thread waits, so that the event loop runs meanwhile.
-        await asyncio.to_thread(self.term)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def complete(error: Exception | None) -> None:
+            if done.done():
+                return
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+        # If this task is cancelled, the thread waits on.
+        _threads.start(self.term, "Context.term", complete)
+        await done
 
     def blockers(self) -> list[Blocker]:
         """Lists the sockets and connections that term() waits for, or would wait for.

@@ -20,7 +20,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _options, _zlink
+from . import _options, _threads, _zlink
 from ._constants import Event, Pattern, Poll
 from ._errors import Again, Closed, ContextTerminated, Error, InUse, PeerUnreachable
 from ._sockets import CommonMonitor, CommonSocket, MonitorEvent, from_json, to_json
@@ -232,8 +232,7 @@ class Socket(CommonSocket):
         name = type(self).__name__
         if self._drainer is not None:
             raise InUse(errno.EBUSY, f"{name}.drain: another task is draining the socket")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def complete(error: Exception | None) -> None:
             leave()
@@ -249,18 +248,7 @@ class Socket(CommonSocket):
                 self._drainer = None
                 self._on_change()
 
-        def wait() -> None:
-            raised = None
-            try:
-                self._drain(timeout)
-            except Exception as error:
-                raised = error
-            with contextlib.suppress(RuntimeError):  # The event loop is closed.
-                loop.call_soon_threadsafe(complete, raised)
-
-        # One of the event loop's executor would be waited for at the end of asyncio.run().
-        thread = self._drainer = threading.Thread(target=wait, name=f"{name}.drain", daemon=True)
-        thread.start()
+        thread = self._drainer = _threads.start(lambda: self._drain(timeout), f"{name}.drain", complete)
         try:
             await done
         finally:
