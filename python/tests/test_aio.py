@@ -257,6 +257,9 @@ def test_wrong_arguments(run):
                 await push.send("text")
             with pytest.raises(TypeError):
                 await push.send_multipart(b"one")
+            for timeout in (-1, float("nan")):
+                with pytest.raises(ValueError, match="a timeout is 0 or more seconds"):
+                    await pull.poll(timeout=timeout)
             with pytest.raises(AttributeError, match="a Push does not receive"):
                 push.recv
         async with aio.Stream() as stream:

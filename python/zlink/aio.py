@@ -214,6 +214,9 @@ class Socket(CommonSocket):
     async def poll(self, events: Poll = Poll.IN, timeout: float | None = None) -> Poll:
         """Waits until one of `events` would not wait, at most `timeout` seconds; returns which."""
 
+        if timeout is not None and not timeout >= 0:
+            raise ValueError("a timeout is 0 or more seconds")
+
         def ready() -> Poll | None:
             return Poll(self._events()) & events or None
 
