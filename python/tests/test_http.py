@@ -101,7 +101,18 @@ def test_requests_in_a_batch(server):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"X": "a\r\nSet-Cookie: b"}, {"X\nY": "a"}, {"X": "a\0"}, {"X\r": "a"}, {"X: a\nY": "b"}, {"X: Y": "a"}, {"": "a"}, {"Content-Length": "5"}, {"no name": "x"}]
+    "fields",
+    [
+        {"X": "a\r\nSet-Cookie: b"},
+        {"X\nY": "a"},
+        {"X": "a\0"},
+        {"X\r": "a"},
+        {"X: a\nY": "b"},
+        {"X: Y": "a"},
+        {"": "a"},
+        {"Content-Length": "5"},
+        {"no name": "x"},
+    ],
 )
 def test_fields_that_are_refused(server, fields):
     server.stream.route("/*")
