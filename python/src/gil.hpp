@@ -53,7 +53,7 @@ inline bool is_raised_by_signal() {
     return run_python([] { return PyErr_CheckSignals(); }) != 0;
 }
 
-/// What is in an iterable, as a list or tuple. May run Python code.
+/// The items of an iterable, as a list or tuple. May run Python code.
 /// @param words  Of the TypeError if it is none.
 inline nb::object listed(nb::handle iterable, const char* words) {
     nb::object made = run_python([&] { return nb::steal(PySequence_Fast(iterable.ptr(), words)); });
