@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import AsyncIterator
 
@@ -35,23 +36,33 @@ class Notes:
             seen = len(self.notes)
 
 
+async def respond(server: aio.Stream, notes: Notes, request: zlink.Request) -> None:
+    match request.method, request.path:
+        case "GET", "/api/notes":
+            await server.reply(request.peer, 200, json.dumps(notes.notes), fields=JSON)
+        case "POST", "/api/notes":
+            try:
+                text = json.loads(request.content)["text"]
+            except (ValueError, LookupError, TypeError):
+                await server.reply(request.peer, 400, "a note is an object with a text")
+                return
+            await notes.add(str(text))
+            await server.reply(request.peer, 201)
+        case "GET", "/api/events":
+            await server.reply_parts(request.peer, notes.follow(), fields=EVENTS)
+        case _:
+            await server.reply(request.peer, 404)
+
+
 async def answer(server: aio.Stream, notes: Notes, request: zlink.Request) -> None:
-    with contextlib.suppress(zlink.PeerUnreachable):  # The client has gone.
-        match request.method, request.path:
-            case "GET", "/api/notes":
-                await server.reply(request.peer, 200, json.dumps(notes.notes), fields=JSON)
-            case "POST", "/api/notes":
-                try:
-                    text = json.loads(request.content)["text"]
-                except (ValueError, LookupError, TypeError):
-                    await server.reply(request.peer, 400, "a note is an object with a text")
-                    return
-                await notes.add(str(text))
-                await server.reply(request.peer, 201)
-            case "GET", "/api/events":
-                await server.reply_parts(request.peer, notes.follow(), fields=EVENTS)
-            case _:
-                await server.reply(request.peer, 404)
+    try:
+        await respond(server, notes, request)
+    except zlink.PeerUnreachable:
+        pass  # The client has gone.
+    except Exception:
+        logging.exception("%s %s", request.method, request.path)
+        with contextlib.suppress(zlink.WrongState, zlink.PeerUnreachable):  # An answer was begun.
+            await server.reply(request.peer, 500)
 
 
 async def main(folder: str, endpoint: str) -> None:

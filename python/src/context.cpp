@@ -54,7 +54,7 @@ void* context::handle(const char* action) const {
 
 void context::shut_down() {
     if (raw != nullptr) {
-        nb::gil_scoped_release released;
+        const without_gil released;
         zlink_ctx_shutdown(raw);
     }
 }
@@ -70,7 +70,7 @@ void context::terminate() {
         if (!each->is_busy) {
             // The Python class may have more to do than this one, and may have been extended.
             const nb::object socket = nb::find(*each);
-            socket.attr("close")();
+            run_python([&] { socket.attr("close")(); });
             each->close();
             next = sockets.begin(); // Other threads ran, and may have closed some.
         }
@@ -80,7 +80,7 @@ void context::terminate() {
         int result;
         int error;
         {
-            nb::gil_scoped_release released;
+            const without_gil released;
             result = zlink_ctx_term(ending);
             error = errno;
         }
@@ -89,7 +89,7 @@ void context::terminate() {
             raw = nullptr;
             return;
         }
-        if (PyErr_CheckSignals() != 0) {
+        if (is_raised_by_signal()) {
             throw nb::python_error();
         }
     }
@@ -146,7 +146,7 @@ void bind_context(nb::module_& m) {
                 int result;
                 int error;
                 {
-                    nb::gil_scoped_release released;
+                    const without_gil released;
                     result = zlink_ctx_run(raw);
                     error = errno;
                 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "gil.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -11,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <pthread.h>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,6 +67,12 @@ public:
     std::set<class core*> sockets;
 };
 
+/// A thread that waits until the peers of a socket have disconnected. Belongs to the GIL.
+struct drain_wait {
+    pthread_t thread;
+    bool is_ended = false; ///< Another thread has ended the wait.
+};
+
 enum direction : unsigned { receiving, sending };
 
 /// A socket. All fields belong to the GIL, and to the thread that has it marked as busy.
@@ -76,7 +85,7 @@ public:
 
     /// @param linger_ms  Below -1: as the option says.
     void close();
-    bool is_closed() const { return raw == nullptr; }
+    bool is_closed() const { return raw == nullptr || closes_when_drained; }
 
     /// Raises the exception of `error`, which the method `action` got.
     [[noreturn]] void refuse(const char* action, int error, std::string text = {});
@@ -84,34 +93,44 @@ public:
     /// Ends the loan of the messages of the last recv_batch.
     void end_batch();
 
+    /// Interrupts the thread that waits in a drain. Called until it has left: a wait that begins
+    /// just afterwards is not interrupted, nor is one that does the I/O.
+    void end_drain();
+
     int get_int(int option);
 
     nb::object owner; ///< The Python object of the context.
     context* home;
     void* raw = nullptr;
     int type;
-    std::string name; ///< Of the class, for texts.
+    std::string name;     ///< Of the class, for texts.
+    std::string endpoint; ///< Of the last bind or connect, for texts.
     bool is_busy = false;
+    pthread_t user{}; ///< The thread that uses the socket, if one does.
+    drain_wait* draining = nullptr;
+    bool closes_when_drained = false;
     bool more = false; ///< The frame received last is not the last of its message.
     int immediate_count = 0;
     std::array<int, 2> timeout_ms{-1, -1}; ///< As the application set them.
     std::array<int, 2> set_ms{-1, -1};     ///< As the library has them.
     batch* lent = nullptr;
+    std::set<std::uint32_t> upgrading; ///< Peers whose requests for an upgrade have no answer yet.
     watch* watched = nullptr;
 };
 
 /// Marks a socket as used by this thread, for one call.
 class use {
 public:
-    /// @param keeps_batch  The call leaves the messages of the last recv_batch valid.
-    use(core& used, const char* action, bool keeps_batch = false) : core_{used}, action_{action} {
+    /// @param ends_batch  The call ends the loan of the messages of the last recv_batch.
+    use(core& used, const char* action, bool ends_batch = false) : core_{used}, action_{action} {
         if (used.raw == nullptr || used.is_busy) [[unlikely]] {
             refuse();
         }
-        if (used.lent != nullptr && !keeps_batch) [[unlikely]] {
+        if (ends_batch && used.lent != nullptr) [[unlikely]] {
             used.end_batch();
         }
         used.is_busy = true;
+        used.user = pthread_self();
     }
     use(const use&) = delete;
     use& operator=(const use&) = delete;
@@ -182,7 +201,7 @@ int wait_for(use& used, direction way, patience limit, bool must_release, Call c
     core& socket = used.socket();
     int result;
     if (must_release || socket.home->io_thread_count == 0) {
-        nb::gil_scoped_release released;
+        const without_gil released;
         result = call(ZLINK_DONTWAIT);
     } else {
         result = call(ZLINK_DONTWAIT);
@@ -203,7 +222,7 @@ int wait_for(use& used, direction way, patience limit, bool must_release, Call c
         set_timeout(socket, way, ms);
         int error;
         {
-            nb::gil_scoped_release released;
+            const without_gil released;
             result = call(0);
             error = errno;
         }
@@ -245,6 +264,14 @@ private:
     nb::object kept_; ///< Whose bytes these are, if that is not a buffer.
     Py_buffer buffer_{};
 };
+
+/// An argument that the C API takes as a text with a zero byte at its end, so it has none within.
+const std::string& whole_text(const std::string& given);
+/// @param name  Of the argument, for the TypeError.
+std::string text_argument(nb::handle given, const char* name);
+std::uint32_t peer_argument(nb::handle given);
+int int_argument(nb::handle given, const char* name);
+bool bool_argument(nb::handle given);
 
 /// A zlink_msg_t.
 class message {

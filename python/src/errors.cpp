@@ -1,26 +1,83 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "core.hpp"
 
+#include <cerrno>
 #include <cmath>
 #include <unistd.h>
 
 namespace zlink::python {
 namespace {
 
-// Outlives the interpreter's objects, which may fail at its end.
-PyObject* make_error = nullptr;
+// They outlive the interpreter's objects, which may fail at its end.
+PyObject* classes = nullptr;
+PyObject* other_class = nullptr;
 
 } // namespace
 
-void set_error_factory(nb::object factory) {
-    Py_XDECREF(make_error);
-    make_error = factory.release().ptr();
+void set_errors(nb::dict by_number, nb::object others) {
+    classes = by_number.release().ptr();
+    other_class = others.release().ptr();
 }
 
 void fail(int error, const std::string& text) {
-    nb::object made = nb::handle(make_error)(error, text);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    const nb::object number = nb::int_(error);
+    PyObject* const found = PyDict_GetItemWithError(classes, number.ptr());
+    const nb::handle kind = found != nullptr ? found : other_class;
+    const nb::object made = kind(number, text);
+    PyErr_SetObject(kind.ptr(), made.ptr());
     throw nb::python_error();
+}
+
+const std::string& whole_text(const std::string& given) {
+    if (given.find('\0') != std::string::npos) {
+        throw nb::value_error("embedded null character");
+    }
+    return given;
+}
+
+namespace {
+
+[[noreturn]] void refuse_type(nb::handle given, const char* name, const char* wanted) {
+    const nb::object kind = nb::handle(Py_TYPE(given.ptr())).attr("__name__");
+    throw nb::type_error(
+        (std::string{name} + " is " + wanted + ", not " + nb::cast<std::string>(kind)).c_str());
+}
+
+} // namespace
+
+std::string text_argument(nb::handle given, const char* name) {
+    std::string text;
+    if (!nb::try_cast(given, text)) {
+        refuse_type(given, name, "a str");
+    }
+    return whole_text(text);
+}
+
+std::uint32_t peer_argument(nb::handle given) {
+    std::uint32_t peer;
+    if (!nb::try_cast(given, peer)) {
+        refuse_type(given, "a peer", "an int from 0 to 2**32 - 1");
+    }
+    return peer;
+}
+
+int int_argument(nb::handle given, const char* name) {
+    int number;
+    if (nb::try_cast(given, number)) {
+        return number;
+    }
+    if (!PyLong_Check(given.ptr())) {
+        refuse_type(given, name, "an int");
+    }
+    throw nb::value_error((std::string{name} + " is out of range").c_str());
+}
+
+bool bool_argument(nb::handle given) {
+    const int is_true = run_python([&] { return PyObject_IsTrue(given.ptr()); });
+    if (is_true < 0) {
+        throw nb::python_error();
+    }
+    return is_true != 0;
 }
 
 patience patience_from(nb::handle seconds) {

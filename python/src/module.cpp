@@ -5,7 +5,7 @@
 
 namespace zlink::python {
 
-void set_error_factory(nb::object factory);
+void set_errors(nb::dict by_number, nb::object others);
 void stop_releasing();
 
 namespace {
@@ -36,7 +36,7 @@ void bind_keys(nb::module_& m) {
         "curve_public",
         [](const std::string& secret_key) {
             std::array<char, key_room> open{};
-            if (zlink_curve_public(open.data(), secret_key.c_str()) != 0) {
+            if (zlink_curve_public(open.data(), whole_text(secret_key).c_str()) != 0) {
                 fail(errno, "curve_public: a secret key has 40 characters of Z85");
             }
             return std::string{open.data()};
@@ -59,7 +59,7 @@ void bind_keys(nb::module_& m) {
         "z85_decode",
         [](const std::string& text) {
             std::vector<std::uint8_t> data(text.size() * 4 / 5 + 1);
-            if (zlink_z85_decode(data.data(), text.c_str()) == nullptr) {
+            if (zlink_z85_decode(data.data(), whole_text(text).c_str()) == nullptr) {
                 throw nb::value_error("z85_decode: the text is not Z85");
             }
             return bytes_from(data.data(), data.size() - 1);
@@ -83,13 +83,17 @@ NB_MODULE(_zlink, m) {
     m.def("library_version", &library_version,
           nb::sig("def library_version() -> tuple[int, int, int]"), "The version of zlink.");
     m.def(
-        "has", [](const std::string& capability) { return zlink_has(capability.c_str()) != 0; },
+        "has",
+        [](const std::string& capability) {
+            return zlink_has(whole_text(capability).c_str()) != 0;
+        },
         nb::arg("capability"),
         "Whether the library has \"ipc\", \"curve\", \"tls\", \"ws\", \"wss\" or another "
         "capability.");
     m.def(
         "strerror", [](int error) { return std::string{zlink_strerror(error)}; }, nb::arg("error"),
         "Describes an errno.");
-    m.def("_set_error_factory", &set_error_factory);
+    m.def("_set_errors", &set_errors,
+          nb::sig("def _set_errors(by_number: dict[int, Any], others: Any) -> None"));
     m.def("_stop_releasing", &stop_releasing);
 }

@@ -13,7 +13,7 @@ nb::list poll(nb::handle items, nb::handle timeout) {
     nb::list kept;
     uses used;
     bool is_driven = false;
-    for (nb::handle each : nb::iter(items)) {
+    for (nb::handle each : listed(items, "poll takes an iterable")) {
         if (!PyTuple_Check(each.ptr()) || PyTuple_Size(each.ptr()) != 2) {
             throw nb::type_error("poll takes tuples (socket or file, events)");
         }
@@ -26,7 +26,7 @@ nb::list poll(nb::handle items, nb::handle timeout) {
             is_driven = is_driven || socket.home->io_thread_count == 0;
             item.socket = socket.raw;
         } else {
-            item.fd = PyObject_AsFileDescriptor(target.ptr());
+            item.fd = run_python([&] { return PyObject_AsFileDescriptor(target.ptr()); });
             if (item.fd < 0) {
                 throw nb::python_error();
             }
@@ -42,7 +42,7 @@ nb::list poll(nb::handle items, nb::handle timeout) {
         const int ms = clock.next();
         int error;
         {
-            nb::gil_scoped_release released;
+            const without_gil released;
             count = zlink_poll(polled.data(), static_cast<int>(polled.size()), ms);
             error = errno;
         }
@@ -54,7 +54,7 @@ nb::list poll(nb::handle items, nb::handle timeout) {
         }
         if (count <= 0) {
             release_sent();
-            if (PyErr_CheckSignals() != 0) {
+            if (is_raised_by_signal()) {
                 throw nb::python_error();
             }
         }
@@ -70,20 +70,20 @@ nb::list poll(nb::handle items, nb::handle timeout) {
 
 void proxy(core& frontend, core& backend, core* capture, core* control) {
     uses used;
-    used.push_back(std::make_unique<use>(frontend, "proxy"));
+    used.push_back(std::make_unique<use>(frontend, "proxy", true));
     if (&backend != &frontend) {
-        used.push_back(std::make_unique<use>(backend, "proxy"));
+        used.push_back(std::make_unique<use>(backend, "proxy", true));
     }
     for (core* each : {capture, control}) {
         if (each != nullptr) {
-            used.push_back(std::make_unique<use>(*each, "proxy"));
+            used.push_back(std::make_unique<use>(*each, "proxy", true));
         }
     }
     for (;;) {
         int result;
         int error;
         {
-            nb::gil_scoped_release released;
+            const without_gil released;
             result = zlink_proxy_steerable(frontend.raw, backend.raw,
                                            capture != nullptr ? capture->raw : nullptr,
                                            control != nullptr ? control->raw : nullptr);
@@ -95,7 +95,7 @@ void proxy(core& frontend, core& backend, core* capture, core* control) {
         if (error != EINTR) {
             used.front()->fail(error);
         }
-        if (PyErr_CheckSignals() != 0) {
+        if (is_raised_by_signal()) {
             throw nb::python_error();
         }
     }

@@ -3,22 +3,37 @@
 
 #include "batch.hpp"
 
+#include <csignal>
 #include <unistd.h>
+#include <utility>
 
 namespace zlink::python {
 namespace {
 
 constexpr std::array timeout_options{ZLINK_RCVTIMEO, ZLINK_SNDTIMEO};
 
-const char* reason(int error, direction way) {
+std::string reason(int error, std::string_view action) {
+    const bool is_receiving = action.starts_with("recv");
     switch (error) {
     case EAGAIN:
-        return way == receiving ? "no message arrived in time" : "no peer had room in time";
+        return is_receiving ? "no message arrived in time" : "no peer had room in time";
     case EFSM:
-        return way == receiving ? "it is not this socket's turn to receive"
-                                : "it is not this socket's turn to send";
+        if (action == "reply_part") {
+            return "no answer to this peer was begun with more=True, or its last part was sent";
+        }
+        if (action.starts_with("reply")) {
+            return "no request of this peer waits for an answer";
+        }
+        return is_receiving ? "it is not this socket's turn to receive"
+                            : "it is not this socket's turn to send";
     case EHOSTUNREACH:
         return "the peer is unknown or has disconnected";
+    case EINVAL:
+        // These describe the error.
+        if (action.starts_with("reply") || action == "upgrade" || action == "send_file") {
+            return zlink_error_text();
+        }
+        [[fallthrough]];
     default:
         return zlink_strerror(error);
     }
@@ -39,8 +54,102 @@ bool is_wide(int option) {
     }
 }
 
+/// Whether the value of an option that is a text may have zero bytes.
+bool is_binary(int option) {
+    switch (option) {
+    case ZLINK_SUBSCRIBE:
+    case ZLINK_UNSUBSCRIBE:
+    case ZLINK_ROUTING_ID:
+    case ZLINK_CONNECT_ROUTING_ID:
+    case ZLINK_XPUB_WELCOME_MSG:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /// Bytes of an option's value; texts of any length that are longer cannot be read back.
 constexpr std::size_t option_bytes_max = 4096;
+
+const char* busy_text(const core& used) {
+    return pthread_equal(used.user, pthread_self()) != 0
+               ? "this thread is using the socket, in a call that has called this code"
+               : "another thread is using the socket";
+}
+
+/// Interrupts a drain. Sent to a thread only, and ignored by processes that do not handle it.
+constexpr int drain_signal = SIGURG;
+
+void ignore_signal(int) {}
+
+/// Makes the signal interrupt what a thread waits in. A handler of the application does that, too.
+void handle_drain_signal() {
+    struct sigaction former {};
+    sigaction(drain_signal, nullptr, &former);
+    if ((former.sa_flags & SA_SIGINFO) == 0 &&
+        (former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN)) {
+        struct sigaction wanted {};
+        wanted.sa_handler = ignore_signal;
+        wanted.sa_flags = SA_RESTART;
+        sigaction(drain_signal, &wanted, nullptr);
+    }
+}
+
+/// Marks the socket as drained by this thread, which does not block the signal meanwhile.
+class drain_mark {
+public:
+    explicit drain_mark(core& of) : core_{of} {
+        sigset_t wanted;
+        sigemptyset(&wanted);
+        sigaddset(&wanted, drain_signal);
+        pthread_sigmask(SIG_UNBLOCK, &wanted, &former_);
+        of.draining = &wait;
+    }
+    drain_mark(const drain_mark&) = delete;
+    drain_mark& operator=(const drain_mark&) = delete;
+    ~drain_mark() {
+        core_.draining = nullptr;
+        pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+        if (std::exchange(core_.closes_when_drained, false)) {
+            core_.close();
+        }
+    }
+
+    drain_wait wait{pthread_self()};
+
+private:
+    core& core_;
+    sigset_t former_{};
+};
+
+void drain(core& self, nb::handle timeout) {
+    const patience limit = patience_from(timeout);
+    const int total_ms = limit.ms == patience::unset ? -1 : limit.ms;
+    use used{self, "drain"};
+    const drain_mark mark{self};
+    const wait_clock clock{total_ms, INT32_MAX};
+    while (!mark.wait.is_ended) {
+        const int ms = total_ms < 0 ? -1 : clock.next();
+        int result;
+        int error;
+        {
+            const without_gil released;
+            result = zlink_socket_drain(self.raw, ms);
+            error = errno;
+        }
+        if (result == 0) {
+            return;
+        }
+        if (error == EAGAIN) {
+            used.fail(error, "not all peers had disconnected in time; those are now");
+        }
+        if (error != EINTR) {
+            used.fail(error);
+        }
+        used.look_for_signals();
+    }
+    used.fail(ECANCELED);
+}
 
 } // namespace
 
@@ -53,12 +162,16 @@ core::core(nb::handle from, int wanted, std::string called)
     }
     int error;
     {
-        nb::gil_scoped_release released;
+        const without_gil released;
         raw = zlink_socket(ctx, wanted);
         error = errno;
     }
     if (raw == nullptr) {
-        refuse("", error);
+        const int count_max = zlink_ctx_get(ctx, ZLINK_MAX_SOCKETS);
+        const bool is_full =
+            error == EMFILE && home->sockets.size() >= static_cast<std::size_t>(count_max);
+        refuse("", error,
+               is_full ? "Context.max_sockets, " + std::to_string(count_max) + ", are open" : "");
     }
     home->sockets.insert(this);
 }
@@ -68,7 +181,8 @@ core::~core() {
         return;
     }
     nb::error_scope kept;
-    if (PyErr_WarnEx(PyExc_ResourceWarning, ("unclosed zlink socket " + name).c_str(), 1) != 0) {
+    const std::string text = "unclosed zlink socket " + name;
+    if (run_python([&] { return PyErr_WarnEx(PyExc_ResourceWarning, text.c_str(), 1); }) != 0) {
         PyErr_WriteUnraisable(nullptr);
     }
     close();
@@ -85,11 +199,19 @@ void core::close() {
     raw = nullptr;
     home->sockets.erase(this);
     {
-        nb::gil_scoped_release released; // A notification may be running.
+        const without_gil released; // A notification may be running.
         zlink_close(closing);
     }
     unwatch(*this);
     release_sent();
+}
+
+void core::end_drain() {
+    if (draining != nullptr) {
+        handle_drain_signal();
+        draining->is_ended = true;
+        pthread_kill(draining->thread, drain_signal);
+    }
 }
 
 void core::refuse(const char* action, int error, std::string text) {
@@ -124,16 +246,16 @@ int core::get_int(int option) {
 }
 
 void use::refuse() {
-    if (core_.raw == nullptr) {
+    if (core_.is_closed()) {
         core_.refuse(action_, ENOTSOCK, "the socket is closed");
     }
-    core_.refuse(action_, EBUSY, "another thread is using the socket");
+    core_.refuse(action_, EBUSY, busy_text(core_));
 }
 
 void use::look_for_signals() {
     core_.is_busy = false;
     release_sent();
-    const bool raises = PyErr_CheckSignals() != 0;
+    const bool raises = is_raised_by_signal();
     if (core_.raw == nullptr && !raises) {
         refuse();
     }
@@ -147,9 +269,7 @@ void use::fail(int error, std::string text) {
     if (error == ETERM && core_.home->is_terminating && core_.raw != nullptr) {
         core_.close(); // Context.term() waits for it.
     }
-    const bool is_recv = std::string_view{action_}.starts_with("recv");
-    core_.refuse(action_, error,
-                 text.empty() ? reason(error, is_recv ? receiving : sending) : text);
+    core_.refuse(action_, error, text.empty() ? reason(error, action_) : text);
 }
 
 void set_timeout(core& of, direction way, int ms) {
@@ -169,12 +289,13 @@ void bind_socket(nb::module_& m) {
         .def(
             "bind",
             [](core& self, const std::string& endpoint) {
+                whole_text(endpoint);
                 use used{self, "bind"};
                 int result;
                 int error;
                 std::string text;
                 {
-                    nb::gil_scoped_release released; // May call notifications.
+                    const without_gil released; // May call notifications.
                     result = zlink_bind(self.raw, endpoint.c_str());
                     error = errno;
                 }
@@ -184,7 +305,8 @@ void bind_socket(nb::module_& m) {
                 std::array<char, 1024> last{};
                 std::size_t bytes = last.size();
                 zlink_getsockopt(self.raw, ZLINK_LAST_ENDPOINT, last.data(), &bytes);
-                return std::string{last.data()};
+                self.endpoint = last.data();
+                return self.endpoint;
             },
             nb::arg("endpoint"),
             "Accepts peers at `endpoint`, e.g. \"tcp://*:5555\" or \"ws://127.0.0.1:*/chat\".\n"
@@ -192,17 +314,19 @@ void bind_socket(nb::module_& m) {
         .def(
             "connect",
             [](core& self, const std::string& endpoint) {
+                whole_text(endpoint);
                 use used{self, "connect"};
                 int result;
                 int error;
                 {
-                    nb::gil_scoped_release released;
+                    const without_gil released;
                     result = zlink_connect(self.raw, endpoint.c_str());
                     error = errno;
                 }
                 if (result != 0) {
                     used.fail(error, zlink_error_text());
                 }
+                self.endpoint = endpoint;
             },
             nb::arg("endpoint"),
             "Connects to the peer at `endpoint`, in the background, and again when the connection\n"
@@ -210,6 +334,7 @@ void bind_socket(nb::module_& m) {
         .def(
             "unbind",
             [](core& self, const std::string& endpoint) {
+                whole_text(endpoint);
                 use used{self, "unbind"};
                 if (zlink_unbind(self.raw, endpoint.c_str()) != 0) {
                     used.fail(errno, zlink_error_text());
@@ -219,6 +344,7 @@ void bind_socket(nb::module_& m) {
         .def(
             "disconnect",
             [](core& self, const std::string& endpoint) {
+                whole_text(endpoint);
                 use used{self, "disconnect"};
                 if (zlink_disconnect(self.raw, endpoint.c_str()) != 0) {
                     used.fail(errno, zlink_error_text());
@@ -228,7 +354,7 @@ void bind_socket(nb::module_& m) {
         .def("_close",
              [](core& self) {
                  if (self.is_busy) {
-                     self.refuse("close", EBUSY, "another thread is using the socket");
+                     self.refuse("close", EBUSY, busy_text(self));
                  }
                  self.close();
              })
@@ -236,6 +362,7 @@ void bind_socket(nb::module_& m) {
         .def_prop_ro(
             "more", [](const core& self) { return self.more; },
             "Whether further frames belong to the message of the frame received last.")
+        .def_ro("_endpoint", &core::endpoint)
         .def_ro("_context", &core::owner)
         .def_ro("_type", &core::type)
         .def("_get_int",
@@ -248,14 +375,18 @@ void bind_socket(nb::module_& m) {
                  if (zlink_getsockopt(self.raw, option, room, &bytes) != 0) {
                      used.fail(errno, zlink_error_text());
                  }
+                 if (bytes != (is_wide(option) ? sizeof wide : sizeof narrow)) {
+                     used.fail(EINVAL, "option " + std::to_string(option) + " is not a number");
+                 }
                  return is_wide(option) ? wide : narrow;
              })
         .def("_set_int",
              [](core& self, int option, std::int64_t value) {
                  use used{self, "set_option"};
                  if (!is_wide(option) && value != static_cast<int>(value)) {
-                     used.fail(EINVAL, "option " + std::to_string(option) + " cannot be " +
-                                           std::to_string(value));
+                     used.fail(EINVAL, "option " + std::to_string(option) + ": " +
+                                           std::to_string(value) +
+                                           " is out of range (-2147483648 to 2147483647)");
                  }
                  const int narrow = static_cast<int>(value);
                  const void* const room =
@@ -289,6 +420,10 @@ void bind_socket(nb::module_& m) {
                     return;
                 }
                 const payload content{value, true};
+                if (content.is_text() && !is_binary(option)) {
+                    whole_text(
+                        std::string(static_cast<const char*>(content.data()), content.size()));
+                }
                 if (zlink_setsockopt(self.raw, option, content.data(), content.size()) != 0) {
                     used.fail(errno, zlink_error_text());
                 }
@@ -297,7 +432,7 @@ void bind_socket(nb::module_& m) {
             nb::sig("def _set_bytes(self, option: int, value: bytes | str | None) -> None"))
         .def("_get_timeout",
              [](core& self, bool is_send) {
-                 use used{self, "get_option", true};
+                 use used{self, "get_option"};
                  return self.timeout_ms[is_send ? sending : receiving];
              })
         .def("_set_timeout",
@@ -341,36 +476,16 @@ void bind_socket(nb::module_& m) {
                 return list;
             },
             nb::sig("def _peers(self) -> list[tuple[str, bytes, int, int, int]]"))
-        .def(
-            "_drain",
-            [](core& self, nb::handle timeout) {
-                use used{self, "drain"};
-                const patience limit = patience_from(timeout);
-                const int total_ms = limit.ms == patience::unset ? -1 : limit.ms;
-                const wait_clock clock{total_ms, INT32_MAX};
-                for (;;) {
-                    const int ms = total_ms < 0 ? -1 : clock.next();
-                    int result;
-                    int error;
-                    {
-                        nb::gil_scoped_release released;
-                        result = zlink_socket_drain(self.raw, ms);
-                        error = errno;
-                    }
-                    if (result == 0) {
-                        return;
-                    }
-                    if (error == EAGAIN) {
-                        used.fail(error, "not all peers had disconnected in time; those are now");
-                    }
-                    if (error != EINTR) {
-                        used.fail(error);
-                    }
-                    used.look_for_signals();
-                }
-            },
-            nb::arg("timeout").none() = nb::none(),
-            nb::sig("def _drain(self, timeout: float | None = None) -> None"));
+        .def("_drain", &drain, nb::arg("timeout").none() = nb::none(),
+             nb::sig("def _drain(self, timeout: float | None = None) -> None"))
+        .def("_end_drain", &core::end_drain)
+        .def("_close_when_drained", [](core& self) {
+            if (self.draining != nullptr) {
+                self.closes_when_drained = true;
+            } else {
+                self.close();
+            }
+        });
     bind_transfer(m, base);
     bind_waker(m, base);
 }

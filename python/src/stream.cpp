@@ -5,12 +5,13 @@
 
 #include <cstring>
 #include <memory>
+#include <span>
 #include <sys/stat.h>
 
 namespace zlink::python {
 namespace {
 
-constexpr std::size_t batch_count_max = 65536;
+constexpr int batch_count_max = 65536;
 
 nb::object text_from(std::string_view from) {
     return nb::steal(
@@ -49,9 +50,10 @@ struct message_view {
 
     const zlink_stream_message_t& content() const {
         if (from->is_ended()) {
-            PyErr_SetString(PyExc_BufferError,
-                            "the message belongs to a batch that ended with the next call of the "
-                            "socket; bytes(message) before that keeps its content");
+            PyErr_SetString(
+                PyExc_BufferError,
+                "the message belongs to a batch that ended with the socket's next receiving "
+                "call; bytes(message) before that keeps its content");
             throw nb::python_error();
         }
         return from->messages()[index];
@@ -132,6 +134,12 @@ request request_from(std::uint32_t peer, const void* data, std::size_t size) {
     return event;
 }
 
+bool is_upgrade(const zlink_http_request_t& asked) {
+    const char* value;
+    std::size_t bytes;
+    return zlink_http_field(&asked, "Upgrade", &value, &bytes) == 0;
+}
+
 /// The event or message that `from` is. A payload is copied.
 nb::object event_from(const zlink_stream_message_t& from) {
     const std::uint32_t peer = peer_from(from.routing_id);
@@ -157,7 +165,7 @@ nb::object item_of(nb::handle owner, std::size_t index) {
     auto& from = nb::cast<batch&>(owner);
     const zlink_stream_message_t& each = from.messages()[index];
     if (from.is_ended() && !is_message(each)) {
-        PyErr_SetString(PyExc_BufferError, "the batch ended with the next call of the socket");
+        PyErr_SetString(PyExc_BufferError, "the batch ended with the socket's next receiving call");
         throw nb::python_error();
     }
     if (!is_message(each)) {
@@ -196,6 +204,35 @@ struct blocking_stream : stream {
     using stream::stream;
 };
 
+/// Peers whose requests are remembered before those that have gone are looked for.
+constexpr std::size_t upgrading_count_max = 4096;
+
+/// Remembers which peers ask for an upgrade: the library would answer other requests as invalid.
+void note_upgrades(core& self, const zlink_stream_message_t* received, int count) {
+    for (const zlink_stream_message_t& each :
+         std::span(received, static_cast<std::size_t>(count))) {
+        if ((each.flags & ZLINK_PEER_WENT) != 0 && !self.upgrading.empty()) {
+            self.upgrading.erase(peer_from(each.routing_id));
+        }
+        if ((each.flags & ZLINK_HTTP_REQUEST) == 0) {
+            continue;
+        }
+        zlink_http_request_t parts;
+        parts.struct_size = sizeof parts;
+        if (zlink_http_request(each.data, each.size, &parts) == 0 && is_upgrade(parts)) {
+            self.upgrading.insert(peer_from(each.routing_id));
+        } else {
+            self.upgrading.erase(peer_from(each.routing_id));
+        }
+    }
+    if (self.upgrading.size() > upgrading_count_max) {
+        zlink_peer_t about;
+        std::erase_if(self.upgrading, [&](std::uint32_t peer) {
+            return zlink_stream_peer(self.raw, id_from(peer).data(), &about) != 0;
+        });
+    }
+}
+
 /// @return An invalid object if there is no event within `limit`.
 nb::object recv_event(use& used, patience limit) {
     core& self = used.socket();
@@ -204,22 +241,23 @@ nb::object recv_event(use& used, patience limit) {
                  [&](int wait) { return zlink_stream_recv_batch(self.raw, &one, 1, wait); }) < 0) {
         return {};
     }
+    note_upgrades(self, &one, 1);
     return event_from(one);
 }
 
-nb::object recv_batch(use& used, nb::handle owner, std::size_t count_max, patience limit,
-                      bool lends) {
+nb::object recv_batch(use& used, nb::handle owner, int count_max, patience limit, bool lends) {
     core& self = used.socket();
-    if (count_max == 0 || count_max > batch_count_max) {
+    if (count_max <= 0 || count_max > batch_count_max) {
         throw nb::value_error("recv_batch takes from 1 to 65536 messages");
     }
-    std::vector<zlink_stream_message_t> messages(count_max);
+    std::vector<zlink_stream_message_t> messages(static_cast<std::size_t>(count_max));
     const int count = wait_for(used, receiving, limit, false, [&](int wait) {
         return zlink_stream_recv_batch(self.raw, messages.data(), messages.size(), wait);
     });
     if (count < 0) {
         return {};
     }
+    note_upgrades(self, messages.data(), count);
     messages.resize(static_cast<std::size_t>(count));
     nb::object made = nb::cast(new batch{nb::borrow(owner), self, std::move(messages), lends},
                                nb::rv_policy::take_ownership);
@@ -268,7 +306,8 @@ outgoing_batch outgoing_from(nb::handle from) {
     if (nb::isinstance<batch>(from)) {
         const auto& received = nb::cast<const batch&>(from);
         if (received.is_ended()) {
-            PyErr_SetString(PyExc_BufferError, "the batch ended with the next call of the socket");
+            PyErr_SetString(PyExc_BufferError,
+                            "the batch ended with the socket's next receiving call");
             throw nb::python_error();
         }
         for (const zlink_stream_message_t& each : received.messages()) {
@@ -279,7 +318,7 @@ outgoing_batch outgoing_from(nb::handle from) {
         made.received = nb::borrow(from);
         return made;
     }
-    for (nb::handle each : nb::iter(from)) {
+    for (nb::handle each : listed(from, "send_batch takes a Batch or an iterable")) {
         if (nb::isinstance<message_event>(each)) {
             const auto& event = nb::cast<const message_event&>(each);
             made.add(event.peer, event.data, event.is_text);
@@ -325,7 +364,7 @@ bool send_on(use& used, const outgoing_batch& outgoing, std::size_t& done, std::
 
 std::vector<unsigned char> ids_from(nb::handle peers) {
     std::vector<unsigned char> ids;
-    for (nb::handle each : nb::iter(peers)) {
+    for (nb::handle each : listed(peers, "expected an iterable of peers")) {
         std::uint32_t peer;
         if (!nb::try_cast(each, peer)) {
             throw nb::type_error("expected an iterable of peers, which are ints");
@@ -336,11 +375,11 @@ std::vector<unsigned char> ids_from(nb::handle peers) {
     return ids;
 }
 
-const char* or_null(nb::handle text, std::string& kept) {
+const char* or_null(nb::handle text, const char* name, std::string& kept) {
     if (text.is_none()) {
         return nullptr;
     }
-    kept = nb::cast<std::string>(text);
+    kept = text_argument(text, name);
     return kept.c_str();
 }
 
@@ -361,8 +400,8 @@ using end_function = int(void*, const void*, int, const char*);
 template<end_function* function>
 void end_peer(core& self, const char* action, std::uint32_t peer, int code,
               const std::string& reason) {
-    use used{self, action, function == zlink_stream_close};
-    if (function(self.raw, id_from(peer).data(), code, reason.c_str()) != 0) {
+    use used{self, action};
+    if (function(self.raw, id_from(peer).data(), code, whole_text(reason).c_str()) != 0) {
         used.fail(errno, errno == EINVAL ? "a close code is 1000, 1001, 1008, 1011 or from 3000 to "
                                            "4999, and a reason has at most 123 bytes"
                          : errno == EHOSTUNREACH ? "the peer is unknown or has disconnected"
@@ -380,7 +419,7 @@ int send_many(use& used, const std::vector<unsigned char>& ids, nb::handle data,
     int result;
     int error;
     {
-        nb::gil_scoped_release released;
+        const without_gil released;
         result = zlink_stream_send_each(self.raw, ids.data(), ids.size() / 4, &outgoing.raw, text,
                                         outcomes);
         error = errno;
@@ -449,7 +488,7 @@ void bind_event_classes(nb::module_& m) {
         .attr("__match_args__") = nb::make_tuple("peer", "data", "is_text");
     nb::class_<message_view>(m, "MessageView", nb::type_slots(view_slots.data()),
                              "A message of a batch. An object with a buffer: its content is valid\n"
-                             "until the socket's next call other than sending and closing a peer.")
+                             "until the socket's next receiving call.")
         .def_ro("peer", &message_view::peer, "The number of the peer.")
         .def_prop_ro("data", &view_of, nb::sig("def data(self) -> memoryview"),
                      "The payload, which is not copied. Released when the batch ends.")
@@ -478,6 +517,16 @@ void bind_event_classes(nb::module_& m) {
                 return bytes_from(content.data, content.size);
             },
             nb::sig("def __bytes__(self) -> bytes"))
+        .def("__repr__",
+             [](const message_view& self) {
+                 const std::string begin = "MessageView(peer=" + std::to_string(self.peer) + ", ";
+                 if (self.from->is_ended()) {
+                     return begin + "ended)";
+                 }
+                 const zlink_stream_message_t& content = self.content();
+                 return begin + std::to_string(content.size) +
+                        ((content.flags & ZLINK_SNDTEXT) != 0 ? " bytes of text)" : " bytes)");
+             })
         .attr("__match_args__") = nb::make_tuple("peer", "data", "is_text");
     nb::class_<request>(m, "Request", "An HTTP request, which waits for an answer.")
         .def(
@@ -540,7 +589,7 @@ void bind_event_classes(nb::module_& m) {
             [](const request& self, const std::string& name) -> nb::object {
                 const char* value;
                 std::size_t bytes;
-                if (zlink_http_field(&self.parts, name.c_str(), &value, &bytes) != 0) {
+                if (zlink_http_field(&self.parts, whole_text(name).c_str(), &value, &bytes) != 0) {
                     return nb::none();
                 }
                 return latin_from(value, bytes);
@@ -548,12 +597,7 @@ void bind_event_classes(nb::module_& m) {
             nb::arg("name"), nb::sig("def field(self, name: str) -> str | None"),
             "The value of the first field of that name; None if there is none.")
         .def_prop_ro(
-            "is_upgrade",
-            [](const request& self) {
-                const char* value;
-                std::size_t bytes;
-                return zlink_http_field(&self.parts, "Upgrade", &value, &bytes) == 0;
-            },
+            "is_upgrade", [](const request& self) { return is_upgrade(self.parts); },
             "Whether the client asks to become a WebSocket peer.")
         .def("__repr__",
              [](const request& self) {
@@ -578,7 +622,10 @@ void bind_batch(nb::module_& m) {
                 return item_of(self.owner, self.next++);
             },
             nb::sig("def __next__(self) -> MessageView | Connected | Disconnected | Request"));
-    nb::class_<batch>(m, "Batch", "Messages and events that were received together: a sequence.")
+    nb::class_<batch>(m, "Batch",
+                      nb::sig("class Batch(Sequence[MessageView | Connected | Disconnected | "
+                              "Request])"),
+                      "Messages and events that were received together: a sequence.")
         .def("__len__", [](const batch& self) { return self.messages().size(); })
         .def(
             "__getitem__",
@@ -594,6 +641,20 @@ void bind_batch(nb::module_& m) {
             nb::sig("def __getitem__(self, index: int) -> MessageView | Connected | Disconnected | "
                     "Request"))
         .def(
+            "__getitem__",
+            [](nb::handle self, nb::slice range) {
+                auto [start, stop, step, count] =
+                    range.compute(nb::cast<batch&>(self).messages().size());
+                nb::list items;
+                for (; count > 0; --count, start += step) {
+                    items.append(item_of(self, static_cast<std::size_t>(start)));
+                }
+                return items;
+            },
+            nb::arg("range"),
+            nb::sig("def __getitem__(self, range: slice) -> list[MessageView | Connected | "
+                    "Disconnected | Request]"))
+        .def(
             "__iter__", [](nb::handle self) { return batch_iterator{nb::borrow(self)}; },
             nb::sig("def __iter__(self) -> BatchIterator"));
 }
@@ -602,7 +663,7 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "_try_recv_event",
         [](core& self) -> nb::object {
-            use used{self, "recv"};
+            use used{self, "recv", true};
             nb::object event;
             if (++self.immediate_count <= immediate_count_max) {
                 event = recv_event(used, patience{0});
@@ -613,9 +674,10 @@ void bind_functions(nb::class_<stream, core>& to) {
             "def _try_recv_event(self) -> Message | Connected | Disconnected | Request | None"));
     to.def(
         "_try_recv_batch",
-        [](nb::handle self, std::size_t count_max) -> nb::object {
+        [](nb::handle self, nb::handle count) -> nb::object {
+            const int count_max = int_argument(count, "count");
             auto& of = nb::cast<core&>(self);
-            use used{of, "recv_batch"};
+            use used{of, "recv_batch", true};
             nb::object made;
             if (++of.immediate_count <= immediate_count_max) {
                 made = recv_batch(used, self, count_max, patience{0}, false);
@@ -625,8 +687,10 @@ void bind_functions(nb::class_<stream, core>& to) {
         nb::sig("def _try_recv_batch(self, count: int) -> Batch | None"));
     to.def(
         "_try_send_to",
-        [](core& self, std::uint32_t peer, nb::handle data, bool text) {
-            use used{self, "send", true};
+        [](core& self, nb::handle given, nb::handle data, nb::handle as_text) {
+            const std::uint32_t peer = peer_argument(given);
+            const bool text = bool_argument(as_text);
+            use used{self, "send"};
             return ++self.immediate_count <= immediate_count_max &&
                    send_to(used, peer, data, text, patience{0});
         },
@@ -634,8 +698,8 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "_try_send_batch",
         [](core& self, nb::handle messages, std::size_t done, std::size_t sent) {
-            use used{self, "send_batch", true};
-            const outgoing_batch outgoing = outgoing_from(messages);
+            const outgoing_batch outgoing = outgoing_from(messages); // May run Python code.
+            use used{self, "send_batch"};
             const bool is_done = send_on(used, outgoing, done, sent, patience{0});
             return nb::make_tuple(is_done, done, sent);
         },
@@ -643,9 +707,10 @@ void bind_functions(nb::class_<stream, core>& to) {
                 "int, int]"));
     to.def(
         "_send_file",
-        [](core& self, std::uint32_t peer, int file, std::uint64_t offset, nb::handle length,
+        [](core& self, nb::handle given, int file, std::uint64_t offset, nb::handle length,
            nb::handle timeout) {
-            use used{self, "send_file", true};
+            const std::uint32_t peer = peer_argument(given);
+            use used{self, "send_file"};
             const std::uint64_t bytes = bytes_to_end(file, offset, length);
             return wait_for(used, sending, patience_from(timeout), true, [&](int wait) {
                        return zlink_stream_send_file(self.raw, id_from(peer).data(), file, offset,
@@ -658,13 +723,15 @@ void bind_functions(nb::class_<stream, core>& to) {
                 " timeout: float | None) -> bool"));
     to.def(
         "_reply",
-        [](core& self, std::uint32_t peer, int status, nb::handle fields, nb::handle content,
-           bool more, nb::handle timeout) {
+        [](core& self, nb::handle given, nb::handle code, nb::handle fields, nb::handle content,
+           nb::handle more, nb::handle timeout) {
+            const std::uint32_t peer = peer_argument(given);
+            const int status = int_argument(code, "status");
+            const int flags = bool_argument(more) ? ZLINK_SNDMORE : 0;
             use used{self, "reply"};
             const payload body{content, true};
             std::string kept;
-            const char* const lines = or_null(fields, kept);
-            const int flags = more ? ZLINK_SNDMORE : 0;
+            const char* const lines = or_null(fields, "fields", kept);
             return wait_for(used, sending, patience_from(timeout),
                             body.size() >= gil_held_bytes_max, [&](int wait) {
                                 return zlink_http_reply(self.raw, id_from(peer).data(), status,
@@ -679,10 +746,11 @@ void bind_functions(nb::class_<stream, core>& to) {
             " more: bool, timeout: float | None) -> bool"));
     to.def(
         "_reply_part",
-        [](core& self, std::uint32_t peer, nb::handle content, bool more, nb::handle timeout) {
+        [](core& self, nb::handle given, nb::handle content, nb::handle more, nb::handle timeout) {
+            const std::uint32_t peer = peer_argument(given);
+            const int flags = bool_argument(more) ? ZLINK_SNDMORE : 0;
             use used{self, "reply_part"};
             const payload body{content, true};
-            const int flags = more ? ZLINK_SNDMORE : 0;
             return wait_for(used, sending, patience_from(timeout),
                             body.size() >= gil_held_bytes_max, [&](int wait) {
                                 return zlink_http_reply_part(self.raw, id_from(peer).data(),
@@ -695,12 +763,14 @@ void bind_functions(nb::class_<stream, core>& to) {
                 " timeout: float | None) -> bool"));
     to.def(
         "_reply_file",
-        [](core& self, std::uint32_t peer, int status, nb::handle fields, int file,
+        [](core& self, nb::handle given, nb::handle code, nb::handle fields, int file,
            std::uint64_t offset, nb::handle length, nb::handle timeout) {
+            const std::uint32_t peer = peer_argument(given);
+            const int status = int_argument(code, "status");
             use used{self, "reply_file"};
             const std::uint64_t bytes = bytes_to_end(file, offset, length);
             std::string kept;
-            const char* const lines = or_null(fields, kept);
+            const char* const lines = or_null(fields, "fields", kept);
             return wait_for(used, sending, patience_from(timeout), true, [&](int wait) {
                        return zlink_http_reply_file(self.raw, id_from(peer).data(), status, lines,
                                                     file, offset, bytes, wait);
@@ -712,44 +782,54 @@ void bind_functions(nb::class_<stream, core>& to) {
                 " offset: int, length: int | None, timeout: float | None) -> bool"));
     to.def(
         "_upgrade",
-        [](core& self, std::uint32_t peer, nb::handle subprotocol, nb::handle fields) {
+        [](core& self, nb::handle given, nb::handle subprotocol, nb::handle fields) {
+            const std::uint32_t peer = peer_argument(given);
             use used{self, "upgrade"};
+            zlink_peer_t about;
+            if (!self.upgrading.contains(peer) &&
+                zlink_stream_peer(self.raw, id_from(peer).data(), &about) == 0) {
+                used.fail(EFSM, "no request for an upgrade of this peer waits for an answer");
+            }
             std::string kept_subprotocol;
             std::string kept_fields;
-            const char* const wanted = or_null(subprotocol, kept_subprotocol);
-            const char* const lines = or_null(fields, kept_fields);
+            const char* const wanted = or_null(subprotocol, "subprotocol", kept_subprotocol);
+            const char* const lines = or_null(fields, "fields", kept_fields);
             int result;
             int error;
             {
-                nb::gil_scoped_release released;
+                const without_gil released;
                 result = zlink_http_upgrade(self.raw, id_from(peer).data(), wanted, lines);
                 error = errno;
             }
             if (result != 0) {
-                used.fail(error,
-                          error == EFSM ? "no request for an upgrade waits for an answer" : "");
+                used.fail(error, error == EFSM
+                                     ? "no request for an upgrade of this peer waits for an answer"
+                                     : "");
             }
+            self.upgrading.erase(peer);
         },
         nb::arg("peer"), nb::arg("subprotocol").none(), nb::arg("fields").none(),
         nb::sig(
             "def _upgrade(self, peer: int, subprotocol: str | None, fields: str | None) -> None"));
     to.def(
         "_serve",
-        [](core& self, const std::string& prefix, const std::string& folder, nb::handle index,
+        [](core& self, nb::handle given_prefix, nb::handle given_folder, nb::handle index,
            nb::handle cors_origin, nb::handle cache_control, bool lists, bool uncompressed) {
+            const std::string prefix = text_argument(given_prefix, "prefix");
+            const std::string folder = text_argument(given_folder, "folder");
             use used{self, "serve"};
             std::array<std::string, 3> kept;
             zlink_http_folder_t settings{};
             settings.struct_size = sizeof settings;
-            settings.index = or_null(index, kept[0]);
-            settings.cors_origin = or_null(cors_origin, kept[1]);
-            settings.cache_control = or_null(cache_control, kept[2]);
+            settings.index = or_null(index, "index", kept[0]);
+            settings.cors_origin = or_null(cors_origin, "cors_origin", kept[1]);
+            settings.cache_control = or_null(cache_control, "cache_control", kept[2]);
             settings.lists = lists;
             settings.uncompressed = uncompressed;
             if (zlink_http_serve(self.raw, prefix.c_str(), folder.c_str(), &settings) != 0) {
                 const int error = errno;
                 used.fail(error, error == EINVAL
-                                     ? "the prefix '" + prefix + "' or cache_control is invalid"
+                                     ? std::string{zlink_error_text()}
                                      : "the folder '" + folder + "': " + zlink_strerror(error));
             }
         },
@@ -759,14 +839,16 @@ void bind_functions(nb::class_<stream, core>& to) {
         nb::sig(
             "def _serve(self, prefix: str, folder: str, index: str | None, cors_origin: str | None,"
             " cache_control: str | None, lists: bool, uncompressed: bool) -> None"));
-    to.def("_route", [](core& self, const std::string& path, int kinds) {
-        use used{self, "route"};
-        if (zlink_http_route(self.raw, path.c_str(), kinds) != 0) {
-            used.fail(errno, errno == EINVAL
-                                 ? "the path '" + path + "' or what to do there is invalid"
-                                 : std::string{});
-        }
-    });
+    to.def(
+        "_route",
+        [](core& self, nb::handle given, int kinds) {
+            const std::string path = text_argument(given, "path");
+            use used{self, "route"};
+            if (zlink_http_route(self.raw, path.c_str(), kinds) != 0) {
+                used.fail(errno, errno == EINVAL ? "'" + path + "': " + zlink_error_text() : "");
+            }
+        },
+        nb::sig("def _route(self, path: str, kinds: int) -> None"));
     to.def(
         "close_peer",
         [](core& self, std::uint32_t peer, int code, const std::string& reason) {
@@ -784,8 +866,9 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "send_many",
         [](core& self, nb::handle peers, nb::handle data, bool text) {
-            use used{self, "send_many", true};
-            return send_many(used, ids_from(peers), data, text, nullptr);
+            const std::vector<unsigned char> ids = ids_from(peers); // May run Python code.
+            use used{self, "send_many"};
+            return send_many(used, ids, data, text, nullptr);
         },
         nb::arg("peers"), nb::arg("data"), nb::kw_only(), nb::arg("text") = false,
         nb::sig(
@@ -797,8 +880,8 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "send_each",
         [](core& self, nb::handle peers, nb::handle data, bool text) {
-            use used{self, "send_each", true};
-            const std::vector<unsigned char> ids = ids_from(peers);
+            const std::vector<unsigned char> ids = ids_from(peers); // May run Python code.
+            use used{self, "send_each"};
             std::vector<int> outcomes(ids.size() / 4 + 1);
             send_many(used, ids, data, text, outcomes.data());
             nb::dict skipped;
@@ -818,7 +901,8 @@ void bind_functions(nb::class_<stream, core>& to) {
         "room, EHOSTUNREACH if it has gone.");
     to.def(
         "_peer",
-        [](core& self, std::uint32_t peer) {
+        [](core& self, nb::handle given) {
+            const std::uint32_t peer = peer_argument(given);
             use used{self, "peer"};
             zlink_peer_t about;
             if (zlink_stream_peer(self.raw, id_from(peer).data(), &about) != 0) {
@@ -837,7 +921,7 @@ void bind_blocking(nb::module_& m) {
         .def(
             "recv",
             [](core& self, nb::handle timeout) {
-                use used{self, "recv"};
+                use used{self, "recv", true};
                 nb::object event = recv_event(used, patience_from(timeout));
                 if (!event.is_valid()) {
                     used.fail(EAGAIN);
@@ -851,8 +935,8 @@ void bind_blocking(nb::module_& m) {
             "Waits at most `timeout` seconds; None: recv_timeout. Raises Again after that.")
         .def(
             "recv_batch",
-            [](nb::handle self, std::size_t count, nb::handle timeout) {
-                use used{nb::cast<core&>(self), "recv_batch"};
+            [](nb::handle self, int count, nb::handle timeout) {
+                use used{nb::cast<core&>(self), "recv_batch", true};
                 nb::object made = recv_batch(used, self, count, patience_from(timeout), true);
                 if (!made.is_valid()) {
                     used.fail(EAGAIN);
@@ -865,14 +949,13 @@ void bind_blocking(nb::module_& m) {
             "Receives up to `count` messages and events that are there, without copying them. "
             "Waits\n"
             "for the first one only.\n\n"
-            "They are valid until the socket's next call other than sending and close_peer(). "
-            "Views\n"
-            "of their data are released then; if a part of one is still in use, that call raises\n"
-            "BufferError.")
+            "They are valid until the socket's next receiving call. Views of their data are\n"
+            "released then; if a part of one is still in use, that call raises BufferError.")
         .def(
             "send",
-            [](core& self, std::uint32_t peer, nb::handle data, bool text, nb::handle timeout) {
-                use used{self, "send", true};
+            [](core& self, nb::handle given, nb::handle data, bool text, nb::handle timeout) {
+                const std::uint32_t peer = peer_argument(given);
+                use used{self, "send"};
                 if (!send_to(used, peer, data, text, patience_from(timeout))) {
                     used.fail(EAGAIN);
                 }
@@ -889,8 +972,8 @@ void bind_blocking(nb::module_& m) {
         .def(
             "send_batch",
             [](core& self, nb::handle messages, nb::handle timeout) {
-                use used{self, "send_batch", true};
-                const outgoing_batch outgoing = outgoing_from(messages);
+                const outgoing_batch outgoing = outgoing_from(messages); // May run Python code.
+                use used{self, "send_batch"};
                 std::size_t done = 0;
                 std::size_t sent = 0;
                 if (!send_on(used, outgoing, done, sent, patience_from(timeout))) {
@@ -955,7 +1038,7 @@ void batch::end() {
         PyErr_SetString(
             PyExc_BufferError,
             "a part of a message of the last recv_batch is still in use; copy or release "
-            "it before the socket's next call");
+            "it before the socket's next receiving call");
         throw nb::python_error();
     }
     views.clear();

@@ -55,7 +55,7 @@ public:
     const message& content() const { return content_; }
     bool more() const { return zlink_msg_more(&content_.raw) != 0; }
     nb::object property(const std::string& wanted) const {
-        const char* const found = zlink_msg_gets(&content_.raw, wanted.c_str());
+        const char* const found = zlink_msg_gets(&content_.raw, whole_text(wanted).c_str());
         return found == nullptr
                    ? nb::none()
                    : nb::steal(PyUnicode_DecodeUTF8(
@@ -100,19 +100,25 @@ bool recv_message(use& used, message& target, patience limit) {
     return true;
 }
 
-bool send_multipart(use& used, nb::handle frames, patience limit) {
-    // All of them are looked at first, since half a message cannot be taken back.
-    std::vector<std::unique_ptr<payload>> parts;
-    nb::iterator end;
+using frame_list = std::vector<std::unique_ptr<payload>>;
+
+/// The frames of a message, all of which are looked at before one is sent, since half a message
+/// cannot be taken back.
+frame_list frames_from(nb::handle frames) {
     if (PyUnicode_Check(frames.ptr()) || PyBytes_Check(frames.ptr())) {
         throw nb::type_error("send_multipart takes an iterable of frames, not one frame");
     }
-    for (nb::handle each : nb::iter(frames)) {
+    frame_list parts;
+    for (nb::handle each : listed(frames, "send_multipart takes an iterable of frames")) {
         parts.push_back(std::make_unique<payload>(each));
     }
     if (parts.empty()) {
         throw nb::value_error("a message has at least one frame");
     }
+    return parts;
+}
+
+bool send_multipart(use& used, const frame_list& parts, patience limit) {
     for (std::size_t index = 0; index < parts.size(); ++index) {
         const int flags = index + 1 < parts.size() ? ZLINK_SNDMORE : 0;
         if (!send_frame(used, *parts[index], flags, index == 0 ? limit : patience{-1})) {
@@ -139,7 +145,7 @@ nb::object recv_multipart(use& used, patience limit) {
 /// @return The frame's size, or -1.
 int recv_into(use& used, nb::handle target, patience limit) {
     Py_buffer room;
-    if (PyObject_GetBuffer(target.ptr(), &room, PyBUF_WRITABLE) != 0) {
+    if (run_python([&] { return PyObject_GetBuffer(target.ptr(), &room, PyBUF_WRITABLE); }) != 0) {
         throw nb::python_error();
     }
     struct release {
@@ -201,8 +207,9 @@ void add_sending(Class& to) {
     to.def(
         "send_multipart",
         [](core& self, nb::handle frames, nb::handle timeout) {
+            const frame_list parts = frames_from(frames); // May run Python code.
             use used{self, "send_multipart"};
-            if (!send_multipart(used, frames, patience_from(timeout))) {
+            if (!send_multipart(used, parts, patience_from(timeout))) {
                 used.fail(EAGAIN);
             }
         },
@@ -331,7 +338,7 @@ payload::payload(nb::handle from, bool takes_text) {
         is_text_ = true;
         return;
     }
-    if (PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE) != 0) {
+    if (run_python([&] { return PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE); }) != 0) {
         buffer_.obj = nullptr;
         if (PyErr_ExceptionMatches(PyExc_TypeError)) {
             PyErr_Clear();
@@ -403,19 +410,20 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
 
     base.def(
         "_try_send",
-        [](core& self, nb::handle data, bool more) {
+        [](core& self, nb::handle data, nb::handle more) {
+            const int flags = bool_argument(more) ? ZLINK_SNDMORE : 0;
             use used{self, "send"};
             const payload content{data};
-            return !is_tired(self) &&
-                   send_frame(used, content, more ? ZLINK_SNDMORE : 0, patience{0});
+            return !is_tired(self) && send_frame(used, content, flags, patience{0});
         },
         nb::arg("data"), nb::arg("more") = false,
         nb::sig("def _try_send(self, data: Buffer, more: bool = False) -> bool"));
     base.def(
         "_try_send_multipart",
         [](core& self, nb::handle frames) {
+            const frame_list parts = frames_from(frames);
             use used{self, "send_multipart"};
-            return !is_tired(self) && send_multipart(used, frames, patience{0});
+            return !is_tired(self) && send_multipart(used, parts, patience{0});
         },
         nb::sig("def _try_send_multipart(self, frames: Iterable[Buffer]) -> bool"));
     base.def(

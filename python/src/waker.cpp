@@ -126,7 +126,7 @@ void bind_waker(nb::module_& m, nb::class_<core>& base) {
         int result;
         int error;
         {
-            nb::gil_scoped_release released; // The former notification may be running.
+            const without_gil released; // The former notification may be running.
             result = zlink_socket_notify(of.raw, on_change, made.get());
             error = errno;
         }
@@ -138,7 +138,7 @@ void bind_waker(nb::module_& m, nb::class_<core>& base) {
     });
     base.def("_unwatch", [](core& self) {
         if (self.raw != nullptr) {
-            nb::gil_scoped_release released;
+            const without_gil released;
             zlink_socket_notify(self.raw, nullptr, nullptr);
         }
         unwatch(self);

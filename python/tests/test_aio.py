@@ -3,8 +3,11 @@
 
 import asyncio
 import contextlib
+import gc
 import http.client
 import os
+import socket
+import threading
 
 import pytest
 
@@ -61,6 +64,9 @@ def test_a_message_arrives(run, endpoint):
             await push.send(b"2")
             assert await pull.recv() == b"1" and pull.more
             assert bytes(await pull.recv_frame()) == b"2"
+            await push.send_string("grün")
+            await push.send_json({"a": 1})
+            assert await pull.recv_string() == "grün" and await pull.recv_json() == {"a": 1}
             await push.send(b"into")
             room = bytearray(8)
             assert await pull.recv_into(room) == 4 and room[:4] == b"into"
@@ -251,8 +257,23 @@ def test_wrong_arguments(run):
                 await push.send("text")
             with pytest.raises(TypeError):
                 await push.send_multipart(b"one")
+            for timeout in (-1, float("nan")):
+                with pytest.raises(ValueError, match="a timeout is 0 or more seconds"):
+                    await pull.poll(timeout=timeout)
             with pytest.raises(AttributeError, match="a Push does not receive"):
                 push.recv
+        async with aio.Stream() as stream:
+            for call, text in {
+                stream.send: "a peer is an int from 0 to",
+                stream.reply: "a peer is an int",
+                stream.reply_part: "a peer is an int",
+            }.items():
+                with pytest.raises(TypeError, match=text):
+                    await call("one", b"")
+            with pytest.raises(TypeError, match="status is an int, not str"):
+                await stream.reply(1, "OK")
+            with pytest.raises(TypeError, match="count is an int, not str"):
+                await stream.recv_batch("all")
 
     run(main)
 
@@ -330,6 +351,127 @@ def test_the_event_loop_is_left_as_it_was(run):
         # The event loop may close a descriptor that it watched a turn later.
         while len(eventfds()) > count:
             await asyncio.sleep(0.01)
+
+    run(main)
+
+
+def test_a_closed_event_loop_leaves_no_descriptor(run):
+    async def use_once():
+        async with aio.Pull() as pull:
+            pull.recv_timeout = 0.001
+            with pytest.raises(zlink.Again):
+                await pull.recv()
+
+    run(use_once)
+    gc.collect()
+    count = len(eventfds())
+    for _ in range(10):
+        run(use_once)
+    gc.collect()
+    assert len(eventfds()) <= count
+
+
+@pytest.mark.parametrize("endpoint", ["inproc://turns", "tcp://127.0.0.1:*"])
+def test_tasks_get_messages_in_the_order_in_which_they_began_to_wait(run, endpoint):
+    async def main():
+        async with pipeline(endpoint) as (push, pull):
+            await push.send(b"connected")
+            await pull.recv()
+            order = []
+
+            async def recv(index):
+                await pull.recv()
+                order.append(index)
+
+            tasks = [await waiting(recv, index) for index in range(12)]
+            for task in tasks[::2]:
+                task.cancel()
+            for _ in range(5):
+                await push.send(b"x")
+            # One that comes last is served last, although a message may be there.
+            tasks.append(asyncio.ensure_future(recv(12)))
+            await asyncio.sleep(0)
+            await push.send_multipart([b"x"])
+            await push.send_multipart([b"x"])
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert order == [1, 3, 5, 7, 9, 11, 12]
+
+    run(main)
+
+
+def test_tasks_send_in_the_order_in_which_they_began_to_wait(run):
+    async def main():
+        async with aio.Push() as push, aio.Pull() as pull:
+            tasks = [await waiting(push.send, b"%d" % index) for index in range(10)]
+            for task in tasks[::2]:
+                task.cancel()
+            push.connect(pull.bind("tcp://127.0.0.1:*"))
+            await push.send(b"10")
+            assert [await pull.recv() for _ in range(6)] == [b"1", b"3", b"5", b"7", b"9", b"10"]
+
+    run(main)
+
+
+@pytest.mark.parametrize("timeout", [0, 0.01])
+def test_the_timeouts_of_a_socket(run, timeout):
+    async def main():
+        async with aio.Push() as push, aio.Pull() as pull:
+            push.send_timeout = pull.recv_timeout = timeout
+            with pytest.raises(zlink.Again, match="Push.send_multipart: no peer had room in time"):
+                await push.send_multipart([b"x"])
+            for call in (pull.recv, pull.recv_multipart, pull.recv_frame, lambda: pull.recv_into(bytearray(1))):
+                with pytest.raises(zlink.Again, match="no message arrived in time"):
+                    await call()
+            both = await asyncio.gather(pull.recv(), pull.recv(), return_exceptions=True)
+            assert [type(each) for each in both] == [zlink.Again, zlink.Again]
+            push.connect(pull.bind("inproc://timeouts"))
+            await push.send(b"x")
+            assert await pull.recv() == b"x"
+
+    run(main)
+
+
+def test_a_socket_belongs_to_one_of_two_threads():
+    pull = aio.Pull()
+    pull.recv_timeout = 0.1
+    begun = threading.Barrier(2)
+    raised = []
+
+    def use():
+        async def main():
+            begun.wait()
+            await pull.recv()
+
+        try:
+            asyncio.run(main(), debug=True)
+        except (RuntimeError, zlink.Error) as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(DEADLINE)
+    assert len(raised) == 2
+    pull.close()
+
+
+@pytest.mark.parametrize("closes", ["monitor", "socket"])
+def test_the_iteration_of_a_monitor_ends(run, closes):
+    async def main():
+        async with aio.Pull() as pull:
+            monitor = pull.monitor(zlink.Event.CONNECTED)
+            events = []
+
+            async def follow():
+                events.extend([event async for event in monitor])
+
+            task = await waiting(follow)
+            (monitor if closes == "monitor" else pull).close()
+            await task
+            assert events == []
+            with pytest.raises(zlink.Closed):
+                await monitor.recv()
 
     run(main)
 
@@ -464,5 +606,104 @@ def test_draining_beside_a_task_that_waits(run):
                 went = await task
                 assert isinstance(went, zlink.Disconnected) and went.peer == peer
                 assert (await events).code == 1001
+
+    run(main)
+
+
+@contextlib.asynccontextmanager
+async def peer_that_does_not_read(server):
+    """Connects a peer for which so much is queued that it disconnects only when it is disconnected."""
+    with socket.create_connection(server.bind("tcp://127.0.0.1:*").removeprefix("tcp://").split(":")) as peer:
+        came = await server.recv()
+        server.send_many([came.peer], bytes(20_000_000))
+        yield peer
+
+
+@pytest.mark.parametrize("timeout", [None, 1000])
+def test_a_cancelled_drain_ends(run, timeout):
+    async def main():
+        async with aio.Stream() as server:
+            async with peer_that_does_not_read(server):
+                task = await waiting(server.drain, timeout)
+                with pytest.raises(zlink.InUse):
+                    await server.drain()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                server.bind("tcp://127.0.0.1:*")  # The socket can be used.
+        assert server.closed
+
+    run(main)
+
+
+def test_closing_ends_a_drain(run):
+    async def main():
+        async with aio.Stream() as server, peer_that_does_not_read(server):
+            task = await waiting(server.drain)
+            server.close()
+            with pytest.raises(zlink.Closed):
+                await task
+
+    run(main)
+
+
+def test_a_drain_without_io_threads_is_left_to_its_thread(run):
+    async def main():
+        context = zlink.Context(io_threads=0)
+        async with aio.Stream(context) as server, peer_that_does_not_read(server):
+            task = await waiting(server.drain)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            server.close()
+            assert server.closed
+            context.shutdown()
+        context.term()
+
+    run(main)
+
+
+def test_the_end_of_a_context_beside_other_tasks(run):
+    async def main():
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async with zlink.Context() as context:
+            push, pull = aio.Push(context), aio.Pull(context)
+            push.linger = 0.2
+            push.connect("tcp://127.0.0.1:1")
+            await push.send(b"x")
+            task = await waiting(pull.recv)
+            counting = asyncio.ensure_future(count())
+        counting.cancel()
+        assert context.closed and push.closed and turns > 10
+        with pytest.raises((zlink.Closed, zlink.ContextTerminated)):
+            await task
+
+    run(main)
+
+
+def test_the_end_of_a_context_can_be_cancelled(run, tmp_path):
+    endpoint = f"ipc://{tmp_path}/later"
+
+    async def main():
+        async def close():
+            async with zlink.Context() as context:
+                push = aio.Push(context)
+                push.connect(endpoint)
+                await push.send(b"x")
+
+        task = await waiting(close)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        async with aio.Pull() as pull:
+            pull.bind(endpoint)
+            assert await pull.recv() == b"x"  # The thread waits on.
 
     run(main)

@@ -35,6 +35,34 @@ def test_a_transport_that_does_not_exist(context):
         zlink.Stream(context).connect("inproc://x")
 
 
+def test_a_text_with_a_zero_byte(context, tmp_path):
+    pull, stream = zlink.Pull(context), zlink.Stream(context)
+    for call in (
+        lambda: pull.bind("tcp://127.0.0.1:*\0x"),
+        lambda: pull.connect("inproc://a\0b"),
+        lambda: pull.unbind("inproc://a\0b"),
+        lambda: pull.disconnect("inproc://a\0b"),
+        lambda: stream.serve("/a\0/", tmp_path),
+        lambda: stream.serve("/", f"{tmp_path}\0"),
+        lambda: stream.serve("/", tmp_path, index="a\0"),
+        lambda: stream.route("/a\0b"),
+        lambda: stream.close_peer(1, reason="a\0b"),
+        lambda: stream.upgrade(1, subprotocol="a\0b"),
+        lambda: pull.set_option(zlink.Option.PLAIN_USERNAME, "a\0b"),
+        lambda: zlink.curve_public("a\0b"),
+        lambda: zlink.has("ipc\0"),
+    ):
+        with pytest.raises(ValueError, match="embedded null character"):
+            call()
+    subscriber = zlink.Sub(context)
+    subscriber.subscribe("topic\0")  # A topic is bytes.
+
+
+def test_a_folder_that_is_not_there(context, tmp_path):
+    with pytest.raises(zlink.Error, match="the folder of the socket's file does not exist"):
+        zlink.Pull(context).bind(f"ipc://{tmp_path}/none/socket")
+
+
 def test_unbind_and_disconnect(context):
     pull, push = zlink.Pull(context), zlink.Push(context)
     endpoint = pull.bind("tcp://127.0.0.1:*")
@@ -104,6 +132,13 @@ def test_arguments_of_wrong_types(context):
         zlink.Context("one")
     with pytest.raises(TypeError):
         zlink.proxy(1, 2)
+    with pytest.raises(TypeError, match="sockets whose calls wait, not aio.Router"):
+        zlink.proxy(zlink.aio.Router(context), zlink.Dealer(context))
+    with pytest.raises(TypeError, match="not aio.Pull"):
+        zlink.Poller().register(zlink.aio.Pull(context))
+    for kind in (zlink.Socket, zlink.aio.Socket):
+        with pytest.raises(TypeError, match="has no pattern"):
+            kind()
 
 
 def test_a_context_with_a_negative_number_of_threads():
@@ -129,6 +164,74 @@ def test_a_closed_socket(context):
     ):
         with pytest.raises(zlink.Closed, match="the socket is closed"):
             call()
+
+
+def test_an_iteration_ends_when_the_socket_is_closed(context):
+    pull, stream = zlink.Pull(context), zlink.Stream(context)
+    pull.close()
+    stream.close()
+    assert list(pull) == list(stream) == []
+
+
+def test_a_generator_that_closes_the_socket(context):
+    push = zlink.Push(context)
+
+    def frames():
+        push.close()
+        yield b"x"
+
+    with pytest.raises(zlink.Closed):
+        push.send_multipart(frames())
+
+
+def test_a_file_that_uses_the_socket(context):
+    pull = zlink.Pull(context)
+    poller = zlink.Poller()
+    raised = []
+
+    class File:
+        def fileno(self):
+            with pytest.raises(zlink.InUse, match="this thread is using the socket") as info:
+                pull.close()
+            raised.append(info.value)
+            return 0
+
+    poller.register(pull)
+    poller.register(File())
+    poller.poll(timeout=0)
+    assert len(raised) == 1
+
+
+def test_what_a_socket_says_that_it_is(context):
+    pull = zlink.Pull(context)
+    assert repr(pull) == "<zlink.Pull>"
+    endpoint = pull.bind("tcp://127.0.0.1:*")
+    assert repr(pull) == f"<zlink.Pull {endpoint}>"
+    assert repr(zlink.aio.Pull(context)) == "<zlink.aio.Pull>"
+    pull.close()
+    assert repr(pull) == "<zlink.Pull (closed)>"
+
+
+def test_a_monitor_that_another_thread_closes(context):
+    pull = zlink.Pull(context)
+    monitor = pull.monitor()
+    begun = threading.Event()
+    ended = threading.Event()
+
+    def follow():
+        for _ in monitor:
+            begun.set()
+        ended.set()
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    pull.bind("tcp://127.0.0.1:*")
+    assert begun.wait(DEADLINE)
+    monitor.close()
+    assert ended.wait(DEADLINE)
+    thread.join()
+    with pytest.raises(zlink.Closed):
+        monitor.recv()
 
 
 def test_with_closes(context):
@@ -200,14 +303,15 @@ def test_too_many_sockets():
         context.max_sockets = 2
         assert context.max_sockets == 2
         _kept = [zlink.Push(context), zlink.Push(context)]
-        with pytest.raises(zlink.Error) as raised:
+        with pytest.raises(zlink.Error, match="Push: Context.max_sockets, 2, are open") as raised:
             zlink.Push(context)
         assert raised.value.errno == errno.EMFILE
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_nothing_can_be_pickled_or_copied(context, duplicate):
-    for thing in (context, zlink.Push(context), zlink.Stream(context), zlink.aio.Push(context)):
+    monitor = zlink.Push(context).monitor()
+    for thing in (context, zlink.Push(context), zlink.Stream(context), zlink.aio.Push(context), monitor):
         with pytest.raises(TypeError, match="cannot pickle or copy"):
             duplicate(thing)
 

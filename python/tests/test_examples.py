@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MPL-2.0
 """Runs the programs of examples/python, which the guide quotes."""
 
+import asyncio
 import contextlib
 import http.client
+import importlib.util
 import json
 import os
 import pathlib
@@ -14,6 +16,7 @@ import pytest
 
 import zlink
 from conftest import DEADLINE
+from zlink import aio
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 
@@ -110,3 +113,20 @@ def test_api(tmp_path):
         follower.close()
         assert ask(address, "GET", "/api/notes") == (200, b'["note"]')
         assert ask(address, "GET", "/api/other")[0] == 404
+
+
+def test_api_answers_when_it_fails(context, caplog):
+    spec = importlib.util.spec_from_file_location("api", EXAMPLES / "api.py")
+    api = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(api)
+
+    async def main():
+        async with aio.Stream(context) as stream:
+            stream.route("/*")
+            address = stream.bind("http://127.0.0.1:*").split("/")[2]
+            asked = asyncio.create_task(asyncio.to_thread(ask, address, "GET", "/api/notes"))
+            await api.answer(stream, None, await stream.recv())
+            assert (await asked)[0] == 500
+
+    asyncio.run(main())
+    assert "GET /api/notes" in caplog.text

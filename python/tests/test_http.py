@@ -79,8 +79,10 @@ def test_a_request_and_its_answer(server):
         server.stream.reply(request.peer, 201, "grün", fields={"Content-Type": "text/plain", "X-Back": "1"})
         status, content, headers = answer(asked)
         assert (status, content.decode(), headers["X-Back"]) == (201, "grün", "1")
-        with pytest.raises(zlink.WrongState):
+        with pytest.raises(zlink.WrongState, match="reply: no request of this peer waits for an answer"):
             server.stream.reply(request.peer)
+        with pytest.raises(zlink.WrongState, match="no answer to this peer was begun"):
+            server.stream.reply_part(request.peer, b"x")
         asked.request("GET", "/api/2")  # On the same connection.
         again = server.stream.recv()
         assert again.peer == request.peer
@@ -99,7 +101,18 @@ def test_requests_in_a_batch(server):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"X": "a\r\nSet-Cookie: b"}, {"X\nY": "a"}, {"X": "a\0"}, {"Content-Length": "5"}, {"no name": "x"}]
+    "fields",
+    [
+        {"X": "a\r\nSet-Cookie: b"},
+        {"X\nY": "a"},
+        {"X": "a\0"},
+        {"X\r": "a"},
+        {"X: a\nY": "b"},
+        {"X: Y": "a"},
+        {"": "a"},
+        {"Content-Length": "5"},
+        {"no name": "x"},
+    ],
 )
 def test_fields_that_are_refused(server, fields):
     server.stream.route("/*")
@@ -108,7 +121,7 @@ def test_fields_that_are_refused(server, fields):
         request = server.stream.recv()
         with pytest.raises(zlink.InvalidValue):
             server.stream.reply(request.peer, fields=fields)
-        with pytest.raises(zlink.InvalidValue):
+        with pytest.raises(zlink.InvalidValue, match="the status of a response is from 200 to 599"):
             server.stream.reply(request.peer, 99)
         server.stream.reply(request.peer, 200, b"x")
         assert answer(asked)[1] == b"x"
@@ -123,6 +136,16 @@ def test_a_file_as_an_answer(server, tmp_path):
             server.stream.recv().peer, tmp_path / "file", fields={"X": "1"}, offset=2, length=3
         )
         assert answer(asked)[:2] == (200, b"234")
+
+
+@pytest.mark.parametrize("region", [{"offset": -1}, {"length": -1}, {"length": 1 << 64}])
+def test_a_region_that_is_none(ws, tmp_path, region):
+    (tmp_path / "file").write_bytes(b"0123456789")
+    for call in (ws.server.send_file, ws.server.reply_file):
+        with pytest.raises(ValueError, match=f"{next(iter(region))} is 0 or more bytes"):
+            call(ws.peer, tmp_path / "file", **region)
+    with pytest.raises(TypeError, match="a file is a path"):
+        ws.server.send_file(ws.peer, 1.5)
 
 
 def test_an_answer_in_parts(server):
@@ -203,9 +226,24 @@ def test_an_upgrade_that_is_refused(server, context):
     assert event.value == 401 and "401" in event.endpoint
 
 
+@pytest.mark.parametrize("takes", [lambda stream: stream.recv(), lambda stream: stream.recv_batch()[0]])
+def test_an_upgrade_for_which_nobody_asked(server, takes):
+    server.stream.route("/*")
+    server.bind()
+    with server.ask("GET", "/") as asked:
+        request = takes(server.stream)
+        assert not request.is_upgrade
+        with pytest.raises(zlink.WrongState, match="no request for an upgrade of this peer"):
+            server.stream.upgrade(request.peer)
+        server.stream.reply(request.peer, 200, b"x")
+        assert answer(asked)[:2] == (200, b"x")
+
+
 def test_a_path_that_is_none(server):
     with pytest.raises(zlink.InvalidValue, match="'api'"):
         server.stream.route("api")
+    with pytest.raises(ValueError, match="peers and upgrades"):
+        server.stream.route("/", peers=True, upgrades=True)
 
 
 def test_head_and_many_clients(server):

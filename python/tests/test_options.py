@@ -2,6 +2,7 @@
 """Options, CURVE, PLAIN and TLS."""
 
 import datetime
+import math
 import pathlib
 import re
 import subprocess
@@ -36,6 +37,7 @@ HEADER = pathlib.Path(__file__).parents[2] / "include" / "zlink.h"
         ("routing_id", b"name"),
         ("plain_username", "user"),
         ("affinity", 1),
+        ("affinity", 2**64 - 1),
     ],
 )
 def test_an_option_is_read_back(context, name, value):
@@ -74,8 +76,15 @@ def test_every_attribute_has_a_text():
         ("linger", datetime.timedelta(1), TypeError, "not timedelta"),
         ("recv_timeout", float("nan"), ValueError, "recv_timeout"),
         ("send_hwm", 1.5, TypeError, "send_hwm is an int, not float"),
-        ("send_hwm", -5, zlink.InvalidValue, "-5"),
-        ("send_hwm", 1 << 40, zlink.InvalidValue, "cannot be"),
+        ("linger", 1e9, zlink.InvalidValue, r"Dealer.linger: 1000000000.0 is out of range \(0 to 2147483 seconds\)"),
+        ("heartbeat_ttl", 1e6, zlink.InvalidValue, r"\(0 to 6553 seconds\)"),
+        ("heartbeat_timeout", math.inf, ValueError, "heartbeat_timeout"),
+        ("send_hwm", -5, zlink.InvalidValue, r"Dealer.send_hwm: -5 is out of range \(0 or more\)"),
+        ("send_hwm", 1 << 40, zlink.InvalidValue, "out of range"),
+        ("send_hwm", 1 << 80, ValueError, "more than an option can have"),
+        ("affinity", 1 << 64, ValueError, "affinity is from 0"),
+        ("tls_ca", "a\0b", ValueError, "embedded null character"),
+        ("plain_username", "a\0b", ValueError, "embedded null character"),
         ("ipv6", 1, TypeError, "ipv6 is a bool, not int"),
         ("tls_ca", b"/", TypeError, "tls_ca is a str or None, not bytes"),
         ("routing_id", "name", TypeError, "routing_id is bytes, not str"),
@@ -104,6 +113,40 @@ def test_options_by_number(context):
         router.get_option(9999, int)
     with pytest.raises(AttributeError):
         router.nonsense
+
+
+@pytest.mark.parametrize("name", ["linger", "recv_timeout", "send_timeout"])
+def test_infinity_is_no_limit(context, name):
+    socket = zlink.Dealer(context)
+    setattr(socket, name, 1)
+    setattr(socket, name, math.inf)
+    assert getattr(socket, name) is None
+
+
+def test_an_option_that_is_no_number(context):
+    dealer = zlink.Dealer(context)
+    for _ in range(2):
+        with pytest.raises(zlink.InvalidValue):
+            dealer.get_option(zlink.Option.LAST_ENDPOINT, int)
+        dealer.connect("inproc://a")
+    dealer.set_option(zlink.Option.AFFINITY, 2**64 - 1)
+    assert dealer.get_option(zlink.Option.AFFINITY, int) == 2**64 - 1
+
+
+def test_a_misspelt_option(context):
+    for socket in (zlink.Push(context), zlink.Stream(context), zlink.aio.Push(context)):
+        with pytest.raises(AttributeError, match="has no option 'lingerr'; did you mean linger?"):
+            socket.lingerr = 1
+        with pytest.raises(AttributeError, match="has no option 'colour'$"):
+            socket.colour = 1
+
+    class Mine(zlink.Push):
+        pass
+
+    mine = Mine(context)
+    mine.colour = "red"
+    mine.linger = 0
+    assert mine.colour == "red" and mine.linger == 0
 
 
 def test_options_of_a_context(context):

@@ -354,3 +354,16 @@ def test_versions():
         ]
         assert zlink.__version__ == ".".join(parts)
     assert zlink.has("zlink") and zlink.has("ws") and not zlink.has("nothing")
+
+
+def test_texts_and_json(pipeline):
+    push, pull = pipeline
+    push.send_string("grün", more=True)
+    push.send_json({"a": [1, None, "ü"]})
+    assert pull.recv_string() == "grün" and pull.more
+    assert pull.recv_json() == {"a": [1, None, "ü"]}
+    with pytest.raises(ValueError):
+        push.send(b"no JSON")
+        pull.recv_json()
+    with pytest.raises(zlink.Again):
+        pull.recv_string(timeout=0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MPL-2.0
 """Stream sockets: events, messages, batches, files."""
 
+import collections.abc
 import errno
 import os
 import socket
@@ -169,15 +170,20 @@ def test_a_batch_is_a_sequence(ws):
             batch[index]
 
 
-def test_a_batch_ends_with_the_next_call(ws):
+def test_a_batch_ends_with_the_next_receiving_call(ws):
     ws.client.send(ws.server_peer, b"one")
     batch = ws.server.recv_batch()
     message = batch[0]
     view = message.data
     ws.server.send(ws.peer, b"x")
     ws.server.send_many([ws.peer], b"x")
-    assert view == b"one"
     assert ws.server.poll(timeout=0) == zlink.Poll(0)
+    assert ws.server.linger is None
+    ws.server.peers()
+    ws.server.bind("ws://127.0.0.1:*")
+    assert view == b"one" and repr(message) == f"MessageView(peer={ws.peer}, 3 bytes)"
+    with pytest.raises(zlink.Again):
+        ws.server.recv(timeout=0)
     with pytest.raises(ValueError, match="released"):
         view[0]
     for use in (lambda: message.data, lambda: bytes(message), lambda: memoryview(message), lambda: len(message)):
@@ -185,6 +191,36 @@ def test_a_batch_ends_with_the_next_call(ws):
             use()
     with pytest.raises(BufferError):
         ws.server.send_batch(batch)
+    assert repr(message) == f"MessageView(peer={ws.peer}, ended)"
+
+
+def test_a_batch_is_valid_while_its_peer_is_aborted(ws):
+    ws.client.send(ws.server_peer, bytes(100_000))
+    batch = ws.server.recv_batch()
+    ws.server.abort_peer(ws.peer)
+    assert isinstance(ws.client.recv(), zlink.Disconnected)
+    assert batch[0].data == bytes(100_000)
+
+
+def test_a_batch_is_a_sequence(context):
+    with zlink.Stream(context) as server:
+        server.recv_timeout = DEADLINE
+        client = zlink.Stream(context)
+        client.connect(server.bind("tcp://127.0.0.1:*"))
+        (came,) = server.recv_batch()
+        server_peer = client.recv(timeout=DEADLINE).peer
+        client.send_batch([(server_peer, b"%d" % index) for index in range(3)])
+        server.poll(timeout=DEADLINE)
+        count = 0
+        while count < 3:
+            batch = server.recv_batch()
+            contents = [bytes(each) for each in batch]
+            assert [bytes(each) for each in batch[1:]] == contents[1:]
+            assert [bytes(each) for each in batch[::-1]] == contents[::-1]
+            assert [bytes(each) for each in reversed(batch)] == contents[::-1]
+            assert isinstance(batch, collections.abc.Sequence) and batch.count(came) == 0
+            assert batch[5:] == []
+            count += len(batch)
 
 
 def test_a_part_of_a_view_that_is_in_use(ws):

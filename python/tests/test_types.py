@@ -49,6 +49,7 @@ def wrong(push: zlink.Push, pull: zlink.Pull) -> None:
     pull.send(b"x")  # E
     push.send("text")  # E
     push.linger = "1"  # E
+    push.lingerr = 1  # E
     push.subscribe(b"")  # E
     zlink.Push("context")  # E
 """

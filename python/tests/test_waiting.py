@@ -177,6 +177,39 @@ context.cycle = context
     )
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        "while True:\n        try: pull.recv(timeout=0.001)\n        except zlink.Again: pass",
+        "while True: push.send_multipart(bytes(2) for _ in range(50)), pull.recv_multipart()",
+        "while True: push.send(bytes(100_000)), pull.recv()",
+        "for _ in range(10_000):\n        with zlink.Push(context): pass",
+        "while True:\n        try: pull.recv()\n        except zlink.ContextTerminated: pass",
+    ],
+)
+def test_the_end_of_the_interpreter_beside_threads_that_use_sockets(work):
+    # A thread that asks for the GIL while the interpreter ends would abort the process.
+    run_python(
+        f"""
+import threading, zlink
+begun = threading.Barrier(9)
+def use():
+    context = zlink.Context()
+    contexts.append(context)
+    push, pull = zlink.Push(context), zlink.Pull(context)
+    push.connect(pull.bind("inproc://x"))
+    begun.wait()
+    {work}
+contexts = []
+for _ in range(8):
+    threading.Thread(target=use, daemon=True).start()
+begun.wait()
+for context in contexts:
+    context.shutdown() if {"Terminated" in work} else None
+"""
+    )
+
+
 def test_the_end_of_the_interpreter_with_an_open_event_loop():
     run_python(
         """

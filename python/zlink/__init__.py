@@ -8,6 +8,7 @@ docs/guide/python.md has examples.
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _errors, _zlink
@@ -61,7 +62,10 @@ from ._zlink import (
     z85_encode,
 )
 
-_zlink._set_error_factory(_errors.make)
+_zlink._set_errors(_errors.BY_NUMBER, _errors.Error)
+Sequence.register(Batch)
+if not TYPE_CHECKING:
+    Batch.index, Batch.count = Sequence.index, Sequence.count
 atexit.register(_zlink._stop_releasing)
 
 #: The version of zlink.

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from . import _zlink
+from . import _threads, _zlink
 from ._constants import ContextOption, Pattern
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Context(_zlink.ContextCore):
     With io_threads=0 there is no thread: calls that wait do the I/O.
 
     At the end of a `with` block the context's sockets are closed, and what was sent is written, for
-    as long as the sockets' linger allows.
+    as long as the sockets' linger allows. In a coroutine `async with` waits without blocking the
+    event loop.
     """
 
     def __init__(self, io_threads: int = 1) -> None:
@@ -62,6 +63,28 @@ class Context(_zlink.ContextCore):
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.term()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def complete(error: Exception | None) -> None:
+            if done.done():
+                return
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+        # If this task is cancelled, the thread waits on.
+        _threads.start(self.term, "Context.term", complete)
+        await done
 
     def blockers(self) -> list[Blocker]:
         """Lists the sockets and connections that term() waits for, or would wait for.

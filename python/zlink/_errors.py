@@ -49,7 +49,8 @@ class AddressInUse(Error):
     """The address is already in use."""
 
 
-_CLASSES: dict[int, type[Error]] = {
+#: The extension makes the exceptions. It runs no Python code for that, so the classes have no __init__.
+BY_NUMBER: dict[int, type[Error]] = {
     _errno.EAGAIN: Again,
     ETERM: ContextTerminated,
     _errno.ENOTSOCK: Closed,
@@ -61,8 +62,3 @@ _CLASSES: dict[int, type[Error]] = {
     _errno.EPROTONOSUPPORT: Unsupported,
     _errno.EADDRINUSE: AddressInUse,
 }
-
-
-def make(number: int, text: str) -> Error:
-    """The exception for an errno. The extension calls this."""
-    return _CLASSES.get(number, Error)(number, text)

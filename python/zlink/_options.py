@@ -7,9 +7,11 @@ Times are seconds, as float or int; None is the C API's -1, whose meaning the at
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from ._constants import Mechanism, Option
+from ._errors import InvalidValue
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,6 +26,9 @@ T = TypeVar("T")
 
 # Of a key in Z85, with its zero byte.
 _KEY_ROOM = 41
+
+# As the library says it, in its own units, after the number that was given.
+_RANGE = re.compile(r"is out of range \((?P<least>-?\d+) (?:or more|to (?P<most>-?\d+))\)")
 
 
 class Attribute(Generic[T]):
@@ -55,7 +60,15 @@ class Attribute(Generic[T]):
     def __set__(self, socket: Core, value: T) -> None:
         if not self._writable:
             raise AttributeError(f"{type(socket).__name__}.{self._name} can only be read")
-        self._write(socket, value)
+        try:
+            self._write(socket, value)
+        except InvalidValue as error:
+            place = f"{type(socket).__name__}.{self._name}"
+            raise InvalidValue(error.errno, f"{place}: {self._words(str(error.strerror), value)}") from None
+
+    def _words(self, text: str, value: T) -> str:
+        """Why the value is invalid, of the library's "Push.set_option: ZLINK_SNDHWM: ..."."""
+        return text.split(": ", 2)[-1]
 
     def _read(self, socket: Core) -> T:
         raise NotImplementedError
@@ -68,15 +81,32 @@ class Attribute(Generic[T]):
             raise TypeError(f"{self._name} is {words}, not {type(value).__name__}")
 
 
+def set_number(socket: Core, option: int, value: int) -> None:
+    """Sets an option that is a number. Of 64 bits: the library has affinity without a sign."""
+    if option == Option.AFFINITY:
+        if not -1 <= value < 1 << 64:
+            raise ValueError(f"affinity is from 0 to 2**64 - 1, not {value}")
+        value -= (1 << 64) * (value >= 1 << 63)
+    elif not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"{value} is more than an option can have")
+    socket._set_int(int(option), value)
+
+
+def get_number(socket: Core, option: int) -> int:
+    """Reads an option that is a number."""
+    value = socket._get_int(int(option))
+    return value % (1 << 64) if option == Option.AFFINITY else value
+
+
 class Number(Attribute[int]):
     """An option that is a number."""
 
     def _read(self, socket: Core) -> int:
-        return socket._get_int(self.option)
+        return get_number(socket, self.option)
 
     def _write(self, socket: Core, value: int) -> None:
         self._expect(value, int, "an int")
-        socket._set_int(self.option, value)
+        set_number(socket, self.option, value)
 
 
 class Flag(Attribute[bool]):
@@ -98,11 +128,15 @@ class MechanismAttribute(Attribute[Mechanism]):
 
 
 class Seconds(Attribute["float | None"]):
-    """An option that is a time, in units of the C API of which `per_second` are a second."""
+    """An option that is a time, in units of the C API of which `per_second` are a second.
 
-    def __init__(self, option: Option, doc: str, per_second: int = 1000) -> None:
+    With `is_endless` infinity is taken, too, for no limit.
+    """
+
+    def __init__(self, option: Option, doc: str, per_second: int = 1000, *, is_endless: bool = False) -> None:
         super().__init__(option, doc)
         self._per_second = per_second
+        self._is_endless = is_endless
 
     def _read(self, socket: Core) -> float | None:
         value = socket._get_int(self.option)
@@ -115,13 +149,25 @@ class Seconds(Attribute["float | None"]):
         if value is None:
             return -1
         self._expect(value, (int, float), "a number of seconds or None")
+        if self._is_endless and value == math.inf:
+            return -1
         if not 0 <= value < math.inf:
             raise ValueError(f"{self._name} is 0 or more seconds, or None, not {value}")
-        return math.ceil(value * self._per_second)
+        return min(math.ceil(value * self._per_second), 1 << 62)
+
+    def _words(self, text: str, value: float | None) -> str:
+        found = _RANGE.search(text)
+        if found is None or found["most"] is None:
+            return super()._words(text, value)
+        least, most = max(int(found["least"]), 0), int(found["most"])
+        return f"{value} is out of range ({least / self._per_second:g} to {most // self._per_second} seconds)"
 
 
 class Timeout(Seconds):
     """The timeout of sending or receiving."""
+
+    def __init__(self, option: Option, doc: str) -> None:
+        super().__init__(option, doc, is_endless=True)
 
     def _read(self, socket: Core) -> float | None:
         value = socket._get_timeout(self.option == Option.SNDTIMEO)
@@ -183,7 +229,9 @@ class SocketOptions(_Base):
     immediate = Flag(Option.IMMEDIATE, "Queue messages only for established connections.")
     ipv6 = Flag(Option.IPV6, "IPv6 and IPv4 instead of IPv4 only.")
     linger = Seconds(
-        Option.LINGER, "How long a closed socket goes on sending what is queued. None: no limit."
+        Option.LINGER,
+        "How long a closed socket goes on sending what is queued. None: no limit.",
+        is_endless=True,
     )
     max_connections = Number(Option.MAX_CONNECTIONS, "Largest number of peers of a listener. 0: no limit.")
     max_connections_per_address = Number(
@@ -242,7 +290,7 @@ class SocketOptions(_Base):
     def get_option(self, option: Option, kind: type[T]) -> T:
         """Reads any option, as an int, a bool, a str or bytes: `kind` says which."""
         if kind is int or kind is bool:
-            return kind(socket_number(self, option))  # type: ignore[call-arg]
+            return kind(get_number(self, option))  # type: ignore[call-arg]
         if kind is bytes or kind is str:
             value = self._get_bytes(int(option))
             return value if kind is bytes else value.rstrip(b"\0").decode()  # type: ignore[return-value]
@@ -251,14 +299,9 @@ class SocketOptions(_Base):
     def set_option(self, option: Option, value: int | bool | str | bytes | None) -> None:
         """Sets any option."""
         if isinstance(value, int):
-            self._set_int(int(option), int(value))
+            set_number(self, option, int(value))
         else:
             self._set_bytes(int(option), value)
-
-
-def socket_number(socket: Core, option: Option) -> int:
-    """Reads an option that is a number."""
-    return socket._get_int(int(option))
 
 
 class SecurityOptions(_Base):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Union
 
 from . import _zlink
 from ._constants import Poll
-from ._sockets import Socket
+from ._sockets import CommonSocket, Socket
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -25,8 +25,10 @@ class Poller:
 
     def register(self, item: Pollable, events: Poll = Poll.IN) -> None:
         """Waits for `events` of a socket, a file or a descriptor from now on. Replaces former ones."""
-        if not isinstance(item, (Socket, int)) and not hasattr(item, "fileno"):
-            raise TypeError(f"a Poller takes a Socket, a file or a descriptor, not {type(item).__name__}")
+        if not isinstance(item, (Socket, int)) and (
+            isinstance(item, CommonSocket) or not hasattr(item, "fileno")
+        ):
+            raise TypeError(f"a Poller takes a Socket, a file or a descriptor, not {kind_name(item)}")
         self._items[item] = Poll(events)
 
     def unregister(self, item: Pollable) -> None:
@@ -53,4 +55,12 @@ def proxy(
     Raises ContextTerminated when the context is shut down. `capture` receives a copy of each
     message. `control` also takes b"PAUSE", b"RESUME" and b"STATISTICS".
     """
+    for socket in (frontend, backend, capture, control):
+        if not isinstance(socket, Socket) and (socket is not None or socket in (frontend, backend)):
+            raise TypeError(f"a proxy takes sockets whose calls wait, not {kind_name(socket)}")
     _zlink.proxy(frontend, backend, capture, control)
+
+
+def kind_name(of: object) -> str:
+    """The name of an object's class; of a socket of zlink.aio with that in front."""
+    return f"aio.{type(of).__name__}" if isinstance(of, CommonSocket) else type(of).__name__

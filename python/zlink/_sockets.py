@@ -3,25 +3,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 from . import _options, _zlink
 from ._constants import Event, Pattern, Poll
 from ._context import Context
-from ._errors import ContextTerminated
+from ._errors import Closed, ContextTerminated, InUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Buffer, Self
 
     _Base = _zlink.Core
 else:
     _Base = object
 
+_PACKAGE = f"{__package__}."
 _monitor_number = itertools.count(1)
 
 _WHAT_FOR = {
@@ -29,8 +31,12 @@ _WHAT_FOR = {
     "recv_multipart": "receive",
     "recv_into": "receive",
     "recv_frame": "receive",
+    "recv_string": "receive",
+    "recv_json": "receive",
     "recv_batch": "receive batches",
     "send": "send",
+    "send_string": "send texts; send takes them",
+    "send_json": "send JSON",
     "send_multipart": "send messages of several frames",
     "send_many": "send to many peers",
     "send_batch": "send batches",
@@ -65,6 +71,8 @@ class CommonSocket(_options.SocketOptions, _Base):
     pattern: ClassVar[Pattern]
 
     def __init__(self, context: Context | None = None) -> None:
+        if not hasattr(type(self), "pattern"):
+            raise TypeError(f"a {type(self).__name__} has no pattern; open one of the patterns, e.g. Push")
         if context is None:
             context = Context.default()
         elif not isinstance(context, Context):
@@ -85,18 +93,27 @@ class CommonSocket(_options.SocketOptions, _Base):
         return [PeerInfo(*each) for each in self._peers()]
 
     def __repr__(self) -> str:
-        state = " (closed)" if self.closed else ""
-        return f"<zlink {type(self).__module__.rpartition('.')[2]}.{type(self).__name__}{state}>"
+        module, kind = type(self).__module__, type(self).__name__
+        if module.startswith(_PACKAGE):
+            module = "zlink.aio" if module == "zlink.aio" else "zlink"
+        state = " (closed)" if self.closed else f" {self._endpoint}" if self._endpoint else ""
+        return f"<{module}.{kind}{state}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"cannot pickle or copy a {type(self).__name__}: it is a socket of this process")
 
-    def _start_monitor(self, events: Event) -> str:
-        endpoint = f"inproc://zlink.monitor.{os.getpid()}.{next(_monitor_number)}"
-        self._monitor(endpoint, int(events))
-        return endpoint
-
     if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            kind = type(self)
+            # A program's own classes may have attributes of their own.
+            if not name.startswith("_") and kind.__module__.startswith(_PACKAGE) and not hasattr(kind, name):
+                import difflib
+
+                close = difflib.get_close_matches(name, dir(kind), 1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise AttributeError(f"a {kind.__name__} has no option {name!r}{hint}")
+            super().__setattr__(name, value)
 
         def __getattr__(self, name: str) -> NoReturn:
             kind = type(self).__name__
@@ -136,23 +153,61 @@ class Socket(CommonSocket):
         return Monitor(self, events)
 
 
-class _Iterating:
+class _Sending:
+    """Of sockets that send."""
+
+    if TYPE_CHECKING:
+
+        def send(self, data: Buffer, *, more: bool = False, timeout: float | None = None) -> None: ...
+
+    def send_string(self, text: str, *, more: bool = False, timeout: float | None = None) -> None:
+        """Sends a text as a frame, in UTF-8."""
+        self.send(text.encode(), more=more, timeout=timeout)
+
+    def send_json(self, value: Any, *, more: bool = False, timeout: float | None = None) -> None:
+        """Sends a value as a frame, in JSON."""
+        self.send(to_json(value), more=more, timeout=timeout)
+
+
+class _Receiving:
     """Of sockets that receive."""
 
     if TYPE_CHECKING:
 
         def recv(self, *, timeout: float | None = None) -> bytes: ...
 
+    def recv_string(self, *, timeout: float | None = None) -> str:
+        """Receives a frame that is a text in UTF-8."""
+        return self.recv(timeout=timeout).decode()
+
+    def recv_json(self, *, timeout: float | None = None) -> Any:
+        """Receives a frame that is JSON, and returns its value."""
+        return from_json(self.recv(timeout=timeout))
+
     def __iter__(self) -> Iterator[bytes]:
-        """Receives until the context is shut down."""
+        """Receives until the socket is closed or the context is shut down."""
         try:
             while True:
                 yield self.recv()
-        except ContextTerminated:
+        except (Closed, ContextTerminated):
             return
 
 
-class Pair(Socket, _options.SecurityOptions, _Iterating, _zlink.Duplex):
+def to_json(value: Any) -> bytes:
+    """A value as it is sent."""
+    import json
+
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def from_json(frame: bytes) -> Any:
+    """The value that was sent."""
+    import json
+
+    return json.loads(frame)
+
+
+class Pair(Socket, _options.SecurityOptions, _Sending, _Receiving, _zlink.Duplex):
     """Exactly one peer, both ways."""
 
     pattern = Pattern.PAIR
@@ -163,6 +218,7 @@ class Pub(
     _options.SecurityOptions,
     _options.PublisherOptions,
     _options.ConflateOption,
+    _Sending,
     _zlink.Sender,
 ):
     """Sends to every subscriber of the topic, which a message begins with; drops instead of waiting."""
@@ -176,7 +232,7 @@ class Sub(
     _options.SubscriberOptions,
     _options.ConflateOption,
     _options.Subscribing,
-    _Iterating,
+    _Receiving,
     _zlink.Receiver,
 ):
     """Receives the topics that it subscribed to."""
@@ -189,7 +245,8 @@ class XPub(
     _options.SecurityOptions,
     _options.PublisherOptions,
     _options.Subscribing,
-    _Iterating,
+    _Sending,
+    _Receiving,
     _zlink.Duplex,
 ):
     """As Pub, and receives the subscriptions: b"\\x01" or b"\\x00", and the topic."""
@@ -197,49 +254,49 @@ class XPub(
     pattern = Pattern.XPUB
 
 
-class XSub(Socket, _options.SecurityOptions, _options.SubscriberOptions, _Iterating, _zlink.Duplex):
+class XSub(Socket, _options.SecurityOptions, _options.SubscriberOptions, _Sending, _Receiving, _zlink.Duplex):
     """As Sub, and subscribes by sending b"\\x01" and the topic."""
 
     pattern = Pattern.XSUB
 
 
-class Req(Socket, _options.SecurityOptions, _options.RequestOptions, _Iterating, _zlink.Duplex):
+class Req(Socket, _options.SecurityOptions, _options.RequestOptions, _Sending, _Receiving, _zlink.Duplex):
     """Sends a request, then receives its reply, in turn."""
 
     pattern = Pattern.REQ
 
 
-class Rep(Socket, _options.SecurityOptions, _Iterating, _zlink.Duplex):
+class Rep(Socket, _options.SecurityOptions, _Sending, _Receiving, _zlink.Duplex):
     """Receives a request, then sends its reply, in turn."""
 
     pattern = Pattern.REP
 
 
-class Dealer(Socket, _options.SecurityOptions, _options.ConflateOption, _Iterating, _zlink.Duplex):
+class Dealer(Socket, _options.SecurityOptions, _options.ConflateOption, _Sending, _Receiving, _zlink.Duplex):
     """Sends to peers in turn; receives from all fairly."""
 
     pattern = Pattern.DEALER
 
 
-class Router(Socket, _options.SecurityOptions, _options.RouterOptions, _Iterating, _zlink.Duplex):
+class Router(Socket, _options.SecurityOptions, _options.RouterOptions, _Sending, _Receiving, _zlink.Duplex):
     """Sends to the peer named in the first frame; receives from all, that name first."""
 
     pattern = Pattern.ROUTER
 
 
-class Pull(Socket, _options.SecurityOptions, _options.ConflateOption, _Iterating, _zlink.Receiver):
+class Pull(Socket, _options.SecurityOptions, _options.ConflateOption, _Receiving, _zlink.Receiver):
     """Receives from Push sockets fairly."""
 
     pattern = Pattern.PULL
 
 
-class Push(Socket, _options.SecurityOptions, _options.ConflateOption, _zlink.Sender):
+class Push(Socket, _options.SecurityOptions, _options.ConflateOption, _Sending, _zlink.Sender):
     """Sends to Pull sockets in turn."""
 
     pattern = Pattern.PUSH
 
 
-class RawStream(Socket, _Iterating, _zlink.Duplex):
+class RawStream(Socket, _Sending, _Receiving, _zlink.Duplex):
     """Exchanges bytes over tcp with peers that do not speak ZMTP: libzmq's ZMQ_STREAM."""
 
     pattern = Pattern.RAW_STREAM
@@ -253,46 +310,68 @@ class MonitorEvent(NamedTuple):
     endpoint: str
 
 
-def monitor_event(frames: list[bytes]) -> MonitorEvent:
-    """The event that a monitor's message is."""
-    head = frames[0]
-    return MonitorEvent(
-        Event(int.from_bytes(head[:2], "little")),
-        int.from_bytes(head[2:6], "little", signed=True),
-        frames[1].decode("utf-8", "replace"),
-    )
+P = TypeVar("P", bound=CommonSocket)
 
 
-class Monitor:
-    """Receives the connection events of a socket. Ends with it, or by close().
+class CommonMonitor(Generic[P]):
+    """The common part of monitors, whether or not their calls wait.
 
     Events are kept, up to 1000, and dropped beyond that while nothing receives them.
     """
 
-    def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
+    def __init__(self, socket: CommonSocket, pair: P, events: Event) -> None:
         self._socket = socket
-        endpoint = socket._start_monitor(events)
-        self._pair = Pair(socket.context)
-        self._pair.linger = 0
-        self._pair.connect(endpoint)
-
-    def recv(self, *, timeout: float | None = None) -> MonitorEvent:
-        """Receives the next event; raises Again if there is none within `timeout` seconds."""
-        return monitor_event(self._pair.recv_multipart(timeout=timeout))
-
-    def __iter__(self) -> Iterator[MonitorEvent]:
-        """Receives until the monitored socket is closed."""
-        while True:
-            event = self.recv()
-            if event.event == Event.MONITOR_STOPPED:
-                return
-            yield event
+        self._pair = pair
+        endpoint = f"inproc://zlink.monitor.{os.getpid()}.{next(_monitor_number)}"
+        try:
+            # With the event that says that no more follow.
+            socket._monitor(endpoint, int(events) | Event.MONITOR_STOPPED)
+            pair.linger = 0
+            pair.connect(endpoint)
+        except BaseException:
+            pair.close()
+            raise
 
     def close(self) -> None:
-        """Ends the monitor."""
+        """Ends the monitor. Calls that wait end, too."""
         if not self._socket.closed and not self._pair.closed:
             self._socket._monitor(None, 0)
-        self._pair.close()
+        # A thread that is receiving gets the last event, and closes the pair.
+        with contextlib.suppress(InUse):
+            self._pair.close()
+
+    def _take(self, frames: list[bytes]) -> MonitorEvent:
+        head = frames[0]
+        event = Event(int.from_bytes(head[:2], "little"))
+        if event == Event.MONITOR_STOPPED:
+            self._pair.close()
+        value = int.from_bytes(head[2:6], "little", signed=True)
+        return MonitorEvent(event, value, frames[1].decode("utf-8", "replace"))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle or copy a {type(self).__name__}")
+
+
+class Monitor(CommonMonitor["Pair"]):
+    """Receives the connection events of a socket. Ends with it, or by close()."""
+
+    def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
+        super().__init__(socket, Pair(socket.context), events)
+
+    def recv(self, *, timeout: float | None = None) -> MonitorEvent:
+        """Receives the next event; raises Again if there is none within `timeout` seconds.
+
+        Raises Closed after the last one.
+        """
+        return self._take(self._pair.recv_multipart(timeout=timeout))
+
+    def __iter__(self) -> Iterator[MonitorEvent]:
+        """Receives until the monitored socket or the monitor is closed."""
+        try:
+            while (event := self.recv()).event != Event.MONITOR_STOPPED:
+                yield event
+        except (Closed, ContextTerminated):
+            return
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, Union
 
 from . import _options, _zlink
 from ._constants import Pattern
-from ._errors import Again, ContextTerminated, InvalidValue, PeerUnreachable
+from ._errors import Again, Closed, ContextTerminated, InvalidValue, PeerUnreachable
 from ._sockets import CommonSocket, PeerInfo, Socket
 
 if TYPE_CHECKING:
@@ -52,13 +52,20 @@ def field_lines(fields: Fields | None) -> str | None:
         line = f"{name}: {value}"
         if "\n" in line or "\r" in line or "\0" in line:
             raise InvalidValue(errno.EINVAL, f"the field {name!r} has a line end or a zero byte")
+        if ":" in name:
+            raise InvalidValue(errno.EINVAL, f"the name of the field {name!r} has a colon")
         lines.append(line)
     return "\n".join(lines)
 
 
 @contextlib.contextmanager
-def opened(file: File) -> Iterator[int]:
-    """A descriptor of the file."""
+def opened(file: File, offset: int, length: int | None) -> Iterator[int]:
+    """A descriptor of the file, of which a region is sent."""
+    for name, value in (("offset", offset), ("length", 0 if length is None else length)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is an int, not {type(value).__name__}")
+        if not 0 <= value < 1 << 63:
+            raise ValueError(f"{name} is 0 or more bytes, not {value}")
     if isinstance(file, int):
         yield file
     elif isinstance(file, (str, os.PathLike)):
@@ -67,8 +74,10 @@ def opened(file: File) -> Iterator[int]:
             yield descriptor
         finally:
             os.close(descriptor)
-    else:
+    elif hasattr(file, "fileno"):
         yield file.fileno()
+    else:
+        raise TypeError(f"a file is a path, an open file or a descriptor, not {type(file).__name__}")
 
 
 class CommonStream(CommonSocket, _options.StreamOptions, _StreamBase):
@@ -111,11 +120,16 @@ class CommonStream(CommonSocket, _options.StreamOptions, _StreamBase):
         :param peers: requests for an upgrade to WebSocket are accepted
         :param upgrades: requests for an upgrade are received, and answered by upgrade() or reply()
         """
+        if peers and upgrades:
+            raise ValueError("route takes peers and upgrades only one at a time")
         kinds = requests * _ROUTE_REQUESTS + peers * _ROUTE_PEERS + upgrades * _ROUTE_UPGRADES
         self._route(path, kinds)
 
     def upgrade(self, peer: int, *, subprotocol: str | None = None, fields: Fields | None = None) -> None:
-        """Accepts a request for an upgrade to WebSocket. Connected follows, with the same peer."""
+        """Accepts a request for an upgrade to WebSocket. Connected follows, with the same peer.
+
+        Raises WrongState if the peer has not sent one, which a Request tells by `is_upgrade`.
+        """
         self._upgrade(peer, subprotocol, field_lines(fields))
 
 
@@ -126,11 +140,11 @@ class Stream(CommonStream, Socket, _zlink.BlockingStreamCore):
     """
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        """Receives until the context is shut down."""
+        """Receives until the socket is closed or the context is shut down."""
         try:
             while True:
                 yield self.recv()
-        except ContextTerminated:
+        except (Closed, ContextTerminated):
             return
 
     def send_file(
@@ -143,7 +157,7 @@ class Stream(CommonStream, Socket, _zlink.BlockingStreamCore):
         timeout: float | None = None,
     ) -> None:
         """Sends a region of a file to a peer, as one binary message. `length` None: up to its end."""
-        with opened(file) as descriptor:
+        with opened(file, offset, length) as descriptor:
             self._must(self._send_file(peer, descriptor, offset, length, timeout), "send_file")
 
     def reply(
@@ -201,7 +215,7 @@ class Stream(CommonStream, Socket, _zlink.BlockingStreamCore):
         timeout: float | None = None,
     ) -> None:
         """Answers a request with a region of a file. `length` None: up to its end."""
-        with opened(file) as descriptor:
+        with opened(file, offset, length) as descriptor:
             lines = field_lines(fields)
             self._must(
                 self._reply_file(peer, status, lines, descriptor, offset, length, timeout), "reply_file"

@@ -15,13 +15,15 @@ import asyncio
 import collections
 import contextlib
 import errno
+import math
+import threading
 import weakref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _options, _zlink
+from . import _options, _threads, _zlink
 from ._constants import Event, Pattern, Poll
-from ._errors import Closed, ContextTerminated, Error, PeerUnreachable
-from ._sockets import CommonSocket, MonitorEvent, monitor_event
+from ._errors import Again, Closed, ContextTerminated, Error, InUse, PeerUnreachable
+from ._sockets import CommonMonitor, CommonSocket, MonitorEvent, from_json, to_json
 from ._stream import CommonStream, Fields, File, StreamEvent, field_lines, opened
 
 if TYPE_CHECKING:
@@ -51,22 +53,67 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_Waiters = collections.deque["asyncio.Future[None]"]
+
+# Of ending drain(). Each takes a millisecond; only without I/O threads are many needed, and in vain.
+_DRAIN_ATTEMPTS = 200
+
+
+class _Place:
+    """The place of a task in a queue."""
+
+    __slots__ = ("is_late", "wake")
+
+    def __init__(self) -> None:
+        #: What the task waits for; None while it makes an attempt.
+        self.wake: asyncio.Future[None] | None = None
+        self.is_late = False
+
+    def complete(self) -> None:
+        if self.wake is not None and not self.wake.done():
+            self.wake.set_result(None)
+
+    def expire(self) -> None:
+        self.is_late = True
+        self.complete()
+
+
+class _Queue:
+    """The tasks that wait for one socket.
+
+    In turn: only the first one is woken. When it has what it waits for, or is cancelled, it wakes
+    the next one.
+    """
+
+    __slots__ = ("in_turn", "places", "sends")
+
+    def __init__(self, *, in_turn: bool, sends: bool = False) -> None:
+        self.in_turn = in_turn
+        self.sends = sends
+        self.places: collections.deque[_Place] = collections.deque()
+
+    def wake(self) -> None:
+        if self.in_turn:
+            if self.places:
+                self.places[0].complete()
+        else:
+            for place in self.places:
+                place.complete()
 
 
 class _Waker:
     """Completes what waits in one event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self) -> None:
+        # Does not refer to the event loop: each is kept as long as its event loop is.
         self._waker = _zlink.Waker()
-        self._loop = loop
         self._sockets = 0
         self._driven: dict[int, int] = {}
 
     def add(self, socket: Socket) -> None:
+        loop = asyncio.get_running_loop()
         socket._watch(self._waker)
         if self._sockets == 0:
-            self._loop.add_reader(self._waker.fileno(), self._on_ready)
+            loop.add_reader(self._waker.fileno(), self._on_ready)
         self._sockets += 1
         context = socket.context
         if context.io_threads == 0:
@@ -74,19 +121,20 @@ class _Waker:
             file = context.fileno()
             self._driven[file] = self._driven.get(file, 0) + 1
             if self._driven[file] == 1:
-                self._loop.add_reader(file, _drive, context)
+                loop.add_reader(file, _drive, context)
 
     def remove(self, socket: Socket) -> None:
+        loop = asyncio.get_running_loop()
         context = socket.context
         self._sockets -= 1
         if self._sockets == 0:
-            self._loop.remove_reader(self._waker.fileno())
+            loop.remove_reader(self._waker.fileno())
         if context.io_threads == 0 and not context.closed:
             with contextlib.suppress(Error):
                 file = context.fileno()
                 self._driven[file] -= 1
                 if self._driven[file] == 0:
-                    self._loop.remove_reader(file)
+                    loop.remove_reader(file)
 
     def _on_ready(self) -> None:
         for socket in self._waker.take():
@@ -104,7 +152,7 @@ _wakers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waker] = weakref.
 def _waker_of(loop: asyncio.AbstractEventLoop) -> _Waker:
     found = _wakers.get(loop)
     if found is None:
-        found = _wakers[loop] = _Waker(loop)
+        found = _wakers[loop] = _Waker()
     return found
 
 
@@ -115,17 +163,8 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _wake_next(waiters: _Waiters) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
-            return
-
-
-def _wake_all(waiters: _Waiters) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
+# Of Socket._loop.
+_attaching = threading.Lock()
 
 
 class Socket(CommonSocket):
@@ -134,10 +173,11 @@ class Socket(CommonSocket):
     def __init__(self, context: Context | None = None) -> None:
         super().__init__(context)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._receiving: _Waiters = collections.deque()
-        self._sending: _Waiters = collections.deque()
-        self._polling: _Waiters = collections.deque()
-        self._is_draining = False
+        self._receiving = _Queue(in_turn=True)
+        # Whether a Stream can send depends on the peer, which only an attempt finds out.
+        self._sending = _Queue(in_turn=self.pattern != Pattern.STREAM, sends=True)
+        self._polling = _Queue(in_turn=False)
+        self._drainer: threading.Thread | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -149,7 +189,10 @@ class Socket(CommonSocket):
 
     def close(self) -> None:
         """Closes the socket. Tasks that wait get Closed; messages that were sent are still written."""
-        super().close()
+        if self._end_waiting_drain():
+            super().close()
+        else:
+            self._close_when_drained()
         loop, self._loop = self._loop, None
         if loop is None or loop.is_closed():
             return
@@ -160,22 +203,26 @@ class Socket(CommonSocket):
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
         _waker_of(loop).remove(self)
-        for waiter in (*self._receiving, *self._sending, *self._polling):
-            if not waiter.done():
-                name = type(self).__name__
-                waiter.set_exception(
-                    Closed(errno.ENOTSOCK, f"{name}: the socket was closed during the call")
-                )
+        for queue in (self._receiving, self._sending, self._polling):
+            for place in queue.places:
+                if place.wake is not None and not place.wake.done():
+                    place.wake.set_exception(self._closed_error())
+
+    def _closed_error(self) -> Closed:
+        return Closed(errno.ENOTSOCK, f"{type(self).__name__}: the socket was closed during the call")
 
     async def poll(self, events: Poll = Poll.IN, timeout: float | None = None) -> Poll:
         """Waits until one of `events` would not wait, at most `timeout` seconds; returns which."""
+
+        if timeout is not None and not timeout >= 0:
+            raise ValueError("a timeout is 0 or more seconds")
 
         def ready() -> Poll | None:
             return Poll(self._events()) & events or None
 
         try:
-            return await asyncio.wait_for(self._until(ready, self._polling), timeout)
-        except (TimeoutError, asyncio.TimeoutError):
+            return await self._until("poll", ready, self._polling, math.inf if timeout is None else timeout)
+        except Again:
             return Poll(0)
 
     async def drain(self, timeout: float | None = None) -> None:
@@ -183,14 +230,43 @@ class Socket(CommonSocket):
 
         Waits until they have disconnected, at most `timeout` seconds; raises Again after that, and
         disconnects those that are left. A thread waits, so other calls raise InUse meanwhile; those
-        that wait already continue afterwards.
+        that wait already continue afterwards. Cancelling the task ends the wait, and close() does.
         """
-        self._is_draining = True
+        name = type(self).__name__
+        if self._drainer is not None:
+            raise InUse(errno.EBUSY, f"{name}.drain: another task is draining the socket")
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def complete(error: Exception | None) -> None:
+            leave()
+            if done.done():
+                return
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(self._closed_error() if self.closed else error)
+
+        def leave() -> None:
+            if self._drainer is thread:
+                self._drainer = None
+                self._on_change()
+
+        thread = self._drainer = _threads.start(lambda: self._drain(timeout), f"{name}.drain", complete)
         try:
-            await asyncio.to_thread(self._drain, timeout)
+            await done
         finally:
-            self._is_draining = False
-            self._on_change()
+            if self._end_waiting_drain():
+                leave()
+
+    def _end_waiting_drain(self) -> bool:
+        """Ends what drain() waits for; returns False if that is impossible."""
+        thread = self._drainer
+        for _ in range(_DRAIN_ATTEMPTS):
+            if thread is None or not thread.is_alive():
+                return True
+            self._end_drain()
+            thread.join(0.001)
+        return False
 
     def monitor(self, events: Event = Event.ALL) -> Monitor:
         """Reports the socket's connections: see Monitor."""
@@ -199,99 +275,147 @@ class Socket(CommonSocket):
     def _attach(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            if self._loop is not None:
-                if not self._loop.is_closed():
-                    raise RuntimeError(f"the {type(self).__name__} belongs to another event loop")
-                for waiters in (self._receiving, self._sending, self._polling):
-                    waiters.clear()
-            _waker_of(loop).add(self)
-            self._loop = loop
+            with _attaching:
+                if self._loop is not None:
+                    if not self._loop.is_closed():
+                        raise RuntimeError(f"the {type(self).__name__} belongs to another event loop")
+                    for queue in (self._receiving, self._sending, self._polling):
+                        queue.places.clear()
+                _waker_of(loop).add(self)
+                self._loop = loop
         return loop
 
     def _on_change(self) -> None:
         """Called by the event loop when the socket may have become ready."""
-        if self.closed or self._is_draining:
+        if self.closed or self._drainer is not None:
             return
         try:
             events = self._events()
         except Error:
             events = ~0  # The calls that wait will raise it.
         if events & Poll.IN:
-            _wake_next(self._receiving)
+            self._receiving.wake()
         if events & Poll.OUT:
-            self._wake_senders()
-        _wake_all(self._polling)
+            self._sending.wake()
+        self._polling.wake()
 
-    def _wake_senders(self) -> None:
-        _wake_next(self._sending)
+    async def _until(
+        self, name: str, attempt: Callable[[], T | None], queue: _Queue, seconds: float | None = None
+    ) -> T:
+        """Makes attempts until one has a result, each time that the socket may be ready.
 
-    async def _until(self, attempt: Callable[[], T | None], waiters: _Waiters) -> T:
-        """Makes attempts until one has a result, each time that the socket may be ready."""
-        if self._is_tired():
-            await asyncio.sleep(0)
-        is_first = True
+        :param name: of the method, for errors
+        :param seconds: after which Again is raised; None: as the socket's option says
+        """
+        loop = self._attach()
+        if seconds is None:
+            units = self._get_timeout(queue.sends)
+            seconds = math.inf if units == -1 else units / 1000
+        place = _Place()
+        queue.places.append(place)
+        timer = None if seconds in (0, math.inf) else loop.call_later(seconds, place.expire)
+        may_attempt = not queue.in_turn or seconds == 0
         try:
+            if self._is_tired():
+                await asyncio.sleep(0)
             while True:
-                loop = self._attach()
-                # Reading the events allows the next notification. A change that came before is found now.
-                self._events()
-                result = attempt()
-                if result is not None:
-                    return result
-                waiter: asyncio.Future[None] = loop.create_future()
-                if is_first:
-                    waiters.append(waiter)
-                else:
-                    waiters.appendleft(waiter)  # It waits longest.
-                is_first = False
-                try:
-                    await waiter
-                finally:
-                    with contextlib.suppress(ValueError):
-                        waiters.remove(waiter)
+                if may_attempt or queue.places[0] is place:
+                    # Reading the events allows the next notification. A change that came before is found now.
+                    self._events()
+                    result = attempt()
+                    if result is not None:
+                        return result
+                if place.is_late or seconds == 0:
+                    words = "no peer had room in time" if queue.sends else "no message arrived in time"
+                    raise Again(errno.EAGAIN, f"{type(self).__name__}.{name}: {words}")
+                place.wake = loop.create_future()
+                await place.wake
+                place.wake = None
         finally:
+            if timer is not None:
+                timer.cancel()
+            with contextlib.suppress(ValueError):  # Another event loop has cleared the queue.
+                queue.places.remove(place)
             # Of messages that the socket has reported before, there is no further notification.
-            if waiters and not self.closed:
-                _wake_next(waiters)
+            if queue.in_turn and not self.closed:
+                queue.wake()
 
 
 class _Sending(Socket):
     """Of sockets that send."""
 
     async def send(self, data: Buffer, *, more: bool = False) -> None:
-        """Sends a frame, waiting until a peer has room. With `more` further frames follow."""
-        if not self._try_send(data, more):
-            await self._until(lambda: self._try_send(data, more) or None, self._sending)
+        """Sends a frame, waiting until a peer has room. With `more` further frames follow.
+
+        Raises Again after send_timeout, as the other calls that send do.
+        """
+        if self._sending.places or not self._try_send(data, more):
+            await self._until("send", lambda: self._try_send(data, more) or None, self._sending)
+
+    async def send_string(self, text: str, *, more: bool = False) -> None:
+        """Sends a text as a frame, in UTF-8."""
+        await self.send(text.encode(), more=more)
+
+    async def send_json(self, value: Any, *, more: bool = False) -> None:
+        """Sends a value as a frame, in JSON."""
+        await self.send(to_json(value), more=more)
 
     async def send_multipart(self, frames: Iterable[Buffer]) -> None:
         """Sends a message of several frames, which arrives whole or not at all."""
         parts = frames if isinstance(frames, (list, tuple, str, bytes)) else list(frames)
-        if not self._try_send_multipart(parts):
-            await self._until(lambda: self._try_send_multipart(parts) or None, self._sending)
+        if self._sending.places or not self._try_send_multipart(parts):
+            await self._until(
+                "send_multipart", lambda: self._try_send_multipart(parts) or None, self._sending
+            )
 
 
 class _Receiving(Socket):
     """Of sockets that receive."""
 
+    # The rest of a message is taken at once, before tasks that wait for another one.
+
     async def recv(self) -> bytes:
-        """Receives a frame; `more` says whether further frames of its message follow."""
-        frame = self._try_recv()
-        return frame if frame is not None else await self._until(self._try_recv, self._receiving)
+        """Receives a frame; `more` says whether further frames of its message follow.
+
+        Raises Again after recv_timeout, as the other calls that receive do.
+        """
+        if not self._receiving.places or self.more:
+            frame = self._try_recv()
+            if frame is not None:
+                return frame
+        return await self._until("recv", self._try_recv, self._receiving)
+
+    async def recv_string(self) -> str:
+        """Receives a frame that is a text in UTF-8."""
+        return (await self.recv()).decode()
+
+    async def recv_json(self) -> Any:
+        """Receives a frame that is JSON, and returns its value."""
+        return from_json(await self.recv())
 
     async def recv_multipart(self) -> list[bytes]:
         """Receives a message, as a list of its frames."""
-        frames = self._try_recv_multipart()
-        if frames is not None:
-            return frames
-        return await self._until(self._try_recv_multipart, self._receiving)
+        if not self._receiving.places or self.more:
+            frames = self._try_recv_multipart()
+            if frames is not None:
+                return frames
+        return await self._until("recv_multipart", self._try_recv_multipart, self._receiving)
 
     async def recv_into(self, buffer: Buffer) -> int:
         """Receives a frame into `buffer` and returns the frame's size."""
-        return await self._until(lambda: self._try_recv_into(buffer), self._receiving)
+        if not self._receiving.places or self.more:
+            size = self._try_recv_into(buffer)
+            if size is not None:
+                return size
+        return await self._until("recv_into", lambda: self._try_recv_into(buffer), self._receiving)
 
     async def recv_frame(self) -> _zlink.Frame:
         """Receives a frame without copying it, and with the properties of its connection."""
-        return await self._until(self._try_recv_frame, self._receiving)
+        if not self._receiving.places or self.more:
+            frame = self._try_recv_frame()
+            if frame is not None:
+                return frame
+        return await self._until("recv_frame", self._try_recv_frame, self._receiving)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Receives until the socket is closed or the context is shut down."""
@@ -399,15 +523,19 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
 
     async def recv(self) -> StreamEvent:
         """Receives a message, or what happened to a peer."""
-        event = self._try_recv_event()
-        return event if event is not None else await self._until(self._try_recv_event, self._receiving)
+        if not self._receiving.places:
+            event = self._try_recv_event()
+            if event is not None:
+                return event
+        return await self._until("recv", self._try_recv_event, self._receiving)
 
     async def recv_batch(self, count: int = 256) -> _zlink.Batch:
         """Receives up to `count` messages and events that are there; waits for the first one only."""
-        batch = self._try_recv_batch(count)
-        if batch is not None:
-            return batch
-        return await self._until(lambda: self._try_recv_batch(count), self._receiving)
+        if not self._receiving.places:
+            batch = self._try_recv_batch(count)
+            if batch is not None:
+                return batch
+        return await self._until("recv_batch", lambda: self._try_recv_batch(count), self._receiving)
 
     async def __aiter__(self) -> AsyncIterator[StreamEvent]:
         """Receives until the socket is closed or the context is shut down."""
@@ -423,7 +551,7 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
         Raises PeerUnreachable if the peer has gone.
         """
         if not self._try_send_to(peer, data, text):
-            await self._until(lambda: self._try_send_to(peer, data, text) or None, self._sending)
+            await self._until("send", lambda: self._try_send_to(peer, data, text) or None, self._sending)
 
     async def send_batch(
         self,
@@ -442,16 +570,18 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
             return is_done or None
 
         if not is_done:
-            await self._until(rest, self._sending)
+            await self._until("send_batch", rest, self._sending)
         return sent
 
     async def send_file(
         self, peer: int, file: File, *, offset: int = 0, length: int | None = None
     ) -> None:
         """Sends a region of a file to a peer, as one binary message. `length` None: up to its end."""
-        with opened(file) as descriptor:
+        with opened(file, offset, length) as descriptor:
             await self._until(
-                lambda: self._send_file(peer, descriptor, offset, length, 0) or None, self._sending
+                "send_file",
+                lambda: self._send_file(peer, descriptor, offset, length, 0) or None,
+                self._sending,
             )
 
     async def reply(
@@ -467,13 +597,15 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
         lines = field_lines(fields)
         if not self._reply(peer, status, lines, content, more, 0):
             await self._until(
-                lambda: self._reply(peer, status, lines, content, more, 0) or None, self._sending
+                "reply", lambda: self._reply(peer, status, lines, content, more, 0) or None, self._sending
             )
 
     async def reply_part(self, peer: int, content: Buffer | str, *, more: bool = True) -> None:
         """Sends a further part of an answer that was begun with `more`; the last one without it."""
         if not self._reply_part(peer, content, more, 0):
-            await self._until(lambda: self._reply_part(peer, content, more, 0) or None, self._sending)
+            await self._until(
+                "reply_part", lambda: self._reply_part(peer, content, more, 0) or None, self._sending
+            )
 
     async def reply_parts(
         self,
@@ -511,15 +643,12 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
     ) -> None:
         """Answers a request with a region of a file. `length` None: up to its end."""
         lines = field_lines(fields)
-        with opened(file) as descriptor:
+        with opened(file, offset, length) as descriptor:
             await self._until(
+                "reply_file",
                 lambda: self._reply_file(peer, status, lines, descriptor, offset, length, 0) or None,
                 self._sending,
             )
-
-    def _wake_senders(self) -> None:
-        # Whether there is room depends on the peer, which only an attempt finds out.
-        _wake_all(self._sending)
 
 
 async def _asynchronous(parts: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
@@ -531,33 +660,23 @@ async def _asynchronous(parts: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[
             yield part
 
 
-class Monitor:
+class Monitor(CommonMonitor[Pair]):
     """Receives the connection events of a socket. Ends with it, or by close()."""
 
     def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
-        self._socket = socket
-        endpoint = socket._start_monitor(events)
-        self._pair = Pair(socket.context)
-        self._pair.linger = 0
-        self._pair.connect(endpoint)
+        super().__init__(socket, Pair(socket.context), events)
 
     async def recv(self) -> MonitorEvent:
-        """Receives the next event."""
-        return monitor_event(await self._pair.recv_multipart())
+        """Receives the next event; raises Closed after the last one."""
+        return self._take(await self._pair.recv_multipart())
 
     async def __aiter__(self) -> AsyncIterator[MonitorEvent]:
-        """Receives until the monitored socket is closed."""
-        while True:
-            event = await self.recv()
-            if event.event == Event.MONITOR_STOPPED:
-                return
-            yield event
-
-    def close(self) -> None:
-        """Ends the monitor."""
-        if not self._socket.closed and not self._pair.closed:
-            self._socket._monitor(None, 0)
-        self._pair.close()
+        """Receives until the monitored socket or the monitor is closed."""
+        try:
+            while (event := await self.recv()).event != Event.MONITOR_STOPPED:
+                yield event
+        except (Closed, ContextTerminated):
+            return
 
     async def __aenter__(self) -> Self:
         return self

@@ -48,6 +48,9 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
     if (::bind(descriptor, address.get(), address.bytes) != 0 ||
         ::listen(descriptor, options.backlog) != 0) {
         const errc error = last_error();
+        if (error == errc::no_such_endpoint) { // ENOENT, of a Unix-domain socket only.
+            set_error_text("the folder of the socket's file does not exist");
+        }
         close_descriptor(descriptor);
         observer.on_connection_event(connection_event::closed, descriptor, {});
         return error;

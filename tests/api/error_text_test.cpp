@@ -163,6 +163,8 @@ TEST_SUITE("error text") {
              "there is no interface or host \"no_such_interface\""},
             {"tcp://192.0.2.1:1", EADDRNOTAVAIL, "the address is not one of this machine's"},
             {"ipc://@", EINVAL, "no name follows the @"},
+            {"ipc:///no/such/folder/file", ENOENT,
+             "the folder of the socket's file does not exist"},
             {"ws://127.0.0.1:1/a b", EINVAL,
              "the path is too long, or has characters that an HTTP request cannot have"},
         };
