@@ -22,7 +22,7 @@ nb::list poll(nb::handle items, nb::handle timeout) {
         item.events = nb::cast<short>(each[1]);
         if (nb::isinstance<core>(target)) {
             core& socket = nb::cast<core&>(target);
-            used.push_back(std::make_unique<use>(socket, "poll"));
+            used.push_back(std::make_unique<use>(socket, "poll", true));
             is_driven = is_driven || socket.home->io_thread_count == 0;
             item.socket = socket.raw;
         } else {

@@ -234,7 +234,7 @@ void core::end_batch() {
 }
 
 int core::get_int(int option) {
-    use used{*this, "get_option"};
+    use used{*this, "get_option", option == ZLINK_EVENTS};
     std::int64_t wide = 0;
     int narrow = 0;
     std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
@@ -367,7 +367,7 @@ void bind_socket(nb::module_& m) {
         .def_ro("_type", &core::type)
         .def("_get_int",
              [](core& self, int option) -> std::int64_t {
-                 use used{self, "get_option"};
+                 use used{self, "get_option", option == ZLINK_EVENTS};
                  std::int64_t wide = 0;
                  int narrow = 0;
                  std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
@@ -399,7 +399,7 @@ void bind_socket(nb::module_& m) {
         .def(
             "_get_bytes",
             [](core& self, int option, std::size_t room) {
-                use used{self, "get_option"};
+                use used{self, "get_option", option == ZLINK_EVENTS};
                 std::vector<char> value(room == 0 ? option_bytes_max : room);
                 std::size_t bytes = value.size();
                 if (zlink_getsockopt(self.raw, option, value.data(), &bytes) != 0) {
