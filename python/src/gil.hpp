@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cxxabi.h>
+#include <exception>
 #include <unistd.h>
 
 namespace zlink::python {
@@ -23,15 +23,13 @@ namespace nb = nanobind;
 /// Such a thread sleeps here instead, as it does in Python 3.14.
 template<class Call>
 decltype(auto) run_python(Call&& call) {
-#ifdef __GLIBCXX__
     try {
         return call();
-    } catch (abi::__forced_unwind&) {
+    } catch (const std::exception&) {
+        throw;
+    } catch (...) { // The unwinding, which has no type of its own in C++.
         sleep_until_exit();
     }
-#else
-    return call();
-#endif
 }
 
 /// Releases the GIL for its lifetime.
