@@ -24,7 +24,6 @@ namespace zlink::asio {
 namespace net = ::asio;
 using error_code = std::error_code;
 using error_category = std::error_category;
-using error_condition = std::error_condition;
 inline const error_category& system_errors() noexcept {
     return std::system_category();
 }
@@ -50,7 +49,6 @@ namespace zlink::asio {
 namespace net = boost::asio;
 using error_code = boost::system::error_code;
 using error_category = boost::system::error_category;
-using error_condition = boost::system::error_condition;
 inline const error_category& system_errors() noexcept {
     return boost::system::system_category();
 }

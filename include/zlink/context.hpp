@@ -118,9 +118,8 @@ public:
     template<int Number, class Value>
     result<void> set(detail::context_option<Number, Value>,
                      std::type_identity_t<Value> value) noexcept {
-        const result<int> number = detail::to_int(number_of(value));
-        return number ? detail::checked(zlink_ctx_set(handle_, Number, *number))
-                      : result<void>{number.error()};
+        return detail::with_int(number_of(value),
+                                [&](int number) { return zlink_ctx_set(handle_, Number, number); });
     }
     template<int Number, class Value>
     void set(detail::context_option<Number, Value> which, std::type_identity_t<Value> value,

@@ -11,9 +11,11 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -52,7 +54,7 @@ inline std::error_code make_error_code(errc error) noexcept {
     return {static_cast<int>(error), category()};
 }
 
-/// Better than the conversions of either to a type of Boost.
+/// So that programs with Boost, whose error codes convert from both, may compare them.
 inline bool operator==(const std::error_code& one, errc other) noexcept {
     return one == make_error_code(other);
 }
@@ -75,9 +77,9 @@ inline constexpr throws_t throws{};
 
 namespace detail {
 
-/// @param describes  Whether zlink_error_text() is about this error.
+/// @param describes  Whether zlink_error_text() is about this error, if it is that of errno.
 [[noreturn]] inline void raise(const std::error_code& error, bool describes = false) {
-    const char* const text = describes ? zlink_error_text() : "";
+    const char* const text = describes && errno == error.value() ? zlink_error_text() : "";
     if (text != nullptr && *text != '\0') {
         throw std::system_error(error, text);
     }
@@ -166,13 +168,33 @@ inline result<std::size_t> counted(int outcome) noexcept {
                        : result<std::size_t>{static_cast<std::size_t>(outcome)};
 }
 
-/// A number for the C interface.
+/// The error of an argument that cannot be passed to the C interface as it is.
+inline std::error_code unfit() noexcept {
+    errno = 0; // zlink_error_text() is about another call.
+    return {EINVAL, category()};
+}
+
+/// Passes a number to a C function that takes an int.
 /// @error EINVAL  It has no room there.
-inline result<int> to_int(std::int64_t value) noexcept {
+template<class Function>
+result<void> with_int(std::int64_t value, const Function& function) noexcept {
     if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-        return std::error_code{EINVAL, category()};
+        return unfit();
     }
-    return static_cast<int>(value);
+    return checked(function(static_cast<int>(value)));
+}
+
+/// Calls a C function that reads texts up to their first zero byte.
+/// @error EINVAL  One of them has a zero byte, and would be cut.
+template<class Function>
+result<void> with_texts(std::initializer_list<std::string_view> texts,
+                        const Function& function) noexcept {
+    for (const std::string_view each : texts) {
+        if (each.find('\0') != std::string_view::npos) {
+            return unfit();
+        }
+    }
+    return checked(function());
 }
 
 /// The value of a result, or an exception.

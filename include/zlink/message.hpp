@@ -44,9 +44,7 @@ public:
     template<detail::text_pointer Text>
     const_bytes(const Text& text) noexcept : const_bytes(text, std::strlen(text)) {}
     template<std::size_t Room>
-    const_bytes(const char (&text)[Room]) noexcept
-        : const_bytes(
-              std::string_view(text, Room).substr(0, std::string_view(text, Room).find('\0'))) {}
+    const_bytes(const char (&text)[Room]) noexcept : const_bytes(text, ::strnlen(text, Room)) {}
     const_bytes(std::string_view text) noexcept : const_bytes(text.data(), text.size()) {}
 
     const_bytes(const detail::readable_bytes auto& range) noexcept

@@ -121,22 +121,26 @@ public:
     bool is_open() const noexcept { return owner_.get() != nullptr; }
 
     result<void> bind(const std::string& endpoint) {
-        return detail::checked(zlink_bind(handle(), endpoint.c_str()));
+        return detail::with_texts({endpoint},
+                                  [&] { return zlink_bind(handle(), endpoint.c_str()); });
     }
     void bind(const std::string& endpoint, throws_t) { detail::unwrap(bind(endpoint), true); }
 
     result<void> connect(const std::string& endpoint) {
-        return detail::checked(zlink_connect(handle(), endpoint.c_str()));
+        return detail::with_texts({endpoint},
+                                  [&] { return zlink_connect(handle(), endpoint.c_str()); });
     }
     void connect(const std::string& endpoint, throws_t) { detail::unwrap(connect(endpoint), true); }
 
     result<void> unbind(const std::string& endpoint) {
-        return detail::checked(zlink_unbind(handle(), endpoint.c_str()));
+        return detail::with_texts({endpoint},
+                                  [&] { return zlink_unbind(handle(), endpoint.c_str()); });
     }
     void unbind(const std::string& endpoint, throws_t) { detail::unwrap(unbind(endpoint), true); }
 
     result<void> disconnect(const std::string& endpoint) {
-        return detail::checked(zlink_disconnect(handle(), endpoint.c_str()));
+        return detail::with_texts({endpoint},
+                                  [&] { return zlink_disconnect(handle(), endpoint.c_str()); });
     }
     void disconnect(const std::string& endpoint, throws_t) {
         detail::unwrap(disconnect(endpoint), true);
@@ -145,9 +149,8 @@ public:
     /// Disconnects all peers in good order: zlink_socket_drain.
     /// @param longest  no_limit: none.
     result<void> drain(std::chrono::milliseconds longest) noexcept {
-        const result<int> number = detail::to_int(longest.count());
-        return number ? detail::checked(zlink_socket_drain(handle(), *number))
-                      : result<void>{number.error()};
+        return detail::with_int(longest.count(),
+                                [&](int ms) { return zlink_socket_drain(handle(), ms); });
     }
     void drain(std::chrono::milliseconds longest, throws_t) { detail::unwrap(drain(longest)); }
 
@@ -234,8 +237,9 @@ public:
         if constexpr (std::is_same_v<Value, std::string>) {
             return write(Number, value.data(), value.size());
         } else if constexpr (requires { value.count(); }) {
-            const result<int> number = detail::to_int(value.count());
-            return number ? write(Number, &*number, sizeof *number) : result<void>{number.error()};
+            return detail::with_int(value.count(), [&](int number) {
+                return zlink_setsockopt(handle(), Number, &number, sizeof number);
+            });
         } else if constexpr (std::is_same_v<Value, bool>) {
             const int number = value ? 1 : 0;
             return write(Number, &number, sizeof number);

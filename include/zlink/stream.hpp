@@ -78,7 +78,8 @@ struct requested {
 using stream_event = std::variant<received, connected, disconnected, requested>;
 
 /// A message of a batch. One that was received may be read until the next call, or asynchronous
-/// operation, that receives from the socket, or closes it.
+/// operation, that receives from the socket, waits until it is ready, polls it, reads ready(), or
+/// closes it.
 class stream_message {
 public:
     stream_message() noexcept : raw_{} {}
@@ -241,8 +242,10 @@ public:
     /// Ends the connection once everything is written: zlink_stream_close.
     result<void> close_peer(peer_id which, close_code code = close_code::normal,
                             const std::string& reason = {}) noexcept {
-        return detail::checked(zlink_stream_close(handle(), which.bytes.data(),
-                                                  static_cast<int>(code), reason.c_str()));
+        return detail::with_texts({reason}, [&] {
+            return zlink_stream_close(handle(), which.bytes.data(), static_cast<int>(code),
+                                      reason.c_str());
+        });
     }
     void close_peer(peer_id which, close_code code, const std::string& reason, throws_t) {
         detail::unwrap(close_peer(which, code, reason));
@@ -250,8 +253,10 @@ public:
     /// Ends it at once: zlink_stream_abort.
     result<void> abort_peer(peer_id which, close_code code = close_code::policy_violation,
                             const std::string& reason = {}) noexcept {
-        return detail::checked(zlink_stream_abort(handle(), which.bytes.data(),
-                                                  static_cast<int>(code), reason.c_str()));
+        return detail::with_texts({reason}, [&] {
+            return zlink_stream_abort(handle(), which.bytes.data(), static_cast<int>(code),
+                                      reason.c_str());
+        });
     }
     void abort_peer(peer_id which, close_code code, const std::string& reason, throws_t) {
         detail::unwrap(abort_peer(which, code, reason));
@@ -277,8 +282,9 @@ public:
             .cache_control = how.cache_control.empty() ? nullptr : how.cache_control.c_str(),
             .lists = how.lists ? 1 : 0,
             .uncompressed = how.is_precompressed ? 0 : 1};
-        return detail::checked(
-            zlink_http_serve(handle(), prefix.c_str(), folder.c_str(), &settings));
+        return detail::with_texts(
+            {prefix, folder, how.index.value_or(""), how.cors_origin, how.cache_control},
+            [&] { return zlink_http_serve(handle(), prefix.c_str(), folder.c_str(), &settings); });
     }
     void serve(const std::string& prefix, const std::string& folder, const http_folder& how,
                throws_t) {
@@ -287,7 +293,9 @@ public:
 
     /// Gives the requests for a path to the application: zlink_http_route.
     result<void> route(const std::string& path, http_route what) {
-        return detail::checked(zlink_http_route(handle(), path.c_str(), static_cast<int>(what)));
+        return detail::with_texts({path}, [&] {
+            return zlink_http_route(handle(), path.c_str(), static_cast<int>(what));
+        });
     }
     void route(const std::string& path, http_route what, throws_t) {
         detail::unwrap(route(path, what), true);
@@ -337,9 +345,11 @@ public:
     /// @param subprotocol  Empty: none.
     result<void> upgrade(peer_id to, const std::string& subprotocol = {},
                          const http_fields& fields = {}) {
-        return detail::checked(zlink_http_upgrade(
-            handle(), to.bytes.data(), subprotocol.empty() ? nullptr : subprotocol.c_str(),
-            fields.c_str()));
+        return detail::with_texts({subprotocol}, [&] {
+            return zlink_http_upgrade(handle(), to.bytes.data(),
+                                      subprotocol.empty() ? nullptr : subprotocol.c_str(),
+                                      fields.c_str());
+        });
     }
     void upgrade(peer_id to, const std::string& subprotocol, const http_fields& fields, throws_t) {
         detail::unwrap(upgrade(to, subprotocol, fields), true);

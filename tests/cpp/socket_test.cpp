@@ -221,6 +221,37 @@ TEST_SUITE("socket") {
         CHECK(owner.set(context_option::busy_poll, 4294967296us).error() ==
               std::errc::invalid_argument);
         CHECK(it.set(option::rcvtimeo, hours{20 * 24}).has_value());
+        // The text of an exception is not that of an earlier call.
+        CHECK(it.set(option::sndhwm, -5).error() == std::errc::invalid_argument);
+        try {
+            it.set(option::rcvtimeo, hours{50 * 24}, throws);
+            FAIL("was set");
+        } catch (const std::system_error& refused) {
+            CHECK(std::string(refused.what()).find("SNDHWM") == std::string::npos);
+        }
+    }
+
+    TEST_CASE("a text with a zero byte is refused, not cut") {
+        context owner;
+        pull_socket it{owner};
+        const std::string cut("tcp://127.0.0.1:*\0x", 19);
+        CHECK(it.bind(cut).error() == std::errc::invalid_argument);
+        CHECK(it.connect(cut).error() == std::errc::invalid_argument);
+        CHECK(it.unbind(cut).error() == std::errc::invalid_argument);
+        CHECK(it.disconnect(cut).error() == std::errc::invalid_argument);
+        CHECK(it.last_endpoint(throws).empty());
+        stream_socket server{owner};
+        const std::string path("/a\0b", 4);
+        CHECK(server.serve(path, "/tmp").error() == std::errc::invalid_argument);
+        CHECK(server.serve("/", std::string("/tmp\0x", 6)).error() == std::errc::invalid_argument);
+        CHECK(server.serve("/", "/tmp", {.index = std::string("a\0b", 3)}).error() ==
+              std::errc::invalid_argument);
+        CHECK(server.route(path, http_route::requests).error() == std::errc::invalid_argument);
+        CHECK(server.close_peer({}, close_code::normal, path).error() ==
+              std::errc::invalid_argument);
+        CHECK(server.abort_peer({}, close_code::normal, path).error() ==
+              std::errc::invalid_argument);
+        CHECK(server.upgrade({}, path).error() == std::errc::invalid_argument);
     }
 
     TEST_CASE("a socket is moved, closed once, and then refuses everything") {
