@@ -97,7 +97,7 @@ public:
     /// just afterwards is not interrupted, nor is one that does the I/O.
     void end_drain();
 
-    int get_int(int option);
+    std::int64_t get_int(int option);
 
     nb::object owner; ///< The Python object of the context.
     context* home;
@@ -115,6 +115,7 @@ public:
     std::array<int, 2> set_ms{-1, -1};     ///< As the library has them.
     batch* lent = nullptr;
     std::set<std::uint32_t> upgrading; ///< Peers whose requests for an upgrade have no answer yet.
+    std::size_t upgrading_count_max = 4096; ///< Above this those that have gone are looked for.
     watch* watched = nullptr;
 };
 

@@ -233,16 +233,19 @@ void core::end_batch() {
     lent->end();
 }
 
-int core::get_int(int option) {
+std::int64_t core::get_int(int option) {
     use used{*this, "get_option", option == ZLINK_EVENTS};
     std::int64_t wide = 0;
     int narrow = 0;
     std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
     void* const room = is_wide(option) ? static_cast<void*>(&wide) : &narrow;
     if (zlink_getsockopt(raw, option, room, &bytes) != 0) {
-        refuse("get_option", errno, zlink_error_text());
+        used.fail(errno, zlink_error_text());
     }
-    return is_wide(option) ? static_cast<int>(wide) : narrow;
+    if (bytes != (is_wide(option) ? sizeof wide : sizeof narrow)) {
+        used.fail(EINVAL, "option " + std::to_string(option) + " is not a number");
+    }
+    return is_wide(option) ? wide : narrow;
 }
 
 void use::refuse() {
@@ -365,21 +368,7 @@ void bind_socket(nb::module_& m) {
         .def_ro("_endpoint", &core::endpoint)
         .def_ro("_context", &core::owner)
         .def_ro("_type", &core::type)
-        .def("_get_int",
-             [](core& self, int option) -> std::int64_t {
-                 use used{self, "get_option", option == ZLINK_EVENTS};
-                 std::int64_t wide = 0;
-                 int narrow = 0;
-                 std::size_t bytes = is_wide(option) ? sizeof wide : sizeof narrow;
-                 void* const room = is_wide(option) ? static_cast<void*>(&wide) : &narrow;
-                 if (zlink_getsockopt(self.raw, option, room, &bytes) != 0) {
-                     used.fail(errno, zlink_error_text());
-                 }
-                 if (bytes != (is_wide(option) ? sizeof wide : sizeof narrow)) {
-                     used.fail(EINVAL, "option " + std::to_string(option) + " is not a number");
-                 }
-                 return is_wide(option) ? wide : narrow;
-             })
+        .def("_get_int", &core::get_int)
         .def("_set_int",
              [](core& self, int option, std::int64_t value) {
                  use used{self, "set_option"};

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -204,9 +205,6 @@ struct blocking_stream : stream {
     using stream::stream;
 };
 
-/// Peers whose requests are remembered before those that have gone are looked for.
-constexpr std::size_t upgrading_count_max = 4096;
-
 /// Remembers which peers ask for an upgrade: the library would answer other requests as invalid.
 void note_upgrades(core& self, const zlink_stream_message_t* received, int count) {
     for (const zlink_stream_message_t& each :
@@ -225,11 +223,13 @@ void note_upgrades(core& self, const zlink_stream_message_t* received, int count
             self.upgrading.erase(peer_from(each.routing_id));
         }
     }
-    if (self.upgrading.size() > upgrading_count_max) {
+    if (self.upgrading.size() > self.upgrading_count_max) {
         zlink_peer_t about;
         std::erase_if(self.upgrading, [&](std::uint32_t peer) {
             return zlink_stream_peer(self.raw, id_from(peer).data(), &about) != 0;
         });
+        // Not again for each request while so many are waiting.
+        self.upgrading_count_max = std::max(self.upgrading_count_max, 2 * self.upgrading.size());
     }
 }
 

@@ -320,8 +320,7 @@ class Socket(CommonSocket):
                 await asyncio.sleep(0)
             while True:
                 if may_attempt or queue.places[0] is place:
-                    # Reading the events allows the next notification. A change that came before is found now.
-                    self._events()
+                    # An attempt that fails allows the next notification.
                     result = attempt()
                     if result is not None:
                         return result
