@@ -43,6 +43,19 @@ private:
     std::atomic<int> count_{0};
 };
 
+/// A PULL, whose notices are counted, and a PUSH.
+struct pipeline {
+    explicit pipeline(const setting& chosen)
+        : owner{chosen}, receiver{owner, ZLINK_PULL}, sender{owner, ZLINK_PUSH}, told{receiver} {
+        sender.connect(receiver.bind(chosen.via));
+    }
+
+    context owner;
+    socket receiver;
+    socket sender;
+    notices told;
+};
+
 } // namespace
 
 TEST_SUITE("notify") {
@@ -50,11 +63,8 @@ TEST_SUITE("notify") {
     TEST_CASE("a function is called when a message arrives, once until the events are read") {
         for (const setting& chosen : threaded_settings()) {
             CAPTURE(chosen);
-            context owner{chosen};
-            socket receiver{owner, ZLINK_PULL};
-            socket sender{owner, ZLINK_PUSH};
-            const notices told{receiver};
-            sender.connect(receiver.bind(chosen.via));
+            pipeline on{chosen};
+            auto& [owner, receiver, sender, told] = on;
             for (int round = 0; round < 10; ++round) {
                 CHECK(sender.send("a") == ok);
                 told.await(owner, receiver, ZLINK_POLLIN);
@@ -101,11 +111,8 @@ TEST_SUITE("notify") {
     TEST_CASE("a call that fails with EAGAIN allows the next call of the function") {
         for (const setting& chosen : threaded_settings()) {
             CAPTURE(chosen);
-            context owner{chosen};
-            socket receiver{owner, ZLINK_PULL};
-            socket sender{owner, ZLINK_PUSH};
-            const notices told{receiver};
-            sender.connect(receiver.bind(chosen.via));
+            pipeline on{chosen};
+            auto& [owner, receiver, sender, told] = on;
             for (int round = 0; round < 20; ++round) {
                 char byte = 0;
                 int before = told.count();

@@ -783,6 +783,55 @@ TEST_SUITE("stream batch") {
         }
     }
 
+    TEST_CASE("stream batch: what is lent stays until a call receives, polls or reads the events") {
+        for (const transport via : {transport::tcp, transport::ws}) {
+            for (const int io_threads : every_io_threads) {
+                CAPTURE(via);
+                CAPTURE(io_threads);
+                context owner{io_threads};
+                socket server{owner, ZLINK_STREAM};
+                const std::string endpoint = server.bind(via);
+                socket dialer{owner, ZLINK_STREAM};
+                dialer.connect(endpoint);
+                const std::string id = recv_arrival(dialer);
+                const std::string back = recv_arrival(server);
+                std::vector<std::string> sent;
+                for (std::size_t bytes = 10; bytes < 100'000; bytes *= 3) {
+                    sent.push_back(long_text(bytes));
+                    REQUIRE(send_batch(dialer, {message_to(id, sent.back())}) == 1);
+                }
+                batch lent;
+                for (std::size_t count = 0; count < sent.size(); count += lent.size()) {
+                    lent = recv_batch(server);
+                }
+                const auto first = sent.end() - static_cast<std::ptrdiff_t>(lent.size());
+                const auto is_unchanged = [&] {
+                    return std::equal(lent.begin(), lent.end(), first,
+                                      [](const auto& one, const std::string& other) {
+                                          return payload_in(one) == other;
+                                      });
+                };
+                // Further messages must not take the memory of those that are lent.
+                for (int round = 0; round < 20; ++round) {
+                    REQUIRE(zlink_stream_send(dialer, id.data(), "new", 3, 0) == 3);
+                    REQUIRE(zlink_stream_send(server, back.data(), "x", 1, 0) == 1);
+                    owner.let_io_happen();
+                    REQUIRE(is_unchanged());
+                }
+                zlink_peer_t about{};
+                CHECK(zlink_stream_peer(server, back.data(), &about) == 0);
+                CHECK(error_of(zlink_http_reply(server, back.data(), 200, "", "", 0, 0)) != ok);
+                CHECK(zlink_stream_close(server, back.data(), 1000, nullptr) == 0);
+                CHECK(error_of(zlink_unbind(server, endpoint.c_str())) == ok);
+                dialer.close();
+                CHECK(zlink_socket_drain(server, static_cast<int>(patience.count())) == 0);
+                owner.let_io_happen();
+                CHECK(is_unchanged());
+                CHECK(payload_in(recv_batch(server)[0]) == "new");
+            }
+        }
+    }
+
     TEST_CASE("stream batch: sends what there is room for, and waits for room for the first one") {
         for (const int io_threads : every_io_threads) {
             CAPTURE(io_threads);
