@@ -12,14 +12,20 @@ set(zmq_version 4.3.5)
 
 set(function_table ${PROJECT_SOURCE_DIR}/src/api/functions.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${function_table})
-file(STRINGS ${function_table} function_lines REGEX "^ZLINK_(OWN_)?FUNCTION\\(")
+set(function_kinds "(OWN_)?")
+set(draft_flags "")
+if(ZLINK_DRAFTS)
+    set(draft_flags " -DZLINK_BUILD_DRAFT_API=1 -DZMQ_BUILD_DRAFT_API=1")
+    set(function_kinds "(OWN_|DRAFT_)?")
+endif()
+file(STRINGS ${function_table} function_lines REGEX "^ZLINK_${function_kinds}FUNCTION\\(")
 
 # Adds the shared library `target`. It exports the table's functions under `prefix`, functions that libzmq lacks under
 # zlink_, and nothing else. The version node has no name, so the symbols have no version, like libzmq's.
 function(add_exporting_library target prefix)
     set(exported "")
     foreach(line IN LISTS function_lines)
-        string(REGEX REPLACE "^ZLINK_FUNCTION\\(([a-z0-9_]+)\\)$" "${prefix}\\1" symbol "${line}")
+        string(REGEX REPLACE "^ZLINK_(DRAFT_)?FUNCTION\\(([a-z0-9_]+)\\)$" "${prefix}\\2" symbol "${line}")
         string(REGEX REPLACE "^ZLINK_OWN_FUNCTION\\(([a-z0-9_]+)\\)$" "zlink_\\1" symbol "${symbol}")
         string(APPEND exported "        ${symbol};\n")
     endforeach()
@@ -43,6 +49,9 @@ function(add_exporting_library target prefix)
     target_include_directories(${target} INTERFACE
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    if(ZLINK_DRAFTS)
+        target_compile_definitions(${target} INTERFACE ZLINK_BUILD_DRAFT_API=1 ZMQ_BUILD_DRAFT_API=1)
+    endif()
 endfunction()
 
 add_exporting_library(zlink zlink_)

@@ -33,10 +33,20 @@
 /// connections fail with ESHUTDOWN; everything else works. Once loaded, the library stays mapped
 /// until the process ends.
 ///
-/// @threads A context is thread-safe. A socket may be used by one thread at a time; passing it to
-///          another thread requires a full memory barrier, such as a mutex provides. The same holds
-///          for messages, timers and stopwatches. Atomic counters are thread-safe, except for
-///          setting and destroying them.
+/// With ZLINK_THREAD_SAFE several threads may use a socket at the same time. Each call then is
+/// atomic, and messages of several frames stay whole: while a thread is in the middle of sending
+/// one, other threads that send wait as if there were no room, and the same holds for receiving. If
+/// the thread ends first, the rest of its message is dropped. A thread that closes the socket waits
+/// for the calls of others, which fail with ENOTSOCK. zlink_stream_recv_batch, whose messages
+/// belong to the socket, fails with ENOTSUP.
+///
+/// A thread must not be cancelled asynchronously inside a function. Deferred cancellation
+/// (pthread_cancel) takes effect after it; zlink_ctx_shutdown ends calls that wait.
+///
+/// @threads A context is thread-safe. A socket without ZLINK_THREAD_SAFE may be used by one thread
+///          at a time; passing it to another thread requires a full memory barrier, such as a mutex
+///          provides. The same holds for messages, timers and stopwatches. Atomic counters are
+///          thread-safe, except for setting and destroying them.
 #ifndef ZLINK_H
 #define ZLINK_H
 
@@ -234,6 +244,13 @@ struct zmq_pollitem_t {
     int fd;
     short events;
     short revents;
+};
+
+struct zmq_poller_event_t {
+    void* socket;
+    int fd;
+    void* user_data;
+    short events;
 };
 #endif
 
@@ -488,7 +505,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     78 ///< Write, XPUB and PUB, flag: pass on repeated unsubscriptions too. 0.
 #define ZLINK_CONNECT_TIMEOUT 79      ///< int, ms: timeout of connecting. 0: the system's default.
 #define ZLINK_TCP_MAXRT 80            ///< int, ms: TCP_USER_TIMEOUT. 0: the system's default.
-#define ZLINK_THREAD_SAFE 81          ///< Read, flag: several threads may use the socket. 0.
+#define ZLINK_THREAD_SAFE                                                                          \
+    81 ///< Flag: several threads may use the socket at the same time; cannot be unset. 1 for the
+       ///< draft types. 0.
 #define ZLINK_MULTICAST_MAXTPDU 84    ///< int, bytes: multicast. 1500.
 #define ZLINK_VMCI_BUFFER_SIZE 85     ///< uint64_t, bytes: VMCI.
 #define ZLINK_VMCI_BUFFER_MIN_SIZE 86 ///< uint64_t, bytes: VMCI.
@@ -1826,6 +1845,244 @@ ZLINK_EXPORT void* zlink_threadstart(zlink_thread_fn* body, void* argument);
 ///
 /// @blocks  Until its body has returned.
 ZLINK_EXPORT void zlink_threadclose(void* thread);
+
+#ifdef ZLINK_BUILD_DRAFT_API
+
+#include <signal.h>
+
+/// @name Draft interface
+/// libzmq's draft interface, with the same names and numbers as in zmq.h. It exists only in a build
+/// with -D ZLINK_DRAFTS=ON, which zlink_has("draft") tells; programs are then compiled with
+/// ZLINK_BUILD_DRAFT_API defined, for zmq.h ZMQ_BUILD_DRAFT_API. The packages of CMake and
+/// pkg-config define both.
+///
+/// Messages of the draft types have one frame: ZLINK_SNDMORE fails with EINVAL, and messages of
+/// several frames that a peer of another implementation sends are dropped and counted in
+/// ZLINK_DROPPED.
+/// @threads A socket of a draft type may be used by several threads at the same time, as one with
+///          ZLINK_THREAD_SAFE. Messages: one thread at a time for each. Pollers: one thread at a
+///          time.
+
+#define ZLINK_SERVER 12  ///< Sends to the CLIENT that the message names; receives from all fairly.
+#define ZLINK_CLIENT 13  ///< Sends to SERVER sockets in turn; receives from all fairly.
+#define ZLINK_RADIO 14   ///< Sends to every DISH that joined the message's group; drops if full.
+#define ZLINK_DISH 15    ///< Receives the messages of the groups that it joined.
+#define ZLINK_GATHER 16  ///< Receives from SCATTER sockets fairly.
+#define ZLINK_SCATTER 17 ///< Sends to GATHER sockets in turn.
+#define ZLINK_DGRAM 18   ///< Not available: datagrams of other protocols.
+#define ZLINK_PEER 19    ///< As SERVER, among equals; connects with zlink_connect_peer.
+#define ZLINK_CHANNEL 20 ///< Exactly one peer, both ways.
+
+/// The most bytes that the name of a group may have.
+#define ZLINK_GROUP_MAX_LENGTH 255
+
+/// Names the peer that a SERVER or PEER sends `msg` to.
+///
+/// @param msg         Initialised.
+/// @param routing_id  From zlink_msg_routing_id of a message from that peer, or from
+///                    zlink_connect_peer.
+/// @error EFAULT  `msg` is not a message.
+/// @error EINVAL  `routing_id` is 0.
+ZLINK_EXPORT int zlink_msg_set_routing_id(zlink_msg_t* msg, uint32_t routing_id);
+
+/// Returns the peer that a SERVER or PEER received `msg` from, or that it was set to be sent to.
+/// The number stays the same as long as the peer is connected, and is never that of two peers at
+/// the same time.
+///
+/// @return The peer's number; 0 if there is none.
+ZLINK_EXPORT uint32_t zlink_msg_routing_id(zlink_msg_t* msg);
+
+/// Sets the group that a RADIO sends `msg` to.
+///
+/// @param msg    Initialised. zlink_msg_data stays the same.
+/// @param group  At most ZLINK_GROUP_MAX_LENGTH bytes; "" is the group of messages that were given
+///               none.
+/// @error EFAULT  `msg` is not a message.
+/// @error EINVAL  `group` is NULL or too long.
+/// @error ENOMEM  Out of memory.
+ZLINK_EXPORT int zlink_msg_set_group(zlink_msg_t* msg, const char* group);
+
+/// Returns the group of `msg`, as set, or as a DISH received it.
+///
+/// @return A text, valid until `msg` changes; "" if no group was set.
+ZLINK_EXPORT const char* zlink_msg_group(zlink_msg_t* msg);
+
+/// Initialises `msg` as a message with a copy of `data`.
+///
+/// @param data  `size` bytes; may be NULL if that is 0.
+/// @error EFAULT  `data` is NULL and `size` is not 0.
+/// @error ENOMEM  Not enough memory for that size. `msg` is then not initialised.
+ZLINK_EXPORT int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_t size);
+
+/// Makes a DISH receive the messages of `group`.
+///
+/// @param group  At most ZLINK_GROUP_MAX_LENGTH bytes.
+/// @error EINVAL    `group` is NULL or too long, or the socket has joined it.
+/// @error ENOTSUP   The socket is no DISH.
+/// @error ENOTSOCK  `dish` is not an open socket.
+/// @error ETERM     The context was shut down.
+/// @error ENOMEM    Out of memory.
+ZLINK_EXPORT int zlink_join(void* dish, const char* group);
+
+/// Undoes zlink_join. Messages of the group that have arrived are no longer received.
+///
+/// @param group  At most ZLINK_GROUP_MAX_LENGTH bytes.
+/// @error EINVAL    `group` is NULL, or the socket has not joined it.
+/// @error ENOTSUP   The socket is no DISH.
+/// @error ENOTSOCK  `dish` is not an open socket.
+/// @error ETERM     The context was shut down.
+/// @error ENOMEM    Out of memory.
+ZLINK_EXPORT int zlink_leave(void* dish, const char* group);
+
+/// Connects a PEER, as zlink_connect does, and tells how to address the other side. Messages for it
+/// may be sent at once; they wait for the connection.
+///
+/// @return The peer's number, for zlink_msg_set_routing_id; it stays the same when the connection
+///         is lost and made again. 0 on failure.
+/// @error EFAULT    ZLINK_IMMEDIATE is set: the peer would be unknown until it is connected.
+/// @error ENOTSUP   The socket is no PEER.
+/// @error ENOTSOCK  `socket` is not an open socket.
+/// @error others    As zlink_connect.
+ZLINK_EXPORT uint32_t zlink_connect_peer(void* socket, const char* endpoint);
+
+/// Disconnects one peer of a SERVER or PEER, once the messages sent to it are written, for which
+/// ZLINK_LINGER is the limit. If this socket connected to it, that is undone as by
+/// zlink_disconnect. Messages from it that have arrived can still be received.
+///
+/// @param routing_id  The peer's number.
+/// @error EHOSTUNREACH  There is no such peer, or not any more.
+/// @error ENOTSUP       The socket is neither a SERVER nor a PEER.
+/// @error ENOTSOCK      `socket` is not an open socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_disconnect_peer(void* socket, uint32_t routing_id);
+
+/// Tells whether a ROUTER can send to one of its peers at present.
+///
+/// @param routing_id  `size` bytes, the peer's routing id.
+/// @return ZLINK_POLLOUT if there is room for a message, else 0.
+/// @error EHOSTUNREACH  There is no such peer.
+/// @error EINVAL        `routing_id` is NULL.
+/// @error ENOTSUP       The socket is no ROUTER.
+/// @error ENOTSOCK      `socket` is not an open socket.
+/// @error ETERM         The context was shut down.
+ZLINK_EXPORT int zlink_socket_get_peer_state(void* socket, const void* routing_id, size_t size);
+
+/// Does what zlink_poll does, with other signals blocked while it waits. As with ppoll(2), a signal
+/// whose handler is to end the wait cannot come between the caller's last check and the wait.
+///
+/// @blocks  As zlink_poll.
+/// @param signals  The signals to block; NULL: the thread's own mask stays. Without I/O threads
+///                 (ZLINK_IO_THREADS 0) it has no effect.
+/// @return The number of items that are ready.
+/// @error EINTR   A signal handler ran.
+/// @error others  As zlink_poll.
+ZLINK_EXPORT int zlink_ppoll(zlink_pollitem_t* items, int count, long timeout,
+                             const sigset_t* signals);
+
+/// What a poller has found.
+typedef struct zmq_poller_event_t zlink_poller_event_t;
+
+/// Creates a poller: a set of sockets and descriptors that is waited for again and again.
+///
+/// @owns  The caller, until zlink_poller_destroy.
+/// @error ENOMEM  Out of memory.
+ZLINK_EXPORT void* zlink_poller_new(void);
+
+/// Frees a poller, and sets the handle to NULL. Its sockets and descriptors stay open.
+///
+/// @error EFAULT  `poller` is NULL, or does not point to a poller.
+ZLINK_EXPORT int zlink_poller_destroy(void** poller);
+
+/// Counts the sockets and descriptors of a poller.
+///
+/// @return The number.
+/// @error EFAULT  `poller` is none.
+ZLINK_EXPORT int zlink_poller_size(void* poller);
+
+/// Adds a socket. Remove it before it is closed.
+///
+/// @param user_data  Returned with its events.
+/// @param events     ZLINK_POLLIN | ZLINK_POLLOUT; 0: none at present.
+/// @error EFAULT    `poller` is none.
+/// @error ENOTSOCK  `socket` is not an open socket.
+/// @error EINVAL    It was added already, or `events` has other bits.
+/// @error ENOMEM    Out of memory.
+ZLINK_EXPORT int zlink_poller_add(void* poller, void* socket, void* user_data, short events);
+
+/// Changes the events that a socket is waited for.
+///
+/// @param events  As in zlink_poller_add.
+/// @error EFAULT    `poller` is none.
+/// @error ENOTSOCK  `socket` is not an open socket.
+/// @error EINVAL    It was not added, or `events` has other bits.
+ZLINK_EXPORT int zlink_poller_modify(void* poller, void* socket, short events);
+
+/// Removes a socket, also one that was closed.
+///
+/// @error EFAULT    `poller` is none.
+/// @error ENOTSOCK  `socket` is not an open socket, nor was one that was added.
+/// @error EINVAL    It was not added.
+ZLINK_EXPORT int zlink_poller_remove(void* poller, void* socket);
+
+/// Waits for one event. Of several that are ready it reports that of the socket or descriptor that
+/// was added first.
+///
+/// @blocks  At most `timeout` ms; -1: without limit.
+/// @param event  Out: the socket or, if that is NULL, the descriptor; the user data; the events.
+///               Cleared on failure.
+/// @return 0.
+/// @error EAGAIN    Nothing happened in that time.
+/// @error EFAULT    `poller` is none, `event` is NULL, or there is nothing to wait for.
+/// @error ENOTSOCK  One of the sockets was closed.
+/// @error EINTR     A signal handler ran.
+/// @error ETERM     The context of one of the sockets was shut down.
+/// @error ENOMEM    Out of memory.
+ZLINK_EXPORT int zlink_poller_wait(void* poller, zlink_poller_event_t* event, long timeout);
+
+/// Waits for events, as zlink_poller_wait does.
+///
+/// @blocks  At most `timeout` ms; -1: without limit.
+/// @param events    Room for `capacity` events. What is not used is cleared.
+/// @return The number of events, at least 1.
+/// @error EINVAL  `capacity` is negative.
+/// @error others  As zlink_poller_wait.
+ZLINK_EXPORT int zlink_poller_wait_all(void* poller, zlink_poller_event_t* events, int capacity,
+                                       long timeout);
+
+/// Gives a descriptor that becomes readable when zlink_poller_wait may find something; as with
+/// ZLINK_FD call that with a timeout of 0 then.
+///
+/// @param descriptor  Out: owned by the poller.
+/// @error EFAULT  `poller` is none, or `descriptor` is NULL.
+/// @error EINVAL  The poller has no socket that several threads may use, as in libzmq.
+/// @error EMFILE  The process has no descriptor left.
+ZLINK_EXPORT int zlink_poller_fd(void* poller, zlink_fd_t* descriptor);
+
+/// Adds a descriptor.
+///
+/// @param events  As in zlink_pollitem_t.
+/// @error EFAULT  `poller` is none.
+/// @error EBADF   `descriptor` is -1.
+/// @error EINVAL  It was added already, or `events` has other bits.
+/// @error ENOMEM  Out of memory.
+ZLINK_EXPORT int zlink_poller_add_fd(void* poller, zlink_fd_t descriptor, void* user_data,
+                                     short events);
+
+/// Changes the events that a descriptor is waited for.
+///
+/// @error EFAULT  `poller` is none.
+/// @error EBADF   `descriptor` is -1.
+/// @error EINVAL  It was not added, or `events` has other bits.
+ZLINK_EXPORT int zlink_poller_modify_fd(void* poller, zlink_fd_t descriptor, short events);
+
+/// Removes a descriptor.
+///
+/// @error EFAULT  `poller` is none.
+/// @error EBADF   `descriptor` is -1.
+/// @error EINVAL  It was not added.
+ZLINK_EXPORT int zlink_poller_remove_fd(void* poller, zlink_fd_t descriptor);
+
+#endif
 
 #undef ZLINK_EXPORT
 

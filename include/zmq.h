@@ -152,6 +152,13 @@ struct zmq_pollitem_t {
     short events;
     short revents;
 };
+
+struct zmq_poller_event_t {
+    void* socket;
+    int fd;
+    void* user_data;
+    short events;
+};
 #endif
 
 /* Declared here so that a prototype may name it; <sys/uio.h> defines it. */
@@ -425,6 +432,50 @@ ZMQ_EXPORT unsigned long zmq_stopwatch_stop(void* watch);
 ZMQ_EXPORT void zmq_sleep(int seconds);
 ZMQ_EXPORT void* zmq_threadstart(zmq_thread_fn* body, void* argument);
 ZMQ_EXPORT void zmq_threadclose(void* thread);
+
+/* libzmq's draft interface; in a build with -D ZLINK_DRAFTS=ON only (zlink.h). */
+#ifdef ZMQ_BUILD_DRAFT_API
+#include <signal.h>
+
+#define ZMQ_SERVER 12
+#define ZMQ_CLIENT 13
+#define ZMQ_RADIO 14
+#define ZMQ_DISH 15
+#define ZMQ_GATHER 16
+#define ZMQ_SCATTER 17
+#define ZMQ_DGRAM 18
+#define ZMQ_PEER 19
+#define ZMQ_CHANNEL 20
+
+ZMQ_EXPORT int zmq_msg_set_routing_id(zmq_msg_t* msg, uint32_t routing_id);
+ZMQ_EXPORT uint32_t zmq_msg_routing_id(zmq_msg_t* msg);
+ZMQ_EXPORT int zmq_msg_set_group(zmq_msg_t* msg, const char* group);
+ZMQ_EXPORT const char* zmq_msg_group(zmq_msg_t* msg);
+ZMQ_EXPORT int zmq_msg_init_buffer(zmq_msg_t* msg, const void* data, size_t size);
+ZMQ_EXPORT int zmq_join(void* dish, const char* group);
+ZMQ_EXPORT int zmq_leave(void* dish, const char* group);
+ZMQ_EXPORT uint32_t zmq_connect_peer(void* socket, const char* endpoint);
+ZMQ_EXPORT int zmq_disconnect_peer(void* socket, uint32_t routing_id);
+ZMQ_EXPORT int zmq_socket_get_peer_state(void* socket, const void* routing_id, size_t size);
+#define ZMQ_HAVE_POLLER
+typedef struct zmq_poller_event_t zmq_poller_event_t;
+
+ZMQ_EXPORT void* zmq_poller_new(void);
+ZMQ_EXPORT int zmq_poller_destroy(void** poller);
+ZMQ_EXPORT int zmq_poller_size(void* poller);
+ZMQ_EXPORT int zmq_poller_add(void* poller, void* socket, void* user_data, short events);
+ZMQ_EXPORT int zmq_poller_modify(void* poller, void* socket, short events);
+ZMQ_EXPORT int zmq_poller_remove(void* poller, void* socket);
+ZMQ_EXPORT int zmq_poller_wait(void* poller, zmq_poller_event_t* event, long timeout);
+ZMQ_EXPORT int zmq_poller_wait_all(void* poller, zmq_poller_event_t* events, int capacity,
+                                   long timeout);
+ZMQ_EXPORT int zmq_poller_fd(void* poller, zmq_fd_t* descriptor);
+ZMQ_EXPORT int zmq_poller_add_fd(void* poller, zmq_fd_t descriptor, void* user_data, short events);
+ZMQ_EXPORT int zmq_poller_modify_fd(void* poller, zmq_fd_t descriptor, short events);
+ZMQ_EXPORT int zmq_poller_remove_fd(void* poller, zmq_fd_t descriptor);
+ZMQ_EXPORT int zmq_ppoll(zmq_pollitem_t* items, int count, long timeout, const sigset_t* signals);
+
+#endif
 
 #undef ZMQ_EXPORT
 

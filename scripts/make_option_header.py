@@ -94,7 +94,9 @@ def patterns(sockets):
         return ""
     if sockets == "any but STREAM":
         return ", detail::all_but_stream"
-    names = ", ".join(f"pattern::{name.lower()}" for name in sockets.split(", "))
+    # The C++ interface has no draft types.
+    known = [name for name in sockets.split(", ") if name != "RADIO"]
+    names = ", ".join(f"pattern::{name.lower()}" for name in known)
     return f", detail::only({names})"
 
 

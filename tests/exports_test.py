@@ -3,7 +3,9 @@
 """Checks that a library exports what src/api/functions.def lists, under one prefix, and no more. Functions that
 libzmq lacks have the prefix zlink_ in every library.
 
-    exports_test.py FUNCTIONS.DEF LIBRARY PREFIX
+    exports_test.py FUNCTIONS.DEF LIBRARY PREFIX [drafts]
+
+With the word drafts, libzmq's draft functions are expected, too.
 
 Prints each symbol that is missing, superfluous or carries a version.
 """
@@ -13,9 +15,10 @@ import subprocess
 import sys
 
 
-def main(table, library, prefix):
-    listed = re.findall(r"^ZLINK_(OWN_)?FUNCTION\((\w+)\)$", pathlib.Path(table).read_text(), re.M)
-    wanted = {("zlink_" if own else prefix) + name for own, name in listed}
+def main(table, library, prefix, has_drafts):
+    listed = re.findall(r"^ZLINK_(OWN_|DRAFT_)?FUNCTION\((\w+)\)$", pathlib.Path(table).read_text(), re.M)
+    wanted = {("zlink_" if kind == "OWN_" else prefix) + name
+              for kind, name in listed if has_drafts or kind != "DRAFT_"}
     lines = subprocess.run(["nm", "-D", "--defined-only", library],
                            check=True, capture_output=True, text=True).stdout.splitlines()
     exported = {line.split()[-1] for line in lines}
@@ -28,6 +31,6 @@ def main(table, library, prefix):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5) or sys.argv[4:] not in ([], ["drafts"]):
         sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:4], len(sys.argv) == 5))

@@ -275,8 +275,8 @@ inline constexpr detail::socket_option<ZLINK_TCP_KEEPALIVE_INTVL, std::chrono::s
 /// TCP_USER_TIMEOUT. 0: the system's default.
 inline constexpr detail::socket_option<ZLINK_TCP_MAXRT, std::chrono::milliseconds, true, true>
     tcp_maxrt{};
-/// Several threads may use the socket.
-inline constexpr detail::socket_option<ZLINK_THREAD_SAFE, bool, true, false> thread_safe{};
+/// Several threads may use the socket at the same time; cannot be unset. 1 for the draft types.
+inline constexpr detail::socket_option<ZLINK_THREAD_SAFE, bool, true, true> thread_safe{};
 /// Protocol names to negotiate, separated by commas, the preferred one first. A client that offers
 /// only others is refused. Unset: its offer is ignored.
 inline constexpr detail::socket_option<ZLINK_TLS_ALPN, std::string, true, true> tls_alpn{};

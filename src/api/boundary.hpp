@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/no_cancellation.hpp"
 #include "base/result.hpp"
 
 #include <cerrno>
@@ -37,6 +38,8 @@ template<class Value>
 
 /// Runs `body` and converts its outcome for C: its value, or -1 (for a pointer: null) and errno.
 ///
+/// Cancellation of the thread is deferred until it has returned.
+///
 /// The one place where results and exceptions are converted for C. Only std::bad_alloc is caught:
 /// any other exception is a bug here, and ends the process instead of unwinding into C frames.
 ///
@@ -45,6 +48,7 @@ template<class Value>
 template<class Body>
 [[nodiscard]] auto at_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
     using outcome = decltype(body());
+    const no_cancellation deferred;
     try {
         return to_c(std::forward<Body>(body)());
     } catch (const std::bad_alloc&) {

@@ -33,26 +33,79 @@ inline errc fault_of_socket(void* handle) noexcept {
     return socket::socket::is_foreign(handle) ? errc::terminated : errc::not_a_socket;
 }
 
+/// A socket during a call. If several threads use it, its lock is held as long as this exists.
+class called_socket {
+public:
+    /// @blocks  While another thread is in a call on the socket, and does not wait.
+    explicit called_socket(void* handle) noexcept : target_(socket::socket::from_handle(handle)) {
+        if (target_ == nullptr) {
+            target_ = socket::socket::lock_shared(handle);
+            is_locked_ = target_ != nullptr;
+        }
+    }
+    called_socket(called_socket&& from) noexcept
+        : target_(from.target_), is_locked_(std::exchange(from.is_locked_, false)) {}
+    called_socket& operator=(called_socket&&) = delete;
+    ~called_socket() {
+        if (is_locked_) {
+            target_->shared()->leave();
+        }
+    }
+
+    /// Null if the handle is no open socket.
+    socket::socket* get() const noexcept { return target_; }
+    socket::socket& operator*() const noexcept { return *target_; }
+    socket::socket* operator->() const noexcept { return target_; }
+    bool is_shared() const noexcept { return is_locked_; }
+
+    /// Closes the socket. Calls of other threads on it fail.
+    /// @blocks  Until they have returned.
+    void close() noexcept {
+        if (!std::exchange(is_locked_, false)) {
+            return target_->close();
+        }
+        target_->unshare();
+        target_->shared()->close();
+        target_->close();
+        socket::socket::unlock_destroyed(target_);
+    }
+
+private:
+    socket::socket* target_;
+    bool is_locked_ = false;
+};
+
 /// @error not_a_socket  It is not an open socket.
 /// @error terminated    It belongs to the process that this one was forked from.
-inline result<socket::socket*> socket_from(void* handle) noexcept {
-    if (socket::socket* const found = socket::socket::from_handle(handle)) {
-        return found;
-    }
-    return fault_of_socket(handle);
+inline result<called_socket> socket_from(void* handle) noexcept {
+    called_socket found{handle};
+    return found.get() != nullptr ? result<called_socket>{std::move(found)}
+                                  : result<called_socket>{fault_of_socket(handle)};
 }
 
-/// The same for functions of STREAM.
+/// A STREAM during a call, as called_socket.
+class called_stream {
+public:
+    explicit called_stream(called_socket of) noexcept : of_(std::move(of)) {}
+
+    socket::stream_socket& operator*() const noexcept { return *of_->as_stream(); }
+    socket::stream_socket* operator->() const noexcept { return of_->as_stream(); }
+
+private:
+    called_socket of_;
+};
+
+/// As socket_from(), for functions of STREAM.
 /// @error not_supported  It is of another type.
-inline result<socket::stream_socket*> stream_from(void* handle) noexcept {
-    const auto found = socket_from(handle);
+inline result<called_stream> stream_from(void* handle) noexcept {
+    auto found = socket_from(handle);
     if (!found) {
         return found.error();
     }
     if ((*found)->as_stream() == nullptr) {
         return errc::not_supported;
     }
-    return (*found)->as_stream();
+    return called_stream{std::move(*found)};
 }
 
 inline pipe::message& message_from(zlink_msg_t* handle) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Information about the library: its version, its capabilities, its errors.
+#include "api/drafts.hpp"
 #include "api/symbols.hpp"
 #include "base/error_text.hpp"
 
@@ -17,7 +18,7 @@ struct capability {
 };
 
 // libzmq spells WebSocket with capitals, unlike the other transports.
-constexpr std::array<capability, 14> capabilities{{
+constexpr std::array<capability, 13> capabilities{{
     {"zlink", true},
     {"ipc", true},
     {"curve", true},
@@ -26,7 +27,6 @@ constexpr std::array<capability, 14> capabilities{{
     {"tipc", false},
     {"norm", false},
     {"vmci", false},
-    {"draft", false},
     {"tls", true},
     {"ws", true},
     {"WS", true},
@@ -75,6 +75,9 @@ extern "C" void zlink_library_version(int* major, int* minor, int* patch) {
 }
 
 extern "C" int zlink_has(const char* capability) {
+    if (std::string_view{capability} == "draft") {
+        return zlink::api::has_drafts ? 1 : 0;
+    }
     for (const auto& [name, present] : capabilities) {
         if (name == capability) {
             return present ? 1 : 0;

@@ -4,6 +4,7 @@
 #include "api/symbols.hpp"
 
 #include <cstring>
+#include <string_view>
 
 namespace {
 
@@ -12,6 +13,7 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::message_from;
 using zlink::pipe::message;
+using zlink::pipe::message_group;
 
 static_assert(sizeof(zlink_msg_t) == sizeof(message));
 // clang-tidy 14 compares no types: NOLINTNEXTLINE(misc-redundant-expression)
@@ -41,6 +43,17 @@ extern "C" int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
     });
 }
 ZLINK_ALSO_ZMQ(msg_init_data)
+
+extern "C" int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_t size) {
+    return at_boundary([&]() -> result<void> {
+        if (data == nullptr && size != 0) {
+            return errc::bad_address;
+        }
+        message_from(msg).init_copy(data, size);
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(msg_init_buffer)
 
 extern "C" int zlink_msg_close(zlink_msg_t* msg) {
     if (!message_from(msg).is_valid()) {
@@ -144,3 +157,46 @@ extern "C" const char* zlink_msg_gets(const zlink_msg_t* msg, const char* proper
     return nullptr;
 }
 ZLINK_ALSO_ZMQ(msg_gets)
+
+extern "C" int zlink_msg_set_routing_id(zlink_msg_t* msg, uint32_t routing_id) {
+    if (!message_from(msg).is_valid()) {
+        errno = EFAULT;
+        return -1;
+    }
+    if (routing_id == 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    message_from(msg).set_routing_id(routing_id);
+    return 0;
+}
+ZLINK_ALSO_ZMQ(msg_set_routing_id)
+
+extern "C" uint32_t zlink_msg_routing_id(zlink_msg_t* msg) {
+    return message_from(msg).routing_id();
+}
+ZLINK_ALSO_ZMQ(msg_routing_id)
+
+extern "C" int zlink_msg_set_group(zlink_msg_t* msg, const char* group) {
+    return at_boundary([&]() -> result<void> {
+        message& target = message_from(msg);
+        if (!target.is_valid()) {
+            return errc::bad_address;
+        }
+        if (group == nullptr) {
+            return errc::invalid_argument;
+        }
+        const std::size_t bytes = strnlen(group, message_group::name_bytes_max + 1);
+        if (bytes > message_group::name_bytes_max) {
+            return errc::invalid_argument;
+        }
+        target.set_group({group, bytes});
+        return {};
+    });
+}
+ZLINK_ALSO_ZMQ(msg_set_group)
+
+extern "C" const char* zlink_msg_group(zlink_msg_t* msg) {
+    return message_from(msg).group();
+}
+ZLINK_ALSO_ZMQ(msg_group)

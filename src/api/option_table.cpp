@@ -39,6 +39,7 @@ constexpr unsigned only(std::initializer_list<socket_type> types) {
 constexpr unsigned any_type = ~0U;
 constexpr unsigned routers = only({socket_type::rep, socket_type::router});
 constexpr unsigned publishers = only({socket_type::pub, socket_type::xpub});
+constexpr unsigned multicasters = only({socket_type::pub, socket_type::xpub, socket_type::radio});
 constexpr unsigned subscription_passers =
     only({socket_type::pub, socket_type::xpub, socket_type::xsub});
 constexpr unsigned streams = only({socket_type::stream});
@@ -114,7 +115,7 @@ constexpr std::array table{
     entry{ZLINK_XPUB_VERBOSE, &options::xpub_verbose, access::write_only, publishers, 0, INT_MAX},
     entry{ZLINK_XPUB_VERBOSER, &options::xpub_verboser, access::write_only, publishers, 0, INT_MAX},
     entry{ZLINK_XPUB_WELCOME_MSG, &options::xpub_welcome, access::write_only, publishers, 0},
-    entry{ZLINK_XPUB_NODROP, &options::xpub_no_drop, access::write_only, publishers, 0, INT_MAX},
+    entry{ZLINK_XPUB_NODROP, &options::xpub_no_drop, access::write_only, multicasters, 0, INT_MAX},
     entry{ZLINK_XPUB_MANUAL, &options::xpub_manual, access::write_only, publishers, 0, INT_MAX},
     entry{ZLINK_XPUB_MANUAL_LAST_VALUE, &options::xpub_manual_last_value, access::write_only,
           publishers, 0, INT_MAX},
@@ -330,7 +331,7 @@ std::optional<result<void>> read_state(socket::socket& source, int option, const
         return now ? to.give_within(*now) : now.error();
     }
     case ZLINK_THREAD_SAFE:
-        return to.give_within(0);
+        return to.give_within(int{source.shared() != nullptr});
     case ZLINK_LAST_ENDPOINT:
         return to.give_text(source.last_endpoint(), true);
     case ZLINK_TOPICS_COUNT:
@@ -462,8 +463,25 @@ result<void> change_subscription(socket::socket& target, int option, const void*
     return changed;
 }
 
+/// Other threads may rely on it once it is set.
+result<void> set_thread_safe(socket::socket& target, const void* value, std::size_t size) {
+    const result<int> given = number_within<int>(ZLINK_THREAD_SAFE, 0, 1, value, size);
+    if (!given) {
+        return given.error();
+    }
+    if (*given == 0 && target.shared() != nullptr) {
+        return refuse(ZLINK_THREAD_SAFE, "a socket that several threads may use stays so");
+    }
+    if (*given != 0) {
+        target.share_among_threads();
+    }
+    return {};
+}
+
 result<void> set_other(socket::socket& target, int option, const void* value, std::size_t size) {
     switch (option) {
+    case ZLINK_THREAD_SAFE:
+        return set_thread_safe(target, value, size);
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return change_subscription(target, option, value, size);

@@ -4,6 +4,10 @@
 #include "api/handles.hpp"
 #include "api/symbols.hpp"
 
+#include <array>
+#include <cstddef>
+#include <optional>
+
 namespace {
 
 using zlink::errc;
@@ -11,27 +15,42 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::socket_from;
 
+/// A socket that stays open during the call, or none.
+class visited_socket {
+public:
+    /// @error  As socket_from().
+    result<void> open(void* handle) {
+        const auto found = socket_from(handle);
+        if (!found) {
+            return found.error();
+        }
+        visit_.emplace(**found);
+        socket_ = found->get();
+        return {};
+    }
+    zlink::socket::socket* get() const noexcept { return socket_; }
+
+private:
+    zlink::socket::socket* socket_ = nullptr;
+    std::optional<zlink::socket::socket_visit> visit_;
+};
+
 result<void> run_proxy(void* frontend, void* backend, void* capture, void* control) {
     if (frontend == nullptr || backend == nullptr) {
         return errc::bad_address;
     }
-    const auto front = socket_from(frontend);
-    const auto back = socket_from(backend);
-    if (!front || !back) {
-        return !front ? front.error() : back.error();
-    }
-    zlink::socket::socket* optional[2] = {nullptr, nullptr};
-    void* const handles[2] = {capture, control};
-    for (int index = 0; index < 2; ++index) {
-        if (handles[index] != nullptr) {
-            const auto found = socket_from(handles[index]);
-            if (!found) {
-                return found.error();
-            }
-            optional[index] = *found;
+    std::array<visited_socket, 4> sockets;
+    const std::array handles{frontend, backend, capture, control};
+    for (std::size_t index = 0; index < handles.size(); ++index) {
+        if (handles[index] == nullptr) {
+            continue;
+        }
+        if (const result<void> opened = sockets[index].open(handles[index]); !opened) {
+            return opened;
         }
     }
-    return zlink::socket::proxy(**front, **back, optional[0], optional[1]);
+    return zlink::socket::proxy(*sockets[0].get(), *sockets[1].get(), sockets[2].get(),
+                                sockets[3].get());
 }
 
 } // namespace

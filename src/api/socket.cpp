@@ -87,11 +87,11 @@ extern "C" int zlink_close(void* socket) {
             zlink::socket::socket::forget_foreign(socket);
             return {};
         }
-        const auto target = socket_from(socket);
+        auto target = socket_from(socket);
         if (!target) {
             return target.error();
         }
-        (*target)->close();
+        target->close();
         return {};
     });
 }
@@ -226,3 +226,65 @@ extern "C" int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void
         return is_over ? result<void>{errc::terminated} : result<void>{};
     });
 }
+
+namespace {
+
+int change_group(void* dish, const char* group, bool join) noexcept {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(dish);
+        if (!target) {
+            return target.error();
+        }
+        if (group == nullptr) {
+            return errc::invalid_argument;
+        }
+        return (*target)->change_group(group, join);
+    });
+}
+
+} // namespace
+
+extern "C" int zlink_join(void* dish, const char* group) {
+    return change_group(dish, group, true);
+}
+ZLINK_ALSO_ZMQ(join)
+
+extern "C" int zlink_leave(void* dish, const char* group) {
+    return change_group(dish, group, false);
+}
+ZLINK_ALSO_ZMQ(leave)
+
+extern "C" uint32_t zlink_connect_peer(void* socket, const char* endpoint) {
+    std::uint32_t routing_id = 0;
+    const int failed =
+        at_endpoint(socket, endpoint, [&](auto& target, auto address) -> result<void> {
+            const auto connected = target.connect_peer(address);
+            routing_id = connected ? *connected : 0;
+            return connected ? result<void>{} : connected.error();
+        });
+    return failed != 0 ? 0 : routing_id;
+}
+ZLINK_ALSO_ZMQ(connect_peer)
+
+extern "C" int zlink_disconnect_peer(void* socket, uint32_t routing_id) {
+    return at_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        return target ? (*target)->disconnect_peer(routing_id) : target.error();
+    });
+}
+ZLINK_ALSO_ZMQ(disconnect_peer)
+
+extern "C" int zlink_socket_get_peer_state(void* socket, const void* routing_id, size_t size) {
+    return at_boundary([&]() -> result<int> {
+        const auto target = socket_from(socket);
+        if (!target) {
+            return target.error();
+        }
+        if (routing_id == nullptr) {
+            return errc::invalid_argument;
+        }
+        const auto has_room = (*target)->has_room_for({static_cast<const char*>(routing_id), size});
+        return has_room ? result<int>{*has_room ? ZLINK_POLLOUT : 0} : has_room.error();
+    });
+}
+ZLINK_ALSO_ZMQ(socket_get_peer_state)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "api/drafts.hpp"
 #include "base/socket_type.hpp"
 #include "zlink.h"
 
@@ -13,15 +14,17 @@ constexpr int type_for_c(socket_type type) noexcept {
     return type == socket_type::stream ? ZLINK_STREAM : static_cast<int>(type);
 }
 
-/// The type with this number in zlink.h, if any.
-constexpr std::optional<socket_type> type_from_c(int number) noexcept {
+/// The type with this number in zlink.h, if any; libzmq's draft types only in a build with them.
+inline std::optional<socket_type> type_from_c(int number) noexcept {
     if (number == ZLINK_STREAM) {
         return socket_type::stream;
     }
-    if (number < ZLINK_PAIR || number > ZLINK_RAW_STREAM) {
+    const int last = has_drafts ? ZLINK_CHANNEL : ZLINK_RAW_STREAM;
+    const auto type = static_cast<socket_type>(number);
+    if (number < ZLINK_PAIR || number > last || type == socket_type::dgram) {
         return std::nullopt;
     }
-    return static_cast<socket_type>(number);
+    return type;
 }
 
 } // namespace zlink::api

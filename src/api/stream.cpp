@@ -34,7 +34,7 @@ int end_connection(void* socket, const void* routing_id, int code, const char* r
             text.size() > websocket::close_reason_bytes_max || !websocket::is_utf8(text)) {
             return errc::invalid_argument;
         }
-        return ((*streams)->*how)({static_cast<const std::byte*>(routing_id), id_bytes},
+        return ((**streams).*how)({static_cast<const std::byte*>(routing_id), id_bytes},
                                   static_cast<std::uint16_t>(code), text);
     });
 }

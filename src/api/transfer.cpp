@@ -5,6 +5,7 @@
 #include "api/handles.hpp"
 #include "api/symbols.hpp"
 #include "base/byte_order.hpp"
+#include "base/error_text.hpp"
 #include "base/inline.hpp"
 #include "socket/stream_socket.hpp"
 
@@ -19,6 +20,8 @@ namespace {
 using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
+using zlink::api::called_socket;
+using zlink::api::fault_of_socket;
 using zlink::api::message_from;
 using zlink::pipe::message;
 using zlink::socket::incoming;
@@ -54,17 +57,28 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return -1;
 }
 
+/// For a socket that several threads use, or none.
+[[gnu::noinline]] result<void> send_shared(void* socket, outgoing& frame, int flags) {
+    const called_socket target{socket};
+    return target.get() != nullptr ? target->send_shared(frame, (flags & ZLINK_DONTWAIT) != 0)
+                                   : fault_of_socket(socket);
+}
+
+[[gnu::noinline]] result<void> recv_shared(void* socket, incoming& into, int flags) {
+    const called_socket from{socket};
+    return from.get() != nullptr ? from->recv_shared(into, (flags & ZLINK_DONTWAIT) != 0)
+                                 : fault_of_socket(socket);
+}
+
 [[gnu::noinline]] int send_bytes(void* socket, const void* data, size_t size, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
-        if (target == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
-        }
         outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
         if ((flags & ZLINK_SNDTEXT) != 0) {
             frame.mark_text();
         }
-        return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
+        return target != nullptr ? target->send(frame, (flags & ZLINK_DONTWAIT) != 0)
+                                 : send_shared(socket, frame, flags);
     });
     return failed != 0 ? -1 : size_for_c(size);
 }
@@ -74,10 +88,8 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     const std::size_t bytes = source.bytes();
     outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
     const int failed = at_hot_boundary([&]() -> result<void> {
-        if (target == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
-        }
-        return target->send(frame, (flags & ZLINK_DONTWAIT) != 0);
+        return target != nullptr ? target->send(frame, (flags & ZLINK_DONTWAIT) != 0)
+                                 : send_shared(socket, frame, flags);
     });
     if (failed != 0) {
         return -1;
@@ -89,22 +101,16 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
 [[gnu::noinline]] int recv_into(void* socket, incoming& target, int flags) noexcept {
     zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
-        if (from == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
-        }
-        return from->recv(target, (flags & ZLINK_DONTWAIT) != 0);
+        return from != nullptr ? from->recv(target, (flags & ZLINK_DONTWAIT) != 0)
+                               : recv_shared(socket, target, flags);
     });
     return failed != 0 ? -1 : size_for_c(target.bytes);
 }
 
 ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
     auto* const from = zlink::socket::socket::from_handle(socket);
-    if (from == nullptr) [[unlikely]] {
-        errno = static_cast<int>(zlink::api::fault_of_socket(socket));
-        return -1;
-    }
     try {
-        if (from->recv_message_at_once(into)) [[likely]] {
+        if (from != nullptr && from->recv_message_at_once(into)) [[likely]] {
             return static_cast<int>(into.bytes());
         }
     } catch (const std::bad_alloc&) {
@@ -118,10 +124,10 @@ ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
 /// Sends to the peer of a STREAM that the 4 bytes at `routing_id` name.
 /// @return 0, or -1 with errno set.
 ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int flags) noexcept {
-    zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     return at_hot_boundary([&]() -> result<void> {
-        if (target == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
+        const called_socket target{socket};
+        if (target.get() == nullptr) [[unlikely]] {
+            return fault_of_socket(socket);
         }
         if (routing_id == nullptr || (flags & ~(ZLINK_DONTWAIT | ZLINK_SNDTEXT)) != 0)
             [[unlikely]] {
@@ -140,10 +146,10 @@ ZLINK_HOT int send_to(void* socket, const void* routing_id, outgoing& frame, int
 
 /// @return The bytes received, or -1 with errno set.
 ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int flags) noexcept {
-    zlink::socket::socket* const from = zlink::socket::socket::from_handle(socket);
     const int failed = at_hot_boundary([&]() -> result<void> {
-        if (from == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
+        const called_socket from{socket};
+        if (from.get() == nullptr) [[unlikely]] {
+            return fault_of_socket(socket);
         }
         if (routing_id == nullptr) [[unlikely]] {
             return errc::invalid_argument;
@@ -167,11 +173,11 @@ ZLINK_HOT int recv_from(void* socket, void* routing_id, incoming& target, int fl
 template<class Transfer>
 ZLINK_HOT int transfer_batch(void* socket, const zlink_stream_message_t* messages,
                              std::size_t count, int flags, Transfer&& transfer) noexcept {
-    zlink::socket::socket* const at = zlink::socket::socket::from_handle(socket);
     std::size_t done_count = 0;
     const int failed = at_hot_boundary([&]() -> result<void> {
-        if (at == nullptr) [[unlikely]] {
-            return zlink::api::fault_of_socket(socket);
+        const called_socket at{socket};
+        if (at.get() == nullptr) [[unlikely]] {
+            return fault_of_socket(socket);
         }
         if (messages == nullptr || count == 0 || count > INT_MAX || (flags & ~ZLINK_DONTWAIT) != 0)
             [[unlikely]] {
@@ -241,7 +247,14 @@ extern "C" int zlink_stream_send_batch(void* socket, const zlink_stream_message_
 extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* messages,
                                        size_t capacity, int flags) {
     return transfer_batch(
-        socket, messages, capacity, flags, [&](zlink::socket::stream_socket& from) {
+        socket, messages, capacity, flags,
+        [&](zlink::socket::stream_socket& from) -> result<std::size_t> {
+            if (from.whole().shared() != nullptr) {
+                zlink::set_error_text("zlink_stream_recv_batch lends its messages to the only "
+                                      "thread that receives; use zlink_stream_msg_recv on a socket "
+                                      "with ZLINK_THREAD_SAFE");
+                return errc::not_supported;
+            }
             return from.recv_batch({reinterpret_cast<stream_message*>(messages), capacity},
                                    (flags & ZLINK_DONTWAIT) != 0);
         });

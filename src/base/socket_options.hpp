@@ -199,6 +199,11 @@ struct socket_options {
         return immediate || type == socket_type::stream;
     }
 
+    /// Whether it tells its peers which messages it wants: a new connection is told again.
+    bool subscribes() const noexcept {
+        return type == socket_type::sub || type == socket_type::xsub || type == socket_type::dish;
+    }
+
     /// Whether its peers do not speak ZMTP.
     bool has_foreign_peers() const noexcept { return raw || type == socket_type::stream; }
 

@@ -8,7 +8,8 @@
 
 namespace zlink {
 
-/// The pattern that a socket follows. The numbers are those of zmq.h and of ZMTP 2.0.
+/// The pattern that a socket follows. The numbers are those of zmq.h and of ZMTP 2.0; those from
+/// 12 to 20 belong to libzmq's draft types.
 enum class socket_type : int {
     pair = 0,
     pub = 1,
@@ -22,13 +23,29 @@ enum class socket_type : int {
     xpub = 9,
     xsub = 10,
     raw_stream = 11, ///< ZMQ_STREAM, raw bytes: has a name but speaks no ZMTP.
-    stream = 12,     ///< ZLINK_STREAM: messages of peers that speak no ZMTP. Not on the wire.
+    server = 12,
+    client = 13,
+    radio = 14,
+    dish = 15,
+    gather = 16,
+    scatter = 17,
+    dgram = 18,
+    peer = 19,
+    channel = 20,
+    stream = 21, ///< ZLINK_STREAM: messages of peers that speak no ZMTP. Not on the wire.
 };
 
 /// The names of the types on the wire, by number.
-inline constexpr std::array<std::string_view, 12> socket_type_names{
-    "PAIR",   "PUB",  "SUB",  "REQ",  "REP",  "DEALER",
-    "ROUTER", "PULL", "PUSH", "XPUB", "XSUB", "STREAM"};
+inline constexpr std::array<std::string_view, 21> socket_type_names{
+    "PAIR",  "PUB",  "SUB",    "REQ",     "REP",    "DEALER", "ROUTER",
+    "PULL",  "PUSH", "XPUB",   "XSUB",    "STREAM", "SERVER", "CLIENT",
+    "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM",  "PEER",   "CHANNEL"};
+
+/// Whether several threads may use a socket of this type without further ado, as libzmq promises
+/// for its draft types.
+constexpr bool is_for_several_threads(socket_type type) noexcept {
+    return type >= socket_type::server && type <= socket_type::channel;
+}
 
 /// Returns the name of `type` on the wire.
 /// @return Text that lives as long as the program; "" for a number that is not a type.
@@ -47,31 +64,47 @@ constexpr std::optional<socket_type> socket_type_named(std::string_view name) no
     return std::nullopt;
 }
 
-/// Whether a socket of type `own` may talk to one of type `peer`. Symmetric, as 28/REQREP,
-/// 29/PUBSUB, 30/PIPELINE and 31/EXPAIR define.
-constexpr bool may_talk(socket_type own, socket_type peer) noexcept {
+/// Whether a socket of type `own` may talk to one of type `other`. Symmetric, as 28/REQREP,
+/// 29/PUBSUB, 30/PIPELINE, 31/EXPAIR, 41/CLISRV, 48/RADIO-DISH, 49/SCATTER-GATHER and
+/// 51/P2P-CHANNEL define.
+constexpr bool may_talk(socket_type own, socket_type other) noexcept {
     using enum socket_type;
     switch (own) {
     case pair:
-        return peer == pair;
+    case peer:
+    case channel:
+        return other == own;
     case pub:
     case xpub:
-        return peer == sub || peer == xsub;
+        return other == sub || other == xsub;
     case sub:
     case xsub:
-        return peer == pub || peer == xpub;
+        return other == pub || other == xpub;
     case req:
-        return peer == rep || peer == router;
+        return other == rep || other == router;
     case rep:
-        return peer == req || peer == dealer;
+        return other == req || other == dealer;
     case dealer:
-        return peer == rep || peer == dealer || peer == router;
+        return other == rep || other == dealer || other == router;
     case router:
-        return peer == req || peer == dealer || peer == router;
+        return other == req || other == dealer || other == router;
     case pull:
-        return peer == push;
+        return other == push;
     case push:
-        return peer == pull;
+        return other == pull;
+    case server:
+        return other == client;
+    case client:
+        return other == server;
+    case radio:
+        return other == dish;
+    case dish:
+        return other == radio;
+    case gather:
+        return other == scatter;
+    case scatter:
+        return other == gather;
+    case dgram:
     case raw_stream:
     case stream:
         break;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/socket_type.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
+#include <iterator>
+#include <utility>
 
 using zlink::may_talk;
 using zlink::socket_type;
@@ -23,7 +26,16 @@ TEST_SUITE("base") {
         CHECK(socket_type_name(socket_type{9}) == "XPUB");
         CHECK(socket_type_name(socket_type{10}) == "XSUB");
         CHECK(socket_type_name(socket_type{11}) == "STREAM");
-        CHECK(socket_type_name(socket_type{12}).empty());
+        CHECK(socket_type_name(socket_type{12}) == "SERVER");
+        CHECK(socket_type_name(socket_type{13}) == "CLIENT");
+        CHECK(socket_type_name(socket_type{14}) == "RADIO");
+        CHECK(socket_type_name(socket_type{15}) == "DISH");
+        CHECK(socket_type_name(socket_type{16}) == "GATHER");
+        CHECK(socket_type_name(socket_type{17}) == "SCATTER");
+        CHECK(socket_type_name(socket_type{18}) == "DGRAM");
+        CHECK(socket_type_name(socket_type{19}) == "PEER");
+        CHECK(socket_type_name(socket_type{20}) == "CHANNEL");
+        CHECK(socket_type_name(socket_type{21}).empty());
         CHECK(socket_type_name(socket_type{-1}).empty());
     }
 
@@ -59,6 +71,28 @@ TEST_SUITE("base") {
                 CAPTURE(peer);
                 CHECK(may_talk(socket_type{own}, socket_type{peer}) ==
                       (table[own][peer * 2] == '1'));
+            }
+        }
+    }
+
+    TEST_CASE("socket type: the draft types talk to their counterparts only") {
+        using enum socket_type;
+        constexpr std::pair<socket_type, socket_type> couples[] = {
+            {server, client},
+            {radio, dish},
+            {gather, scatter},
+            {socket_type::peer, socket_type::peer},
+            {channel, channel}};
+        for (int own = 0; own <= 21; ++own) {
+            for (int other = own < 12 ? 12 : 0; other <= 21; ++other) {
+                CAPTURE(own);
+                CAPTURE(other);
+                const bool is_couple =
+                    std::any_of(std::begin(couples), std::end(couples), [&](const auto& each) {
+                        return std::pair{socket_type{own}, socket_type{other}} == each ||
+                               std::pair{socket_type{other}, socket_type{own}} == each;
+                    });
+                CHECK(may_talk(socket_type{own}, socket_type{other}) == is_couple);
             }
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/call_lock.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +18,7 @@ struct alignas(std::max_align_t) stable_header {
     stable_header* next_vacant = nullptr;
     stable_header* next = nullptr; ///< In the list of all headers.
     std::atomic<std::uint32_t> visitor_count{0};
+    call_lock lock; ///< Of an object that several threads use.
 
     /// @param vacant  Memory of objects of that size that are gone.
     /// @throws std::bad_alloc
@@ -49,6 +52,36 @@ public:
         return static_cast<Derived*>(handle);
     }
 
+    /// From now on several threads may use the object at the same time, each while it holds the
+    /// object's lock: only lock_shared() finds it.
+    void share() noexcept { own_header().kind.store(&shared_mark, std::memory_order_release); }
+
+    /// The shared object that `handle` points to, with its lock held until unlock(); null as in
+    /// from_handle().
+    /// @blocks  While another thread holds the lock.
+    ZLINK_HOT static Derived* lock_shared(void* handle) noexcept {
+        if (!may_be_handle(handle)) {
+            return nullptr;
+        }
+        stable_header& header = *header_of(handle);
+        if (header.kind.load(std::memory_order_acquire) != &shared_mark) {
+            return nullptr;
+        }
+        header.lock.lock();
+        if (header.kind.load(std::memory_order_relaxed) == &shared_mark) [[likely]] {
+            return static_cast<Derived*>(handle);
+        }
+        header.lock.unlock();
+        return nullptr;
+    }
+    void lock() noexcept { own_header().lock.lock(); }
+    void unlock() noexcept { own_header().lock.unlock(); }
+
+    /// Makes the handle of a shared object stale, whose lock the caller holds.
+    void unshare() noexcept { own_header().kind.store(nullptr, std::memory_order_release); }
+    /// unlock() for an object that was destroyed meanwhile.
+    static void unlock_destroyed(void* handle) noexcept { header_of(handle)->lock.unlock(); }
+
     /// Keeps the object that a handle points to from being destroyed, in retire(), by another
     /// thread.
     class visitor {
@@ -81,11 +114,12 @@ public:
 
     /// Makes the object's handle stale, once no visitor holds it.
     /// @blocks  Until the visitors have left.
-    void retire() noexcept { header_of(static_cast<Derived*>(this))->retire(); }
+    void retire() noexcept { own_header().retire(); }
 
     /// Whether `handle` points to an object of the process that this one was forked from.
     static bool is_foreign(void* handle) noexcept {
-        return may_be_handle(handle) && header_of(handle)->foreign_kind == &mark;
+        return may_be_handle(handle) && (header_of(handle)->foreign_kind == &mark ||
+                                         header_of(handle)->foreign_kind == &shared_mark);
     }
 
     /// Makes the handle of a foreign object stale. The object stays as the parent left it.
@@ -109,7 +143,11 @@ private:
         return static_cast<stable_header*>(handle) - 1;
     }
 
-    static inline const char mark = 0; ///< Only its address matters; it differs for each Derived.
+    stable_header& own_header() noexcept { return *header_of(static_cast<Derived*>(this)); }
+
+    // Only their addresses matter; they differ for each Derived.
+    static inline const char mark = 0;
+    static inline const char shared_mark = 0;
     static inline constinit stable_header* vacant = nullptr;
 };
 

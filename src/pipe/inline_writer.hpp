@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/no_cancellation.hpp"
 #include "base/write_parts.hpp"
 #include "pipe/message_queue.hpp"
 
@@ -44,6 +45,7 @@ public:
     /// Writes the messages in `queue`. Called when its reader, the session, has to be woken.
     /// @return Whether the wake-up is no longer needed: everything was written.
     bool send(message_queue& queue) noexcept {
+        const no_cancellation deferred;
         const std::lock_guard lock{mutex_};
         if (descriptor_ < 0) {
             return false;

@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/mailbox.hpp"
 
+#include "base/futex.hpp"
 #include "base/own_descriptors.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <ctime>
-#include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace zlink::pipe {
-
-namespace {
-
-// A futex wait without a timeout is restarted after signal handlers installed with SA_RESTART; one
-// with a timeout is never restarted. Callers of a blocking function rely on EINTR, so there is
-// always a timeout.
-constexpr std::chrono::hours longest_wait{24 * 365};
-
-long futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                clock::time_point until) noexcept {
-    // The kernel rejects times before the clock's epoch.
-    const auto since_epoch = std::max(until.time_since_epoch(), clock::duration::zero());
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
-    const std::chrono::nanoseconds rest = since_epoch - seconds;
-    const timespec when{static_cast<time_t>(seconds.count()), static_cast<long>(rest.count())};
-    return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, &when, nullptr,
-                   FUTEX_BITSET_MATCH_ANY);
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
-    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-} // namespace
 
 mailbox::~mailbox() {
     shut([](letter&, std::uint32_t) {});
@@ -134,7 +107,7 @@ void waiting_mailbox::signal_watchers() noexcept {
         // First, so that every signal that is read was counted.
         unread_signals_.fetch_add(1, std::memory_order_relaxed);
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(open, &one, sizeof one);
+        syscall(SYS_write, open, &one, sizeof one); // write(2) is a cancellation point.
     }
 }
 
@@ -144,13 +117,14 @@ void waiting_mailbox::on_collect() noexcept {
         return;
     }
     std::uint64_t count = 0;
-    if (::read(event_descriptor_.load(std::memory_order_relaxed), &count, sizeof count) > 0) {
+    const int open = event_descriptor_.load(std::memory_order_relaxed);
+    if (syscall(SYS_read, open, &count, sizeof count) > 0) { // As above.
         unread_signals_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
     }
 }
 
 result<void> waiting_mailbox::wait(deadline until) noexcept {
-    const clock::time_point end = until ? *until : clock::now() + longest_wait;
+    const clock::time_point end = until ? *until : futex_longest();
     const bool is_over = busy_poll_.begin(end, [this] {
         return has_mail_ordered() || state_.load(std::memory_order_relaxed) != awake;
     });
@@ -158,11 +132,11 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
     result<void> outcome;
     if (!is_over && state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
         while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
-            if (futex_wait(state_, waiting, end) == 0 || errno == EAGAIN) {
-                continue;
+            const int ended = futex_wait(state_, waiting, end);
+            if (ended == ETIMEDOUT || ended == EINTR) {
+                outcome = ended == ETIMEDOUT ? errc::again : errc::interrupted;
+                break;
             }
-            outcome = errno == ETIMEDOUT ? errc::again : errc::interrupted;
-            break;
         }
     }
     state_.store(awake, std::memory_order_relaxed);

@@ -3,12 +3,15 @@
 
 #include "base/result.hpp"
 #include "pipe/block.hpp"
+#include "pipe/message_group.hpp"
 #include "pipe/peer_info.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
+#include <utility>
 
 namespace zlink::pipe {
 
@@ -33,7 +36,8 @@ public:
         inline_bytes_ = 0;
         more_ = false;
         marks_ = 0;
-        peer_ = nullptr;
+        routing_id_ = 0;
+        origin_ = 0;
     }
 
     /// @throws std::bad_alloc  The object still owns nothing.
@@ -87,11 +91,12 @@ public:
         if (kind_ == kind::shared) {
             shared_.payload->drop();
         }
-        detach_peer();
+        detach_origin();
         kind_ = kind::closed;
     }
 
-    /// Makes room for another payload, in the present block if it is not shared. The peer stays.
+    /// Makes room for another payload, in the present block if it is not shared. The peer and the
+    /// group stay.
     /// @return Room for `bytes` bytes, which the caller must write.
     /// @throws std::bad_alloc  Nothing changed.
     std::byte* renew(std::size_t bytes) {
@@ -114,6 +119,7 @@ public:
             shared_.bytes = bytes;
         }
         marks_ = 0;
+        routing_id_ = 0;
         return data();
     }
 
@@ -122,8 +128,10 @@ public:
         if (source.kind_ == kind::shared) {
             source.shared_.payload->add_reference();
         }
-        if (source.peer_ != nullptr) {
-            source.peer_->add_reference();
+        if (source.has_group()) {
+            intrusive_ptr_add_ref(source.group_object());
+        } else if (source.origin_ != 0) {
+            source.peer_object()->add_reference();
         }
         std::memcpy(static_cast<void*>(this), &source, sizeof *this);
     }
@@ -170,17 +178,63 @@ public:
     block* payload() const noexcept { return kind_ == kind::shared ? shared_.payload : nullptr; }
 
     /// The connection it came from, or null.
-    const peer_info* peer() const noexcept { return peer_; }
-    /// Takes over one reference.
-    void attach_peer(peer_info* peer) noexcept { peer_ = peer; }
-    void detach_peer() noexcept {
-        if (peer_ != nullptr) {
-            peer_->drop();
-            peer_ = nullptr;
+    const peer_info* peer() const noexcept {
+        return has_group() ? group_object()->peer.get() : peer_object();
+    }
+    /// Whether it came from the connection `asked`, and has no group.
+    bool is_plainly_from(const peer_info* asked) const noexcept {
+        return origin_ == reinterpret_cast<std::uintptr_t>(asked);
+    }
+    /// Takes over one reference. There must be neither a peer nor a group.
+    void attach_peer(peer_info* peer) noexcept { origin_ = reinterpret_cast<std::uintptr_t>(peer); }
+
+    /// Its group in RADIO and DISH; "" if it has none. Ends with a zero byte.
+    const char* group() const noexcept { return has_group() ? group_object()->name.c_str() : ""; }
+    std::string_view group_name() const noexcept {
+        return has_group() ? std::string_view{group_object()->name} : std::string_view{};
+    }
+    /// Keeps the peer.
+    /// @throws std::bad_alloc  Nothing changed.
+    void set_group(std::string_view name) {
+        peer_info_ptr from{const_cast<peer_info*>(peer())};
+        if (!name.empty()) {
+            return attach_group(new message_group{name, std::move(from)});
+        }
+        if (has_group()) {
+            detach_origin();
+            attach_peer(from.detach());
         }
     }
+    /// Replaces the group and the peer.
+    void attach_group(message_group_ptr group) noexcept {
+        detach_origin();
+        origin_ = reinterpret_cast<std::uintptr_t>(group.detach()) | group_bit;
+    }
+
+    /// Drops the peer and the group.
+    void detach_origin() noexcept {
+        if (has_group()) {
+            intrusive_ptr_release(group_object());
+        } else if (origin_ != 0) {
+            peer_object()->drop();
+        }
+        origin_ = 0;
+    }
+
+    /// The peer that a SERVER or PEER received it from or sends it to; 0: none.
+    std::uint32_t routing_id() const noexcept { return routing_id_; }
+    void set_routing_id(std::uint32_t id) noexcept { routing_id_ = id; }
 
 private:
+    /// Set in origin_ if that is a group.
+    static constexpr std::uintptr_t group_bit = 1;
+
+    bool has_group() const noexcept { return (origin_ & group_bit) != 0; }
+    message_group* group_object() const noexcept {
+        return reinterpret_cast<message_group*>(origin_ & ~group_bit);
+    }
+    peer_info* peer_object() const noexcept { return reinterpret_cast<peer_info*>(origin_); }
+
     // Values that neither zeroed nor freshly allocated memory is likely to hold.
     enum class kind : std::uint8_t { closed = 0, inlined = 0xa5, shared = 0xa6, constant = 0xa7 };
 
@@ -192,11 +246,12 @@ private:
             std::size_t bytes;
         } shared_;
     };
-    peer_info* peer_;
+    std::uintptr_t origin_; ///< A peer_info, or a message_group with group_bit; 0: none.
     kind kind_;
     std::uint8_t inline_bytes_;
     bool more_;
     std::uint8_t marks_; ///< Bits below.
+    std::uint32_t routing_id_;
 
     static constexpr std::uint8_t text = 1;
     static constexpr std::uint8_t request = 2;

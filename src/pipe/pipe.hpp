@@ -253,7 +253,8 @@ public:
         }
     }
 
-    bool is_inproc = false; ///< Both ends are sockets'. Set before the other end exists.
+    bool is_inproc = false;   ///< Both ends are sockets'. Set before the other end exists.
+    bool is_datagram = false; ///< Its messages are datagrams. Set before the other end exists.
 
     /// The processor on which the thread of the first end, a socket's, has waited for a session
     /// since the session checked. (Placed here, it fills padding.)

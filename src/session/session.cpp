@@ -613,8 +613,7 @@ void session::reconnect_or_finish(errc reason, bool was_established, bool was_cu
         release_pipe();
     }
     if (end_) {
-        if (was_established &&
-            (options().type == socket_type::sub || options().type == socket_type::xsub)) {
+        if (was_established && options().subscribes()) {
             outbound_->await_mark();
         }
         resend_or_drop(was_cut_off);

@@ -59,9 +59,12 @@ verdict on_zmtp_command(connection& over, std::span<const std::byte> body,
     if (command->name == zmtp::error_name) {
         return verdict::fail;
     }
-    const bool is_subscription =
-        command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name;
-    return takes_subscriptions(over.options()) && is_subscription ? verdict::keep : verdict::drop;
+    const bool is_taken =
+        over.options().type == socket_type::radio
+            ? zmtp::decode_group_command(body).has_value()
+            : takes_subscriptions(over.options()) &&
+                  (command->name == zmtp::subscribe_name || command->name == zmtp::cancel_name);
+    return is_taken ? verdict::keep : verdict::drop;
 }
 
 std::uint64_t body_bytes_max_of(const socket_options& options) noexcept {

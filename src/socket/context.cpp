@@ -80,8 +80,7 @@ result<socket*> context::open_socket(socket_type type) {
     socket_options chosen;
     chosen.type = type;
     chosen.ipv6 = options_.ipv6;
-    const bool subscribes = type == socket_type::sub || type == socket_type::xsub;
-    chosen.linger = options_.blocky && !subscribes ? -1 : 0;
+    chosen.linger = options_.blocky && !chosen.subscribes() ? -1 : 0;
     chosen.raw = chosen.router_mandatory = type == socket_type::raw_stream;
     if (type == socket_type::stream) {
         chosen.message_bytes_max = stream_default::message_bytes_max;
@@ -89,6 +88,10 @@ result<socket*> context::open_socket(socket_type type) {
         chosen.keepalive_idle = stream_default::keepalive_idle;
     }
     auto made = std::make_unique<socket>(*this, chosen, options_.busy_poll);
+    sockets_.reserve(sockets_.size() + 1);
+    if (is_for_several_threads(type)) {
+        made->share_among_threads();
+    }
     sockets_.push_back(made.get());
     socket_count_.store(sockets_.size(), std::memory_order_relaxed);
     return made.release();

@@ -6,7 +6,7 @@
 namespace zlink::socket {
 
 /// Sends to its peers in turn, and receives from all of them, fairly (28/REQREP).
-class dealer final : public exchange {
+class dealer : public exchange {
 public:
     explicit dealer(const socket_options& options) noexcept : options_(options) {}
 

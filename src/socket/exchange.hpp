@@ -14,20 +14,21 @@ public:
     void on_readable(peer& woken) final { queue_.activate(woken); }
     void on_writable(peer& woken) final { balancer_.activate(woken); }
 
-    result<void> send(outgoing& source) final { return balancer_.send(source); }
-    result<void> recv(incoming& target) final { return queue_.recv(target); }
-    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept final {
+    result<void> send(outgoing& source) override { return balancer_.send(source); }
+    result<void> recv(incoming& target) override { return queue_.recv(target); }
+    bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override {
         return balancer_.send_at_once(body, bytes, more);
     }
-    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept final {
+    std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override {
         return queue_.recv_at_once(to, capacity);
     }
-    bool recv_message_at_once(pipe::message& into) final {
+    bool recv_message_at_once(pipe::message& into) override {
         return queue_.recv_message_at_once(into);
     }
-    bool can_send() final { return balancer_.can_send(); }
-    bool can_recv() final { return queue_.can_recv(); }
-    std::uint64_t undeliverable_count() const noexcept final {
+    void abandon_message() noexcept override { balancer_.abandon(); }
+    bool can_send() override { return balancer_.can_send(); }
+    bool can_recv() override { return queue_.can_recv(); }
+    std::uint64_t undeliverable_count() const noexcept override {
         return balancer_.undeliverable_count();
     }
 

@@ -27,6 +27,16 @@ public:
 
     void activate(peer& woken) noexcept { peers_.activate(woken); }
 
+    /// pattern::abandon_message().
+    void abandon() noexcept {
+        if (sending_ != nullptr) {
+            sending_->rollback();
+            sending_ = nullptr;
+            ++undeliverable_count_;
+        }
+        is_dropping_ = false;
+    }
+
     /// pattern::send_at_once().
     ZLINK_HOT bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept {
         if (more || is_inside_message()) [[unlikely]] {

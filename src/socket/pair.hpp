@@ -12,7 +12,7 @@ namespace zlink::socket {
 /// Talks to exactly one peer (31/EXPAIR). Further pipes wait in a list, in order of arrival: the
 /// next one becomes the peer once the current one is closed and all its messages were received.
 /// Until then the messages of the waiting pipes stay queued.
-class pair final : public exchange {
+class pair : public exchange {
 public:
     void on_attached(peer& added) override {
         if (line_.size() >= limits::waiting_pairs_max) {

@@ -2,12 +2,16 @@
 #include "socket/pattern.hpp"
 
 #include "socket/dealer.hpp"
+#include "socket/dish.hpp"
 #include "socket/pair.hpp"
 #include "socket/pull.hpp"
 #include "socket/push.hpp"
+#include "socket/radio.hpp"
 #include "socket/rep.hpp"
 #include "socket/req.hpp"
 #include "socket/router.hpp"
+#include "socket/server.hpp"
+#include "socket/single_frame.hpp"
 #include "socket/stream.hpp"
 #include "socket/xpub.hpp"
 #include "socket/xsub.hpp"
@@ -51,6 +55,23 @@ std::unique_ptr<pattern> make_pattern(const socket_options& options) {
         return std::make_unique<pull>();
     case socket_type::push:
         return std::make_unique<push>();
+    case socket_type::server:
+    case socket_type::peer:
+        return std::make_unique<server>();
+    case socket_type::client:
+        return std::make_unique<client>(options);
+    case socket_type::radio:
+        return std::make_unique<radio>(options);
+    case socket_type::dish:
+        return std::make_unique<dish>();
+    case socket_type::gather:
+        return std::make_unique<gather>();
+    case socket_type::scatter:
+        return std::make_unique<scatter>();
+    case socket_type::channel:
+        return std::make_unique<channel>();
+    case socket_type::dgram:
+        break;
     }
     return nullptr;
 }

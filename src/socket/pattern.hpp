@@ -88,6 +88,9 @@ public:
     /// @throws std::bad_alloc  Nothing happened.
     virtual bool recv_message_at_once(pipe::message&) { return false; }
 
+    /// The rest of the message that was partly sent will not follow: drops it.
+    virtual void abandon_message() noexcept {}
+
     /// Whether send() and recv() would not return `again`.
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;

@@ -17,6 +17,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zlink::socket {
@@ -54,6 +55,14 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     bool more() const noexcept { return more_; }
     std::uint8_t flags() const noexcept { return more_ ? wire::zmtp::flag_more : 0; }
+
+    /// message::routing_id() and message::group_name() of a view of a message.
+    std::uint32_t routing_id() const noexcept {
+        return source_ != nullptr ? source_->routing_id() : 0;
+    }
+    std::string_view group() const noexcept {
+        return source_ != nullptr ? source_->group_name() : std::string_view{};
+    }
 
     /// Whether the payload is text, for layouts that distinguish it.
     bool is_text() const noexcept { return is_text_ || (source_ != nullptr && source_->is_text()); }
@@ -268,8 +277,8 @@ public:
         copy_short(into.renew(taken.body_bytes), taken.body, taken.body_bytes);
         into.mark_more(taken.more);
         end.take_short(taken);
-        if (into.peer() != info_) [[unlikely]] {
-            into.detach_peer();
+        if (!into.is_plainly_from(info_)) [[unlikely]] {
+            into.detach_origin();
             attach_info(into);
         }
         return true;
@@ -393,6 +402,8 @@ public:
 
     /// The connection's properties; null before the first connection.
     const pipe::peer_info* info() const noexcept { return info_; }
+
+    pipe::peer_info_ptr shared_info() const noexcept { return pipe::peer_info_ptr{info_}; }
 
     bool is_closed_by_peer() const noexcept { return closed_by_peer_; }
     void mark_closed_by_peer() noexcept { closed_by_peer_ = true; }

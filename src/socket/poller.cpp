@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/poller.hpp"
 
+#include "base/own_descriptors.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
 
@@ -8,10 +9,13 @@
 #include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
-#include <climits>
+#include <csignal>
+#include <ctime>
 #include <list>
 #include <memory>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -21,13 +25,61 @@ namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-int milliseconds_until(pipe::deadline until) noexcept {
-    if (!until) {
-        return -1;
+/// A descriptor by which the calls of other threads tell this one that there is something to do at
+/// one of the sockets that they share.
+class shared_watch {
+public:
+    shared_watch() noexcept = default;
+    shared_watch(const shared_watch&) = delete;
+    shared_watch& operator=(const shared_watch&) = delete;
+    ~shared_watch() {
+        for (socket* const each : sockets_) {
+            const socket_use held{*each};
+            each->shared()->remove_watcher(self_);
+        }
+        if (self_.descriptor >= 0) {
+            close_descriptor(self_.descriptor);
+        }
     }
-    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(*until - pipe::clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, INT_MAX));
-}
+
+    /// @throws std::bad_alloc
+    result<void> open(std::span<const poll_item> items) {
+        for (const poll_item& each : items) {
+            if (each.asked == nullptr || each.asked->shared() == nullptr) {
+                continue;
+            }
+            if (self_.descriptor < 0) {
+                self_.descriptor =
+                    open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+                if (self_.descriptor < 0) {
+                    return static_cast<errc>(errno);
+                }
+            }
+            sockets_.reserve(sockets_.size() + 1);
+            const socket_use held{*each.asked};
+            each.asked->shared()->add_watcher(self_, (each.wanted & POLLIN) != 0,
+                                              (each.wanted & POLLOUT) != 0);
+            sockets_.push_back(each.asked);
+        }
+        return {};
+    }
+
+    /// Before the sockets are looked at.
+    void reset() noexcept {
+        if (self_.is_signalled.exchange(false)) {
+            std::uint64_t count = 0;
+            syscall(SYS_read, self_.descriptor, &count, sizeof count);
+        }
+    }
+
+    /// -1: no socket is shared.
+    int descriptor() const noexcept { return self_.descriptor; }
+    bool is_signalled() const noexcept { return self_.is_signalled.load(); }
+
+private:
+    sharing::watcher self_;
+    std::vector<socket*> sockets_;
+};
 
 /// The descriptors for poll(2): those of the items, and the sockets' own.
 class descriptor_set {
@@ -35,6 +87,7 @@ public:
     result<void> add(const poll_item& item) {
         pollfd added{item.descriptor, item.wanted, 0};
         if (item.asked != nullptr) {
+            const socket_use held{*item.asked};
             const result<int> own = item.asked->descriptor();
             if (!own) {
                 return own.error();
@@ -45,8 +98,23 @@ public:
         return {};
     }
 
-    result<void> wait(int timeout) {
-        if (::poll(descriptors_.data(), descriptors_.size(), timeout) < 0) {
+    void add(const shared_watch& watch) {
+        if (watch.descriptor() >= 0) {
+            descriptors_.push_back({watch.descriptor(), POLLIN, 0});
+        }
+    }
+
+    result<void> wait(pipe::deadline until, const sigset_t* signals) {
+        timespec rest{};
+        if (until) {
+            const auto left = std::max(*until - pipe::clock::now(), pipe::clock::duration{0});
+            const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+            rest = {static_cast<time_t>(seconds.count()),
+                    static_cast<long>(std::chrono::nanoseconds{left - seconds}.count())};
+        }
+        // Not ppoll(3), which is a cancellation point.
+        if (syscall(SYS_ppoll, descriptors_.data(), descriptors_.size(), until ? &rest : nullptr,
+                    signals, _NSIG / 8) < 0) {
             return static_cast<errc>(errno);
         }
         return {};
@@ -66,6 +134,7 @@ result<int> look_at_sockets(std::span<poll_item> items) {
         if (each.asked == nullptr) {
             continue;
         }
+        const socket_use held{*each.asked};
         const auto now = each.asked->ready();
         if (!now) {
             return now.error();
@@ -83,13 +152,16 @@ result<int> look_at_sockets(std::span<poll_item> items) {
 
 /// Checks the descriptors among the items, and waits for them and the sockets' mailboxes.
 /// @param only_sockets  All items are sockets.
-result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, int timeout) {
+result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, shared_watch& watch,
+                                pipe::deadline until, const sigset_t* signals) {
+    watch.reset();
     descriptor_set all;
     for (const poll_item& each : items) {
         if (const result<void> added = all.add(each); !added) {
             return added.error();
         }
     }
+    all.add(watch);
     // Events after this check make the sockets' descriptors readable.
     const result<int> ready_sockets = look_at_sockets(items);
     if (!ready_sockets) {
@@ -98,7 +170,8 @@ result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, i
     if (only_sockets && *ready_sockets != 0) {
         return ready_sockets;
     }
-    if (const result<void> waited = all.wait(*ready_sockets != 0 ? 0 : timeout); !waited) {
+    const pipe::deadline end = *ready_sockets != 0 ? pipe::clock::now() : until;
+    if (const result<void> waited = all.wait(end, signals); !waited) {
         return waited.error();
     }
     int count = *ready_sockets;
@@ -183,7 +256,8 @@ private:
 
 /// Runs the I/O of the callers' context, or waits while another caller runs it, until an item may
 /// be ready.
-result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline until) {
+result<void> drive(std::span<poll_item> items, context& driven, const shared_watch& watch,
+                   pipe::deadline until) {
     std::vector<socket_mailbox*> mailboxes;
     for (const poll_item& each : items) {
         if (each.asked != nullptr) {
@@ -202,11 +276,13 @@ result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline u
                 return added.error();
             }
         }
-        if (const result<void> waited = all.wait(milliseconds_until(until)); !waited) {
+        all.add(watch);
+        if (const result<void> waited = all.wait(until, nullptr); !waited) {
             return waited.error();
         }
         for (std::size_t index = 0; index < items.size(); ++index) {
             if (all.found(index) != 0 && items[index].asked != nullptr) {
+                const socket_use held{*items[index].asked};
                 items[index].asked->mailbox().reset_descriptor();
             } else if (all.found(index) != 0) {
                 is_found = true;
@@ -215,12 +291,26 @@ result<void> drive(std::span<poll_item> items, context& driven, pipe::deadline u
         return {};
     };
     return driven.drive_until(
-        mailboxes, [&] { return is_found || watched.is_ready(); }, rest, until);
+        mailboxes, [&] { return is_found || watched.is_ready() || watch.is_signalled(); }, rest,
+        until);
+}
+
+/// Waits for the only item, a socket, or for one of several.
+result<void> wait_for(std::span<poll_item> items, socket& first, const shared_watch& watch,
+                      pipe::deadline until) {
+    if (items.size() > 1) {
+        return drive(items, first.owner(), watch, until);
+    }
+    const short wanted = items.front().wanted;
+    const socket_use held{first};
+    return first.wait_for_mail(until, wanted == POLLIN    ? awaited::receiving
+                                      : wanted == POLLOUT ? awaited::sending
+                                                          : awaited::either);
 }
 
 } // namespace
 
-result<int> poll(std::span<poll_item> items, pipe::deadline until) {
+result<int> poll(std::span<poll_item> items, pipe::deadline until, const sigset_t* signals) {
     socket* first = nullptr;
     std::size_t socket_count = 0;
     for (const poll_item& each : items) {
@@ -230,25 +320,29 @@ result<int> poll(std::span<poll_item> items, pipe::deadline until) {
         }
     }
     const bool only_sockets = socket_count == items.size();
+    shared_watch watch;
+    if (items.size() > 1 || signals != nullptr) {
+        if (const result<void> opened = watch.open(items); !opened) {
+            return opened.error();
+        }
+    }
     while (true) {
         const bool expired = until && pipe::clock::now() >= *until;
         const bool waits_elsewhere = expired ||
                                      (first != nullptr && first->owner().is_caller_driven()) ||
-                                     (only_sockets && items.size() == 1);
+                                     (only_sockets && items.size() == 1 && signals == nullptr);
         const result<int> ready =
             only_sockets && waits_elsewhere
                 ? look_at_sockets(items)
-                : look_at_descriptors(items, only_sockets,
-                                      waits_elsewhere ? 0 : milliseconds_until(until));
+                : look_at_descriptors(items, only_sockets, watch,
+                                      waits_elsewhere ? pipe::clock::now() : until, signals);
         if (!ready || *ready != 0 || expired) {
             return ready;
         }
         if (!waits_elsewhere) {
             continue;
         }
-        const result<void> waited = first->owner().is_caller_driven() && (items.size() > 1)
-                                        ? drive(items, first->owner(), until)
-                                        : first->owner().wait(first->mailbox(), until);
+        const result<void> waited = wait_for(items, *first, watch, until);
         if (!waited && waited.error() != errc::again) {
             return waited.error();
         }

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "pipe/mailbox.hpp"
 
+#include <csignal>
 #include <span>
 
 namespace zlink::socket {
@@ -20,10 +21,14 @@ struct poll_item {
 
 /// Waits until one of `items` is ready.
 ///
+/// @param items    Sockets that several threads use have a socket_visit.
+/// @param signals  Those that are blocked while it waits; null: as outside.
 /// @blocks  At most until `until`.
 /// @return  The number of ready items; 0 if `until` has passed.
 /// @error terminated   The context of one of the sockets was shut down.
 /// @error interrupted  A signal handler ran.
-result<int> poll(std::span<poll_item> items, pipe::deadline until);
+/// @error not_a_socket Another thread closes one of the sockets.
+result<int> poll(std::span<poll_item> items, pipe::deadline until,
+                 const sigset_t* signals = nullptr);
 
 } // namespace zlink::socket

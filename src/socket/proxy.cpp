@@ -37,9 +37,25 @@ struct side {
     traffic sent;
 };
 
+result<void> send_to(socket& to, outgoing& source, bool dont_wait) {
+    const socket_use held{to};
+    return to.shared() != nullptr ? to.send_shared(source, dont_wait) : to.send(source, dont_wait);
+}
+
+result<void> recv_from(socket& from, incoming& target, bool dont_wait) {
+    const socket_use held{from};
+    return from.shared() != nullptr ? from.recv_shared(target, dont_wait)
+                                    : from.recv(target, dont_wait);
+}
+
+result<socket::readiness> readiness_of(socket& asked) {
+    const socket_use held{asked};
+    return asked.ready();
+}
+
 result<void> send_frame(socket& to, pipe::message& frame, bool more) {
     outgoing source{frame, more};
-    return to.send(source, false);
+    return send_to(to, source, false);
 }
 
 /// Forwards one message.
@@ -49,7 +65,7 @@ result<void> pass_message(side& from, side& to, socket* capture) {
     bool more = true;
     for (bool is_first = true; more; is_first = false) {
         incoming target{.into = &frame};
-        if (const result<void> got = from.at.recv(target, is_first); !got) {
+        if (const result<void> got = recv_from(from.at, target, is_first); !got) {
             return got;
         }
         more = target.more;
@@ -79,7 +95,7 @@ result<void> pass_burst(side& from, side& to, socket* capture) {
             return passed;
         }
         // As soon as the other side is full, the other direction runs.
-        const auto room = to.at.ready();
+        const auto room = readiness_of(to.at);
         if (!room) {
             return room.error();
         }
@@ -97,7 +113,7 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
     }
     // A socket that is both sides, as a REP, may send only after it has received.
     if (&from.at != &to.at) {
-        const auto room = to.at.ready();
+        const auto room = readiness_of(to.at);
         if (!room) {
             return room.error();
         }
@@ -112,7 +128,7 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
 /// Does not block: the requester may be gone.
 result<void> send_number(socket& to, std::uint64_t number, bool more) {
     outgoing source{reinterpret_cast<const std::byte*>(&number), sizeof number, more};
-    return to.send(source, true);
+    return send_to(to, source, true);
 }
 
 result<void> send_statistics(socket& control, const side& frontend, const side& backend) {
@@ -144,14 +160,14 @@ order order_in(pipe::message& frame) noexcept {
 result<order> recv_order(socket& control) {
     scoped_message frame;
     incoming target{.into = &frame};
-    if (const result<void> got = control.recv(target, true); !got) {
+    if (const result<void> got = recv_from(control, target, true); !got) {
         return got.error();
     }
     const order given = target.more ? order::none : order_in(frame);
     while (target.more) {
         scoped_message ignored;
         target = {.into = &ignored};
-        if (const result<void> got = control.recv(target, false); !got) {
+        if (const result<void> got = recv_from(control, target, false); !got) {
             return got.error();
         }
     }
@@ -170,7 +186,7 @@ result<order> take_order(socket& control, const side& frontend, const side& back
     // A REP must answer before it receives the next command.
     if (control.options().type == socket_type::rep) {
         outgoing empty{nullptr, 0, false};
-        if (const result<void> sent = control.send(empty, false); !sent) {
+        if (const result<void> sent = send_to(control, empty, false); !sent) {
             return sent.error();
         }
     }

@@ -7,7 +7,7 @@
 namespace zlink::socket {
 
 /// Receives from all its peers, fairly (30/PIPELINE).
-class pull final : public pattern {
+class pull : public pattern {
 public:
     void on_attached(peer& added) override { queue_.attach(added); }
     void on_detached(peer& removed) override { queue_.detach(removed); }
@@ -26,7 +26,7 @@ public:
     bool can_send() override { return false; }
     bool can_recv() override { return queue_.can_recv(); }
 
-private:
+protected:
     fair_queue queue_;
 };
 

@@ -7,7 +7,7 @@
 namespace zlink::socket {
 
 /// Sends each message to one of its peers, in turn (30/PIPELINE).
-class push final : public pattern {
+class push : public pattern {
 public:
     void on_attached(peer& added) override { balancer_.attach(added); }
     void on_detached(peer& removed) override { balancer_.detach(removed); }
@@ -20,6 +20,7 @@ public:
     bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override {
         return balancer_.send_at_once(body, bytes, more);
     }
+    void abandon_message() noexcept override { balancer_.abandon(); }
     bool can_send() override { return balancer_.can_send(); }
     std::uint64_t undeliverable_count() const noexcept override {
         return balancer_.undeliverable_count();

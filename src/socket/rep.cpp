@@ -105,6 +105,20 @@ result<void> rep::send(outgoing& source) {
     return {};
 }
 
+/// The requester gets no reply.
+void rep::abandon_message() noexcept {
+    if (state_ != state::reply) {
+        return;
+    }
+    if (from_ != nullptr) {
+        from_->rollback();
+        from_ = nullptr;
+        ++undeliverable_count_;
+    }
+    route_.clear();
+    state_ = state::idle;
+}
+
 bool rep::can_recv() {
     return (state_ == state::idle || state_ == state::request) && read_route();
 }

@@ -26,6 +26,7 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
+    void abandon_message() noexcept override;
     bool can_send() override { return state_ == state::reply_begin || state_ == state::reply; }
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }

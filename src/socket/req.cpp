@@ -137,6 +137,14 @@ result<void> req::recv(incoming& target) {
     return {};
 }
 
+void req::abandon_message() noexcept {
+    if (state_ == state::request) {
+        balancer_.abandon();
+        asked_ = nullptr;
+        state_ = state::idle;
+    }
+}
+
 bool req::can_send() {
     const bool may_ask = state_ == state::idle || state_ == state::request || options_.req_relaxed;
     return may_ask && balancer_.can_send();

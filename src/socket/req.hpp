@@ -25,6 +25,7 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
+    void abandon_message() noexcept override;
     bool can_send() override;
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override {

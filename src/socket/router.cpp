@@ -287,6 +287,14 @@ std::size_t router::recv_at_once(void* to, std::size_t capacity) noexcept {
     return taken.body_bytes;
 }
 
+void router::abandon_message() noexcept {
+    if (sending_ != nullptr) {
+        sending_->rollback();
+        stop_sending(*sending_);
+    }
+    is_sending_ = false;
+}
+
 bool router::can_send() {
     // A ROUTER never blocks to send, unless an unknown or full peer is an error. For a STREAM it is
     // one, but as in libzmq the socket always reports room.

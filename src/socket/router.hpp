@@ -33,9 +33,16 @@ public:
     result<void> recv(incoming& target) override;
     bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
+    void abandon_message() noexcept override;
     bool can_send() override;
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
+
+    /// The open peer with that routing id; null if there is none.
+    peer* find_peer(std::string_view routing_id) const {
+        const auto found = peers_by_id_.find(routing_id);
+        return found != peers_by_id_.end() && !(*found)->is_closed_by_peer() ? *found : nullptr;
+    }
 
     // For REP, which replies to the requester.
 

@@ -5,6 +5,8 @@
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/dish.hpp"
+#include "socket/router.hpp"
 #include "socket/stream_socket.hpp"
 #include "socket/until_done.hpp"
 #include "transport/address.hpp"
@@ -55,7 +57,8 @@ void socket::limit_lead(std::size_t payload_bytes) noexcept {
 
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
     const result<void> outcome = until_done(
-        *this, [&] { return pattern_->send(source); }, options_.send_timeout, dont_wait);
+        *this, [&] { return pattern_->send(source); }, options_.send_timeout, dont_wait,
+        awaited::sending);
     if (!outcome && outcome.error() == errc::again && stream_) {
         return stream_->on_no_room({source.data(), source.bytes()});
     }
@@ -65,11 +68,67 @@ result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
 result<void> socket::recv_waiting(incoming& target, bool dont_wait) {
     destroy_departed();
     const result<void> outcome = until_done(
-        *this, [&] { return pattern_->recv(target); }, options_.recv_timeout, dont_wait);
+        *this, [&] { return pattern_->recv(target); }, options_.recv_timeout, dont_wait,
+        awaited::receiving);
     if (outcome) {
         receives_more_ = target.more;
     }
     return outcome;
+}
+
+void socket::share_among_threads() {
+    if (!sharing_) {
+        sharing_ = std::make_unique<sharing>(*this);
+        pattern_->on_watched(); // Another thread may wait while one sends.
+        share();
+    }
+}
+
+result<void> socket::send_shared(outgoing& source, bool dont_wait) {
+    const bool may_send = sharing_->may(awaited::sending);
+    if (may_send && !source.more() && !source.is_text() && !source.is_lent() &&
+        send_at_once(source.data(), source.bytes(), false)) [[likely]] {
+        sharing_->note(awaited::sending, false);
+        return {};
+    }
+    const result<void> outcome =
+        may_send ? send(source, dont_wait) : send_waiting(source, dont_wait);
+    if (outcome) {
+        sharing_->note(awaited::sending, source.more());
+    }
+    return outcome;
+}
+
+result<void> socket::recv_shared(incoming& target, bool dont_wait) {
+    const bool may_recv = sharing_->may(awaited::receiving);
+    if (may_recv && target.into != nullptr && recv_message_at_once(*target.into)) [[likely]] {
+        target.bytes = target.into->bytes();
+        target.more = target.into->more();
+        sharing_->note(awaited::receiving, target.more);
+        return {};
+    }
+    const result<void> outcome =
+        may_recv ? recv(target, dont_wait) : recv_waiting(target, dont_wait);
+    if (outcome) {
+        sharing_->note(awaited::receiving, target.more);
+    }
+    return outcome;
+}
+
+void socket::drop_rest() noexcept {
+    while (receives_more_) {
+        incoming rest{};
+        receives_more_ = false;
+        try {
+            receives_more_ = pattern_->recv(rest) && rest.more;
+        } catch (const std::bad_alloc&) {
+            receives_more_ = true; // Tried again: a part of a message must not stay.
+        }
+    }
+}
+
+result<void> socket::wait_for_mail(pipe::deadline until, awaited what) {
+    return sharing_ ? sharing_->wait(until, what) : context_.wait(*mailbox_, until);
 }
 
 result<socket::readiness> socket::ready() {
@@ -77,13 +136,20 @@ result<socket::readiness> socket::ready() {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
-    readiness now{pattern_->can_recv(), pattern_->can_send()};
+    const auto look = [this] {
+        return readiness{may(awaited::receiving) && pattern_->can_recv(),
+                         may(awaited::sending) && pattern_->can_send()};
+    };
+    readiness now = look();
     if (context_.is_caller_driven() && !now.can_recv && !now.can_send) {
         context_.poll();
         if (const result<void> processed = process_mail(); !processed) {
             return processed.error();
         }
-        now = {pattern_->can_recv(), pattern_->can_send()};
+        now = look();
+    }
+    if (sharing_) {
+        sharing_->note_looked();
     }
     destroy_departed();
     return now;
@@ -91,6 +157,9 @@ result<socket::readiness> socket::ready() {
 
 result<int> socket::descriptor() {
     pattern_->on_watched();
+    if (sharing_) {
+        sharing_->note_watched();
+    }
     return mailbox_->descriptor();
 }
 
@@ -107,6 +176,12 @@ void socket::set_notified(pipe::notifier::function* called, void* hint) {
 /// @error terminated
 /// @error no_memory
 result<void> socket::process_mail() {
+    if (sharing_) {
+        if (sharing_->is_closing()) {
+            return errc::not_a_socket;
+        }
+        sharing_->note_collected();
+    }
     pattern_->begin_turn();
     bool has_memory = true;
     mailbox_->collect([&](pipe::letter& about, std::uint32_t happened) {
@@ -276,7 +351,7 @@ void socket::destroy(peer& departed) noexcept {
     pattern_->on_detached(departed);
     departed_dropped_count_ += departed.dropped_count();
     const bool is_lost = !departed.end().has_ended() && !departed.end().peer_receives();
-    if (departed.is_closed_by_peer() && is_lost && !only_subscribes()) {
+    if (departed.is_closed_by_peer() && is_lost && !options_.subscribes()) {
         departed_dropped_count_ += departed.end().out.untaken().message_count;
     }
     const std::size_t index = departed.owner_index;
@@ -333,6 +408,32 @@ result<socket::peer_state> socket::peer_of(std::span<const std::byte> routing_id
     }
     peer* const found = stream_ ? stream_->rules().find_peer(routing_id) : nullptr;
     return found != nullptr ? result<peer_state>{state_of(*found)} : errc::host_unreachable;
+}
+
+result<void> socket::change_group(std::string_view group, bool join) {
+    if (options_.type != socket_type::dish) {
+        return errc::not_supported;
+    }
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    auto& rules = static_cast<dish&>(*pattern_);
+    const result<void> changed = join ? rules.join(group) : rules.leave(group);
+    if (changed) {
+        mailbox_->signal(); // ZMQ_EVENTS may have changed.
+    }
+    return changed;
+}
+
+result<bool> socket::has_room_for(std::string_view routing_id) {
+    if (options_.type != socket_type::router) {
+        return errc::not_supported;
+    }
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    peer* const asked = static_cast<router&>(*pattern_).find_peer(routing_id);
+    return asked != nullptr ? result<bool>{asked->has_credit()} : errc::host_unreachable;
 }
 
 std::uint64_t socket::dropped_count() const noexcept {

@@ -16,6 +16,7 @@
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
+#include "socket/sharing.hpp"
 #include "web/request_observer.hpp"
 #include "web/site.hpp"
 
@@ -49,12 +50,34 @@ private:
 
 /// A message endpoint: the socket of zmq_socket(3).
 ///
-/// @threads One thread at a time, with a full fence at each change of thread.
+/// @threads One thread at a time, with a full fence at each change of thread; or several, after
+///          share_among_threads().
 class socket final : public peer_owner, public pipe::letter, public stable_storage<socket> {
 public:
     /// @param polls_for  How long a blocked call spins before it parks.
     socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for);
     ~socket();
+
+    /// Several threads may use this socket from now on, each while it holds the lock
+    /// (stable_storage::lock_shared, socket_use), which blocking functions release while they wait.
+    /// @throws std::bad_alloc  Nothing changed.
+    void share_among_threads();
+    /// Null unless several threads may use it.
+    sharing* shared() noexcept { return sharing_.get(); }
+
+    /// send() and recv() for a socket that several threads use: messages stay whole.
+    result<void> send_shared(outgoing& source, bool dont_wait);
+    result<void> recv_shared(incoming& target, bool dont_wait);
+    /// Drops the rest of the message of which a frame was received.
+    void drop_rest() noexcept;
+
+    /// Waits for mail; without the lock, if there is one.
+    /// @error again         `until` has passed.
+    /// @error not_a_socket  Another thread closes the socket.
+    /// @error interrupted
+    result<void> wait_for_mail(pipe::deadline until, awaited what);
+    /// Whether no other thread is in the middle of a message.
+    bool may(awaited what) const noexcept { return !sharing_ || sharing_->may(what); }
 
     /// Sends one frame.
     /// @blocks  Until a peer has room, at most options().send_timeout, unless `dont_wait`.
@@ -119,6 +142,28 @@ public:
     result<void> connect(std::string_view address);
     result<void> unbind(std::string_view address);
     result<void> disconnect(std::string_view address);
+
+    /// connect() for a PEER.
+    /// @return The number of the new peer.
+    /// @error bad_address    The peer would not be known before it is connected (ZMQ_IMMEDIATE).
+    /// @error not_supported  This is no PEER.
+    result<std::uint32_t> connect_peer(std::string_view address);
+    /// Ends the connection to one peer of a SERVER or PEER, and the connect call that made it.
+    /// @error host_unreachable  There is no such peer.
+    /// @error not_supported     This is neither.
+    /// @error terminated
+    result<void> disconnect_peer(std::uint32_t routing_id);
+
+    /// Joins or leaves a group.
+    /// @error not_supported  This is no DISH.
+    /// @error terminated, and those of dish::join() and dish::leave().
+    result<void> change_group(std::string_view group, bool join);
+
+    /// Whether a ROUTER can send to the peer now.
+    /// @error host_unreachable  There is no such peer.
+    /// @error not_supported     This is no ROUTER.
+    /// @error terminated
+    result<bool> has_room_for(std::string_view routing_id);
 
     /// Reports connection events at `address`, an inproc name, and replaces an existing monitor.
     /// @param events  Bit mask of connection_event.
@@ -211,7 +256,7 @@ public:
     socket_type type() const noexcept { return options_.type; }
     /// Whether a call has failed with `terminated`. All later calls will.
     bool is_terminated() const noexcept { return is_terminated_; }
-    bool receives_more() const noexcept { return receives_more_; }
+    bool receives_more() const noexcept { return receives_more_ && may(awaited::receiving); }
     pattern& rules() noexcept { return *pattern_; }
     /// The functions of a STREAM; null if this is none.
     stream_socket* as_stream() noexcept { return stream_.get(); }
@@ -269,9 +314,6 @@ private:
     ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);
     ZLINK_COLD result<void> recv_waiting(incoming& target, bool dont_wait);
     ZLINK_COLD void limit_lead(std::size_t payload_bytes) noexcept;
-    bool only_subscribes() const noexcept {
-        return options_.type == socket_type::sub || options_.type == socket_type::xsub;
-    }
 
     bool is_terminated_ = false;
     bool receives_more_ = false;
@@ -280,6 +322,7 @@ private:
     boost::intrusive_ptr<socket_mailbox> mailbox_;
     std::unique_ptr<pattern> pattern_;
     std::unique_ptr<stream_socket> stream_; ///< Null if this is no STREAM.
+    std::unique_ptr<sharing> sharing_;      ///< Null: one thread at a time uses it.
     std::vector<std::unique_ptr<peer>> peers_;
     std::vector<peer*> departed_;
     std::uint64_t departed_dropped_count_ = 0; ///< Of closed peers.

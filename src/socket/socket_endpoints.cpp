@@ -5,6 +5,7 @@
 #include "base/own_descriptors.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/server.hpp"
 #include "socket/socket.hpp"
 #include "transport/address.hpp"
 
@@ -207,6 +208,19 @@ result<void> socket::connect(std::string_view address) {
         mailbox_->signal(); // ZMQ_EVENTS may have changed.
     }
     return connected;
+}
+
+result<std::uint32_t> socket::connect_peer(std::string_view address) {
+    if (options_.type != socket_type::peer) {
+        return errc::not_supported;
+    }
+    if (options_.immediate) {
+        return errc::bad_address;
+    }
+    if (const result<void> connected = connect(address); !connected) {
+        return connected.error();
+    }
+    return static_cast<server&>(*pattern_).newest_id();
 }
 
 result<void> socket::connect_inproc(const endpoint& where, std::string_view address) {

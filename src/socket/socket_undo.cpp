@@ -4,6 +4,7 @@
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/server.hpp"
 #include "socket/socket.hpp"
 
 #include <algorithm>
@@ -53,6 +54,29 @@ result<void> socket::undo(std::string_view address, endpoint_use use) {
     for (const std::uint64_t id : meant) {
         release_binding(*bindings_.find(id));
         bindings_.remove(id);
+    }
+    return {};
+}
+
+result<void> socket::disconnect_peer(std::uint32_t routing_id) {
+    if (options_.type != socket_type::server && options_.type != socket_type::peer) {
+        return errc::not_supported;
+    }
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    peer* const found = static_cast<server&>(*pattern_).find_peer(routing_id);
+    if (found == nullptr) {
+        return errc::host_unreachable;
+    }
+    const std::uint64_t origin = found->end().origin_id;
+    binding* const call = bindings_.find(origin);
+    if (call != nullptr && !call->listens) {
+        release_binding(*call);
+        bindings_.remove(origin);
+    } else {
+        let_go(*found);
+        destroy_departed();
     }
     return {};
 }
@@ -129,7 +153,7 @@ void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
         if (undone.listens) {
             context_.unbind_inproc(name, this);
         } else {
-            context_.disconnect_inproc(name, *undone.joined, !only_subscribes());
+            context_.disconnect_inproc(name, *undone.joined, !options_.subscribes());
         }
     }
     if (!undone.listener) {

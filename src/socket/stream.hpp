@@ -56,6 +56,10 @@ public:
     result<void> recv(incoming& target) override;
     bool send_at_once(const std::byte* body, std::size_t bytes, bool more) noexcept override;
     std::size_t recv_at_once(void* to, std::size_t capacity) noexcept override;
+    void abandon_message() noexcept override {
+        sending_ = nullptr;
+        expected_ = expected::routing_id;
+    }
     bool can_send() override { return true; } // As with a ROUTER: it depends on the peer.
     bool can_recv() override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }

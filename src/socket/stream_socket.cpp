@@ -9,7 +9,7 @@ result<void> stream_socket::send_to_waiting(std::uint32_t routing_id, outgoing& 
                                             bool dont_wait) {
     const result<void> outcome = until_done(
         socket_, [&] { return rules_.send_to(routing_id, source); }, socket_.options().send_timeout,
-        dont_wait);
+        dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
         return rules_.on_no_room(routing_id_bytes(routing_id), false);
     }
@@ -21,7 +21,7 @@ result<void> stream_socket::recv_from_waiting(std::uint32_t& routing_id, incomin
     socket_.destroy_departed();
     const result<void> outcome = until_done(
         socket_, [&] { return rules_.recv_from(routing_id, target); },
-        socket_.options().recv_timeout, dont_wait);
+        socket_.options().recv_timeout, dont_wait, awaited::receiving);
     if (outcome) {
         socket_.note_received(target.more);
     }
@@ -32,7 +32,7 @@ result<std::size_t> stream_socket::send_batch_waiting(std::span<const stream_mes
                                                       bool dont_wait) {
     const result<std::size_t> outcome = until_done(
         socket_, [&] { return rules_.send_batch(messages); }, socket_.options().send_timeout,
-        dont_wait);
+        dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
         return rules_.on_no_room(messages.front().routing_id, false);
     }
@@ -44,7 +44,7 @@ result<std::size_t> stream_socket::recv_batch_waiting(std::span<stream_message> 
     socket_.destroy_departed();
     return until_done(
         socket_, [&] { return rules_.recv_batch(messages); }, socket_.options().recv_timeout,
-        dont_wait);
+        dont_wait, awaited::receiving);
 }
 
 result<void> stream_socket::close_peer(std::span<const std::byte> routing_id, std::uint16_t code,
@@ -75,7 +75,7 @@ result<void> stream_socket::send_file(std::uint32_t routing_id, const files::fil
                                       bool dont_wait) {
     const result<void> outcome = until_done(
         socket_, [&] { return rules_.send_file(routing_id, region); },
-        socket_.options().send_timeout, dont_wait);
+        socket_.options().send_timeout, dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
         return rules_.on_no_room(routing_id_bytes(routing_id), false);
     }
@@ -86,7 +86,7 @@ result<void> stream_socket::reply(std::uint32_t routing_id, std::unique_ptr<web:
                                   bool dont_wait) {
     return until_done(
         socket_, [&] { return rules_.reply(routing_id, part); }, socket_.options().send_timeout,
-        dont_wait);
+        dont_wait, awaited::sending);
 }
 
 } // namespace zlink::socket

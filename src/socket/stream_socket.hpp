@@ -22,7 +22,7 @@ public:
 
     /// stream::send_to(), waiting as socket::send() does.
     ZLINK_HOT result<void> send_to(std::uint32_t routing_id, outgoing& source, bool dont_wait) {
-        if (socket_.is_undisturbed()) [[likely]] {
+        if (socket_.is_undisturbed() && socket_.may(awaited::sending)) [[likely]] {
             const result<void> outcome = rules_.send_to(routing_id, source);
             if (outcome || outcome.error() != errc::again) [[likely]] {
                 return outcome;
@@ -33,7 +33,7 @@ public:
 
     /// stream::recv_from(), waiting as socket::recv() does.
     ZLINK_HOT result<void> recv_from(std::uint32_t& routing_id, incoming& target, bool dont_wait) {
-        if (socket_.is_ready_to_receive()) [[likely]] {
+        if (socket_.is_ready_to_receive() && socket_.may(awaited::receiving)) [[likely]] {
             const result<void> outcome = rules_.recv_from(routing_id, target);
             if (outcome || outcome.error() != errc::again) [[likely]] {
                 socket_.note_received(target.more);
@@ -47,7 +47,7 @@ public:
     /// sent.
     ZLINK_HOT result<std::size_t> send_batch(std::span<const stream_message> messages,
                                              bool dont_wait) {
-        if (socket_.is_undisturbed()) [[likely]] {
+        if (socket_.is_undisturbed() && socket_.may(awaited::sending)) [[likely]] {
             const result<std::size_t> outcome = rules_.send_batch(messages);
             if (outcome || outcome.error() != errc::again) [[likely]] {
                 return outcome;
@@ -58,7 +58,7 @@ public:
 
     /// stream::recv_batch(), waiting as socket::recv() does if there is nothing.
     ZLINK_HOT result<std::size_t> recv_batch(std::span<stream_message> messages, bool dont_wait) {
-        if (socket_.is_ready_to_receive()) [[likely]] {
+        if (socket_.is_ready_to_receive() && socket_.may(awaited::receiving)) [[likely]] {
             const result<std::size_t> outcome = rules_.recv_batch(messages);
             if (outcome || outcome.error() != errc::again) [[likely]] {
                 return outcome;

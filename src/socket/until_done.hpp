@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/no_cancellation.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
 
@@ -12,12 +13,17 @@ namespace zlink::socket {
 /// the socket before each.
 /// @param timeout    In milliseconds; below 0: none.
 /// @param dont_wait  As a timeout of 0.
+/// @param what       The condition that it waits for.
 /// @blocks  At most for `timeout`.
 /// @error again        The timeout has passed.
-/// @error terminated, interrupted, no_memory, and those of `attempt`.
+/// @error terminated, interrupted, no_memory, not_a_socket, and those of `attempt`.
 template<class Attempt>
 std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int timeout,
-                                          bool dont_wait) {
+                                          bool dont_wait, awaited what) {
+    using outcome_type = std::invoke_result_t<Attempt&>;
+    const auto attempt_now = [&]() -> outcome_type {
+        return of.may(what) ? attempt() : outcome_type{errc::again};
+    };
     socket_mailbox& mailbox = of.mailbox();
     if (mailbox.has_mail()) [[unlikely]] {
         if (const result<void> processed = of.process_mail(); !processed) {
@@ -27,10 +33,11 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
     if (of.is_terminated()) [[unlikely]] {
         return errc::terminated;
     }
-    auto outcome = attempt();
+    auto outcome = attempt_now();
     if (outcome || outcome.error() != errc::again) [[likely]] {
         return outcome;
     }
+    const no_cancellation deferred;
     if (dont_wait || timeout == 0) {
         mailbox.arm();
         of.owner().poll();
@@ -40,18 +47,18 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
         if (const result<void> processed = of.process_mail(); !processed) {
             return processed.error();
         }
-        return attempt();
+        return attempt_now();
     }
     const pipe::deadline until =
         timeout < 0 ? pipe::deadline{} : pipe::clock::now() + std::chrono::milliseconds(timeout);
     while (true) {
-        if (const result<void> waited = of.owner().wait(mailbox, until); !waited) {
+        if (const result<void> waited = of.wait_for_mail(until, what); !waited) {
             return waited.error();
         }
         if (const result<void> processed = of.process_mail(); !processed) {
             return processed.error();
         }
-        outcome = attempt();
+        outcome = attempt_now();
         if (outcome || outcome.error() != errc::again) {
             return outcome;
         }

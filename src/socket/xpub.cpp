@@ -36,6 +36,7 @@ void xpub::on_attached(peer& added) {
 
 void xpub::on_detached(peer& removed) {
     std::erase(peers_, &removed);
+    std::erase(unfiltered_, &removed);
     stop_sending(removed);
     if (removed.recv_index != peer::nowhere) {
         std::erase(unread_, &removed);
@@ -129,8 +130,7 @@ void xpub::read(peer& from) {
             }
             count_work(front.body_bytes);
             const std::span<const std::byte> body{front.body, front.body_bytes};
-            const auto subscription = front.command() ? zmtp::decode_subscription_command(body)
-                                                      : zmtp::decode_subscription_message(body);
+            const auto subscription = subscription_in(body, front.command());
             if (!inside) {
                 may_subscribe = subscription || !options_.only_first_subscribe;
             }
@@ -149,6 +149,12 @@ void xpub::read(peer& from) {
             asymmetric_fence::heavy();
         }
     } while (from.check_again_to_read());
+}
+
+std::optional<zmtp::subscription_view> xpub::subscription_in(std::span<const std::byte> body,
+                                                             bool is_command) {
+    return is_command ? zmtp::decode_subscription_command(body)
+                      : zmtp::decode_subscription_message(body);
 }
 
 void xpub::keep(pending_frame&& added) {
@@ -217,20 +223,18 @@ void xpub::notify(bool subscribe, topic_view topic, peer* from) {
     keep(std::move(made));
 }
 
-/// Finds the receivers of the message that begins with `first`.
-result<void> xpub::choose(const outgoing& first) {
+result<void> xpub::choose(std::span<const std::byte> key) {
     matched_.clear();
     ++match_serial_;
-    const std::span<const std::byte> data{first.data(), first.bytes()};
-    if (options_.invert_matching) {
+    if (options_.invert_matching && options_.type != socket_type::radio) {
         subscribers_.match(
-            data, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
+            key, [&](void* each) { static_cast<peer*>(each)->match_serial = match_serial_; });
         std::copy_if(peers_.begin(), peers_.end(), std::back_inserter(matched_),
                      [&](const peer* each) {
                          return each->match_serial != match_serial_ && !each->departing;
                      });
     } else {
-        subscribers_.match(data, [&](void* each) {
+        subscribers_.match(key, [&](void* each) {
             peer& subscriber = *static_cast<peer*>(each);
             if (subscriber.match_serial != match_serial_ && !subscriber.departing) {
                 subscriber.match_serial = match_serial_;
@@ -238,6 +242,8 @@ result<void> xpub::choose(const outgoing& first) {
             }
         });
     }
+    std::copy_if(unfiltered_.begin(), unfiltered_.end(), std::back_inserter(matched_),
+                 [](const peer* each) { return !each->departing; });
     if (options_.xpub_manual_last_value && is_manual() && received_from_ != nullptr) {
         std::erase_if(matched_, [&](const peer* each) { return each != received_from_; });
     }
@@ -264,7 +270,8 @@ result<void> xpub::choose(const outgoing& first) {
 
 result<void> xpub::send(outgoing& source) {
     if (!is_sending_) {
-        if (const result<void> chosen = choose(source); !chosen) {
+        const auto chosen = choose({source.data(), source.bytes()});
+        if (!chosen) {
             return chosen.error();
         }
         if (options_.xpub_manual_last_value) {
@@ -282,6 +289,17 @@ result<void> xpub::send(outgoing& source) {
         }
     }
     return {};
+}
+
+void xpub::abandon_message() noexcept {
+    if (is_sending_) {
+        for (peer* const each : matched_) {
+            each->rollback();
+        }
+        undeliverable_count_ += matched_.size();
+        matched_.clear();
+        is_sending_ = false;
+    }
 }
 
 result<void> xpub::recv(incoming& target) {

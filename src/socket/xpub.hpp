@@ -5,11 +5,14 @@
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/topic_trie.hpp"
+#include "wire/zmtp/command.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace zlink::socket {
@@ -29,7 +32,7 @@ namespace zlink::socket {
 /// however many peers subscribe or leave. While the data pending for the application exceeds the
 /// limits, no peer is read; once half of it was received, the peers with unread data continue, in
 /// turn.
-class xpub final : public pattern {
+class xpub : public pattern {
 public:
     explicit xpub(const socket_options& options) : options_(options) {}
 
@@ -44,11 +47,25 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
+    void abandon_message() noexcept override;
     bool can_send() override { return true; }
     bool can_recv() override { return !pending_.empty(); }
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
     std::optional<std::size_t> topic_count() const override { return subscribers_.topic_count(); }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
+
+protected:
+    /// Reads the subscription, or the end of one, in a frame from a peer; nothing if it is none.
+    /// @return A view, valid until the next call.
+    virtual std::optional<wire::zmtp::subscription_view>
+    subscription_in(std::span<const std::byte> body, bool is_command);
+
+    /// Finds the receivers of a message that begins with `key`.
+    /// @error again  With ZMQ_XPUB_NODROP: one of them is full.
+    result<void> choose(std::span<const std::byte> key);
+    const std::vector<peer*>& matched() const noexcept { return matched_; }
+    /// Peers from now on receive every message, and none of their subscriptions is read.
+    void publish_all_to(peer& added) { unfiltered_.push_back(&added); }
 
 private:
     /// A frame for the application: a subscription, or another upstream message.
@@ -67,20 +84,20 @@ private:
     bool is_over_half_full() const noexcept;
     void resume_reading() noexcept;
 
-    bool is_pub() const noexcept { return options_.type == socket_type::pub; }
+    bool is_pub() const noexcept { return options_.type != socket_type::xpub; }
     bool is_manual() const noexcept { return options_.xpub_manual && !is_pub(); }
     void read(peer& from);
     void change(peer& from, bool subscribe, topic_view topic);
     void notify(bool subscribe, topic_view topic, peer* from);
     void forget_sender(const peer& gone) noexcept;
     void stop_sending(const peer& to) noexcept;
-    result<void> choose(const outgoing& first);
 
     const socket_options& options_;
     topic_subscribers subscribers_;
     topic_subscribers asked_; ///< Subscriptions requested by peers while ZMQ_XPUB_MANUAL was set.
     std::vector<peer*> peers_;
-    std::vector<peer*> matched_; ///< Receivers of the current message.
+    std::vector<peer*> unfiltered_; ///< Those of them that receive every message.
+    std::vector<peer*> matched_;    ///< Receivers of the current message.
     std::uint64_t match_serial_ = 0;
     std::size_t work_left_ = limits::subscription_work_max; ///< In this turn.
     bool is_sending_ = false;                               ///< Inside a message.

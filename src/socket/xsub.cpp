@@ -3,6 +3,7 @@
 
 #include "base/retry.hpp"
 #include "base/yield.hpp"
+#include "socket/restart_mark.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -13,14 +14,6 @@ namespace zlink::socket {
 namespace zmtp = wire::zmtp;
 
 namespace {
-
-/// Marks the start of a new connection's subscriptions, for the session.
-pipe::block* make_restart_mark() {
-    auto* const made = new pipe::block;
-    made->kind = pipe::block::origin::object;
-    made->destroy = [](pipe::block* self) { delete self; };
-    return made;
-}
 
 void write_command(std::vector<std::byte>& out, topic_view topic, bool subscribe) {
     const std::string_view prefix = subscribe ? zmtp::subscribe_prefix : zmtp::cancel_prefix;
@@ -122,6 +115,16 @@ result<void> xsub::send(outgoing& source) {
         }
     }
     return {};
+}
+
+void xsub::abandon_message() noexcept {
+    if (is_sending_) {
+        for (peer* const each : upstream_) {
+            each->rollback();
+        }
+        upstream_.clear();
+        is_sending_ = false;
+    }
 }
 
 /// Whether a frame behind the first of its message is forwarded to the publishers. Unless

@@ -25,6 +25,7 @@ public:
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
+    void abandon_message() noexcept override;
     bool can_send() override { return !is_sub(); }
     bool can_recv() override;
     std::optional<std::size_t> topic_count() const override { return topics_.topic_count(); }

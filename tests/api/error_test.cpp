@@ -62,7 +62,7 @@ TEST_CASE("errors: what is no socket is refused, as is one that was closed") {
 
 TEST_CASE("errors: socket types that do not exist are refused") {
     const context owner;
-    for (const int type : {-1, 12, 99, 12345}) {
+    for (const int type : {-1, 18, 21, 99, 12345}) {
         CHECK(zlink_socket(owner, type) == nullptr);
         CHECK(zlink_errno() == EINVAL);
     }

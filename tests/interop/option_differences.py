@@ -72,6 +72,11 @@ RULES = [
         lambda found: found.option == "CONNECT_ROUTING_ID" and bytes_in(found.value) > 255 and found.refused(),
     ),
     Rule(
+        "ZMQ_THREAD_SAFE",
+        "several threads may use any socket that is told so",
+        lambda found: found.option == "THREAD_SAFE" and (found.theirs == EINVAL or found.what == "get"),
+    ),
+    Rule(
         "ZMQ_PRIORITY, a draft",
         "libzmq's stable library knows the number and refuses it",
         lambda found: found.option == "PRIORITY" and (found.theirs == EINVAL or found.what == "get"),

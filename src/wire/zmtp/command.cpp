@@ -187,6 +187,25 @@ decode_subscription_command(std::span<const std::byte> body) noexcept {
     return std::nullopt;
 }
 
+std::optional<group_view> decode_group_command(std::span<const std::byte> body) noexcept {
+    const std::string_view content = as_text(body);
+    const bool joins = content.starts_with(join_prefix);
+    if (!joins && !content.starts_with(leave_prefix)) {
+        return std::nullopt;
+    }
+    const std::string_view group = content.substr((joins ? join_prefix : leave_prefix).size());
+    return group.size() <= group_bytes_max ? std::optional{group_view{joins, group}} : std::nullopt;
+}
+
+void write_group_command(std::vector<std::byte>& out, std::string_view group, bool joins) {
+    out.resize(0);
+    out.reserve(group_command_bytes_max);
+    for (const std::string_view part : {joins ? join_prefix : leave_prefix, group}) {
+        const auto data = as_byte_span(part);
+        out.insert(out.end(), data.begin(), data.end());
+    }
+}
+
 std::optional<subscription_view>
 decode_subscription_message(std::span<const std::byte> body) noexcept {
     if (body.empty() || std::to_integer<unsigned>(body[0]) > 1) {

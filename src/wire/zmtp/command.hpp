@@ -183,4 +183,25 @@ decode_subscription_command(std::span<const std::byte> body) noexcept;
 std::optional<subscription_view>
 decode_subscription_message(std::span<const std::byte> body) noexcept;
 
+// Groups (48/RADIO-DISH). As in libzmq, the data of a JOIN or LEAVE is the group's name alone.
+
+inline constexpr std::string_view join_prefix = "\x04JOIN";
+inline constexpr std::string_view leave_prefix = "\x05LEAVE";
+inline constexpr std::size_t group_bytes_max = 255;
+inline constexpr std::size_t group_command_bytes_max = leave_prefix.size() + group_bytes_max;
+
+/// A JOIN or LEAVE.
+struct group_view {
+    bool join = false;      ///< False: leave.
+    std::string_view group; ///< May be empty, which is a group like any other.
+};
+
+/// Reads a JOIN or LEAVE command; nothing if `body` is not such a command, or the name has more
+/// than group_bytes_max octets.
+std::optional<group_view> decode_group_command(std::span<const std::byte> body) noexcept;
+
+/// Replaces `out` by the body of a JOIN or LEAVE.
+/// @param group  At most group_bytes_max octets.
+void write_group_command(std::vector<std::byte>& out, std::string_view group, bool joins);
+
 } // namespace zlink::wire::zmtp

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "socket/sharing.hpp"
+
+#include "base/futex.hpp"
+#include "base/thread_end.hpp"
+#include "base/thread_number.hpp"
+#include "socket/context.hpp"
+#include "socket/socket.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace zlink::socket {
+
+namespace {
+
+/// The sockets for which a thread is in the middle of a message.
+struct begun_messages {
+    std::uint64_t thread = 0;
+    std::vector<void*> handles; ///< Some may be stale.
+};
+
+void abandon_all(void* begun) {
+    const std::unique_ptr<begun_messages> ended{static_cast<begun_messages*>(begun)};
+    for (void* const each : ended->handles) {
+        if (socket* const held = socket::lock_shared(each); held != nullptr) {
+            held->shared()->abandon(ended->thread);
+            held->shared()->leave();
+        }
+    }
+}
+
+constinit thread_local begun_messages* begun_here = nullptr;
+
+/// @throws std::bad_alloc
+begun_messages& begun_by_this_thread() {
+    static thread_end at_end{&abandon_all};
+    if (begun_here == nullptr) {
+        auto made = std::make_unique<begun_messages>();
+        made->thread = thread_number();
+        if (!at_end.arm(made.get())) {
+            throw std::bad_alloc{};
+        }
+        begun_here = made.release();
+    }
+    return *begun_here;
+}
+
+} // namespace
+
+sharing::~sharing() = default;
+
+bool sharing::may_now(awaited what) const noexcept {
+    const std::uint64_t me = thread_number();
+    const bool may_send = sender_ == 0 || sender_ == me;
+    const bool may_recv = receiver_ == 0 || receiver_ == me;
+    switch (what) {
+    case awaited::receiving:
+        return may_recv;
+    case awaited::sending:
+        return may_send;
+    case awaited::either:
+        break;
+    }
+    return may_send && may_recv;
+}
+
+void sharing::note_part(awaited what, bool more) noexcept {
+    std::uint64_t& owner = owner_of(what);
+    if (more == (owner != 0)) {
+        return;
+    }
+    owner = more ? thread_number() : 0;
+    begun_count_ = static_cast<std::uint8_t>(begun_count_ + (more ? 1 : -1));
+    try {
+        std::vector<void*>& handles = begun_by_this_thread().handles;
+        if (more) {
+            handles.push_back(&of_);
+        } else if (const auto found = std::find(handles.begin(), handles.end(), &of_);
+                   found != handles.end()) {
+            handles.erase(found);
+        }
+    } catch (const std::bad_alloc&) {
+        // If this thread ends inside the message, the others wait until the socket is closed.
+    }
+}
+
+void sharing::abandon(std::uint64_t thread) noexcept {
+    if (sender_ == thread) {
+        of_.rules().abandon_message();
+        sender_ = 0;
+        --begun_count_;
+    }
+    if (receiver_ == thread) {
+        of_.drop_rest();
+        receiver_ = 0;
+        --begun_count_;
+    }
+}
+
+// Waiting.
+
+std::uint32_t sharing::waiting(awaited what) const noexcept {
+    return followers_[index_of(what)].count + (has_leader_ && led_for_ == what ? 1U : 0U);
+}
+
+result<void> sharing::wait(pipe::deadline until, awaited what) {
+    if (is_closing_) {
+        return errc::not_a_socket;
+    }
+    wake_others();
+    enter();
+    const result<void> outcome = has_leader_ ? follow(until, what) : lead(until, what);
+    exit();
+    return is_closing_ ? result<void>{errc::not_a_socket} : outcome;
+}
+
+result<void> sharing::lead(pipe::deadline until, awaited what) {
+    has_leader_ = true;
+    led_for_ = what;
+    is_leader_called_.store(false, std::memory_order_relaxed);
+    of_.unlock();
+    result<void> outcome;
+    socket_mailbox* const awaited_mail[] = {&of_.mailbox()};
+    const auto rest = [&] { return of_.mailbox().wait(until); };
+    try {
+        outcome = of_.owner().is_caller_driven()
+                      ? of_.owner().drive_until(
+                            awaited_mail, [this] { return is_leader_called_.load(); }, rest, until)
+                      : rest();
+    } catch (const std::bad_alloc&) {
+        outcome = errc::no_memory;
+    }
+    of_.lock();
+    has_leader_ = false;
+    return outcome;
+}
+
+result<void> sharing::follow(pipe::deadline until, awaited what) {
+    followers& mine = followers_[index_of(what)];
+    const std::uint32_t seen = mine.call_count.load(std::memory_order_relaxed);
+    ++mine.count;
+    of_.unlock();
+    const int ended = futex_wait(mine.call_count, seen, until ? *until : futex_longest());
+    of_.lock();
+    --mine.count;
+    return ended == ETIMEDOUT ? result<void>{errc::again}
+           : ended == EINTR   ? result<void>{errc::interrupted}
+                              : result<void>{};
+}
+
+void sharing::exit() noexcept {
+    if (--visitor_count_ == 0 && is_closing_) {
+        departures_.fetch_add(1, std::memory_order_relaxed);
+        futex_wake(departures_, INT_MAX);
+    }
+}
+
+void sharing::leave() noexcept {
+    if (visitor_count_ != 0 || has_collected_) [[unlikely]] {
+        wake_others();
+    }
+    of_.unlock();
+}
+
+bool sharing::can(awaited what) noexcept {
+    if (of_.is_terminated() || is_closing_) {
+        return true;
+    }
+    try {
+        return what == awaited::receiving ? receiver_ == 0 && of_.rules().can_recv()
+                                          : sender_ == 0 && of_.rules().can_send();
+    } catch (const std::bad_alloc&) {
+        return true; // The thread that it wakes finds out.
+    }
+}
+
+/// Wakes a thread for each condition that holds, and one to lead if none does.
+void sharing::wake_others() noexcept {
+    const bool tells_application = is_watched_ && std::exchange(has_collected_, false);
+    has_collected_ = false;
+    const bool some_watch = !watchers_.empty() || tells_application;
+    const bool some_wait = some_watch || waiting(awaited::either) != 0;
+    const bool can_recv =
+        (some_wait || waiting(awaited::receiving) != 0) && can(awaited::receiving);
+    const bool can_send = (some_wait || waiting(awaited::sending) != 0) && can(awaited::sending);
+    if (can_recv) {
+        wake(awaited::receiving);
+    }
+    if (can_send) {
+        wake(awaited::sending);
+    }
+    if (can_recv || can_send) {
+        wake(awaited::either);
+        for (const watching& each : watchers_) {
+            if ((each.receives && can_recv) || (each.sends && can_send)) {
+                signal(*each.by);
+            }
+        }
+        if (tells_application) {
+            of_.mailbox().signal();
+        }
+    }
+    if (!has_leader_) {
+        for (followers& each : followers_) {
+            if (each.count != 0) {
+                return wake_one(each);
+            }
+        }
+    }
+}
+
+/// Wakes one of the threads that wait for `what`, or all if each would fail.
+void sharing::wake(awaited what) noexcept {
+    followers& those = followers_[index_of(what)];
+    const bool all = of_.is_terminated() || is_closing_ || what == awaited::either;
+    if (those.count != 0) {
+        wake_one(those, all ? INT_MAX : 1);
+    }
+    if (has_leader_ && led_for_ == what && (all || those.count == 0)) {
+        call_leader();
+    }
+}
+
+void sharing::wake_one(followers& of, int count) noexcept {
+    of.call_count.fetch_add(1, std::memory_order_relaxed);
+    futex_wake(of.call_count, count);
+}
+
+void sharing::call_leader() noexcept {
+    is_leader_called_.store(true);
+    of_.mailbox().nudge(); // Not a letter: another thread may collect it first.
+    if (of_.owner().is_caller_driven()) {
+        of_.owner().reactor().post([] {}); // The leader may be driving.
+    }
+}
+
+void sharing::signal(watcher& asked) noexcept {
+    if (asked.is_signalled.exchange(true)) {
+        return;
+    }
+    const std::uint64_t one = 1;
+    syscall(SYS_write, asked.descriptor, &one, sizeof one); // write(2) is a cancellation point.
+    if (of_.owner().is_caller_driven()) {
+        of_.owner().reactor().post([] {}); // The waiting thread may be driving.
+    }
+}
+
+void sharing::close() noexcept {
+    is_closing_ = true;
+    while (visitor_count_ != 0) {
+        for (followers& each : followers_) {
+            wake_one(each, INT_MAX);
+        }
+        if (has_leader_) {
+            call_leader();
+        }
+        for (const watching& each : watchers_) {
+            signal(*each.by);
+        }
+        const std::uint32_t seen = departures_.load(std::memory_order_relaxed);
+        of_.unlock();
+        futex_wait(departures_, seen, futex_longest());
+        of_.lock();
+    }
+}
+
+socket_visit::socket_visit(socket& visited) noexcept
+    : visited_(visited.shared() != nullptr ? &visited : nullptr) {
+    if (visited_ != nullptr) {
+        visited_->shared()->enter();
+    }
+}
+
+socket_visit::~socket_visit() {
+    if (visited_ != nullptr) {
+        visited_->lock();
+        visited_->shared()->exit();
+        visited_->shared()->leave();
+    }
+}
+
+socket_use::socket_use(socket& used) noexcept : shared_(used.shared()) {
+    if (shared_ != nullptr) {
+        used.lock();
+    }
+}
+
+socket_use::~socket_use() {
+    if (shared_ != nullptr) {
+        shared_->leave();
+    }
+}
+
+} // namespace zlink::socket
