@@ -103,7 +103,9 @@ class Ratio:
 
     @property
     def is_behind(self):
-        return self.line["median"] > 1 if self.is_less_better else self.line["median"] < 1
+        # As it is shown: 1.00 is neither ahead nor behind.
+        median = round(self.line["median"], 2)
+        return median > 1 if self.is_less_better else median < 1
 
 
 PATTERNS = {
@@ -126,7 +128,14 @@ def case_name(parameters):
     return name
 
 
+def compared(lines):
+    """The headings of the two columns of values, and what is before a value: its library, if they vary."""
+    pairs = {(line["baseline"], line["subject"]) for line in lines if line["kind"] == "ratio"}
+    return (*pairs.pop(), False) if len(pairs) == 1 else ("baseline", "subject", True)
+
+
 def read_patterns(lines):
+    first, second, is_named = compared(lines)
     absolute = {(case_name(line["parameters"]), line["subject"]): line for line in lines if line["kind"] == "absolute"}
     rows, ratios = [], []
     for line in lines:
@@ -134,16 +143,18 @@ def read_patterns(lines):
             continue
         name, baseline = case_name(line["parameters"]), line["baseline"]
         unit = " µs" if line["medians_unit"] == "us" else "/s"
-        values = [f"{number(absolute[name, each]['median'])}{unit}" for each in (baseline, line["subject"])]
+        values = [f"{f'{each}: ' if is_named else ''}{number(absolute[name, each]['median'])}{unit}"
+                  for each in (baseline, line["subject"])]
         # The limit of the sockets is measured once per transport and size.
         limit = absolute[name, baseline].get("raw_limit")
-        rows.append([name, f"{baseline}: {values[0]}", f"{line['subject']}: {values[1]}", ratio_text(line), line["pairs"],
+        rows.append([name, *values, ratio_text(line), line["pairs"],
                      "" if limit is None else f"{number(limit)}{unit}"])
         ratios.append(Ratio(name, line, line["medians_unit"] == "us"))
-    return table(["messages, or time", "baseline", "subject", "ratio", "pairs", "sockets of the system"], rows), ratios
+    return table(["messages, or time", first, second, "ratio", "pairs", "sockets of the system"], rows), ratios
 
 
 def read_applications(lines):
+    first, second, is_named = compared(lines)
     absolute = {}
     for line in lines:
         if line["kind"] == "absolute":
@@ -155,13 +166,12 @@ def read_applications(lines):
             continue
         workload, cpus = line["parameters"]["workload"], line["parameters"]["cpus"]
         name = f"{workload}, {cpus} processor" + ("s" if cpus > 1 else "")
-        values = [f"{each}: {number(absolute[workload, cpus, each]['median'])}/s"
+        values = [f"{f'{each}: ' if is_named else ''}{number(absolute[workload, cpus, each]['median'])}/s"
                   for each in (line["baseline"], line["subject"])]
         rows.append([name, *values, ratio_text(line), ratio_text(line["ratios"]["cpu"]), line["pairs"]])
         ratios.append(Ratio(f"{name}: rate", line))
         ratios.append(Ratio(f"{name}: processor time", line["ratios"]["cpu"], True))
-    return table(["workload", "baseline", "subject", "ratio of the rates", "ratio of the processor time", "pairs"],
-                 rows), ratios
+    return table(["workload", first, second, "ratio of the rates", "ratio of the processor time", "pairs"], rows), ratios
 
 
 def stream_load(parameters):
@@ -290,13 +300,12 @@ def shortfalls(ratios, lines):
     for line in lines:
         if line["kind"] == "failure":
             behind.append(f"{line.get('subject') or line.get('server')} failed: {line['reason']}")
-        elif "goal" in line and line.get("reached") is False and "median" in line:
-            goal = line["goal"]
-            goal = digits(goal) if not isinstance(goal, dict) else ", ".join(f"{k} {digits(v)}" for k, v in goal.items())
+        elif line.get("reached") is False and "median" in line and not isinstance(line["goal"], dict):
+            # The goals of applications are no more than not to be behind.
             parameters = line["parameters"]
-            name = (judged_name(line) if "scenario" in parameters else line.get("name") or
-                    (case_name(parameters) if "pattern" in parameters else parameters["workload"]))
-            behind.append(f"{name}: the goal of {goal} is missed, with {ratio_text(line)}")
+            name = (case_name(parameters) if "pattern" in parameters else
+                    judged_name(line) if "scenario" in parameters else line["name"])
+            behind.append(f"{name}: the goal of {digits(line['goal'])} is missed, with {ratio_text(line)}")
     return behind
 
 

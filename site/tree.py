@@ -44,6 +44,8 @@ HIGHLIGHTED = {".c": "c", ".cpp": "cpp", ".h": "c", ".hpp": "cpp", ".py": "pytho
 DATA = (".jsonl",)
 # The folder of the site with files as they are in the repository.
 FILES = PurePosixPath("files")
+# There is no other page beside it.
+HOME_HEAD = "---\nhide: [navigation]\n---\n\n"
 # Only found by a search if little else is.
 SOURCE_HEAD = "---\nsearch:\n  boost: 0.2\n---\n\n"
 
@@ -137,8 +139,10 @@ class Tree:
         text = markdown_text.replace_headings(text, identified)
         text = separate_lists(text)
         if not is_translated:
-            text = f'!!! note ""\n    {NOT_TRANSLATED[self.language]}\n\n{text}'
-        self.entries[page_uri(path)] = Entry(text)
+            # Below the title, which MkDocs looks for at the beginning.
+            note = f'!!! note ""\n    {NOT_TRANSLATED[self.language]}\n'
+            text = markdown_text.replace_headings(text, lambda index, line: line if index else f"{line}\n\n{note}")
+        self.entries[page_uri(path)] = Entry(HOME_HEAD + text if page_uri(path) == "index.md" else text)
 
     def _has_twin(self, path):
         return any((ROOT / translation(path, each)).exists() for each in LANGUAGES[1:])
@@ -158,11 +162,11 @@ class Tree:
             if anchor not in theirs:
                 raise BadLink(f"{shown}: {target}: there is no such heading")
             anchor = anchors(page)[theirs.index(anchor)]
-        if reached.parts[0] == "docs" and not has_own_page(reached):
-            uri = str(reached.relative_to("docs"))
-        elif (ROOT / reached).is_dir():
+        if (ROOT / reached).is_dir():
             uri = page_uri(reached / "README.md")
             self._wanted.append(reached)
+        elif reached.parts[0] == "docs" and not has_own_page(reached):
+            uri = page_uri(reached)
         else:
             uri = page_uri(page)
             if not has_own_page(page):
@@ -177,8 +181,8 @@ class Tree:
         if (ROOT / path).is_dir():
             uri = page_uri(path / "README.md")
             if uri not in self.entries:
-                files = sorted(each.relative_to(ROOT) for each in (ROOT / path).iterdir()
-                               if each.suffix in (*HIGHLIGHTED, *DATA) and each.is_file())
+                files = sorted(each.relative_to(ROOT) for each in (ROOT / path).iterdir() if each.is_file() and
+                               (path.parts[0] == "docs" or each.suffix in (*HIGHLIGHTED, *DATA)))
                 rows = "".join(f"- [{each.name}]({relative_uri(page_uri(each), uri)})\n" for each in files)
                 self.entries[uri] = Entry(f"{SOURCE_HEAD}# {path}\n\n{rows}", is_in_navigation=False)
                 self._wanted += files
@@ -193,7 +197,10 @@ class Tree:
             self._add_page(path)
             self.entries[uri].is_in_navigation = False
             return
-        text = (ROOT / path).read_text()
+        try:
+            text = (ROOT / path).read_text()
+        except UnicodeDecodeError:
+            raise BadLink(f"{path}: a page links to it, and it is not text that could be shown") from None
         fence = "`" * max(3, 1 + max((len(each) for each in re.findall(r"`+", text)), default=0))
         language = HIGHLIGHTED.get(path.suffix, "text")
         self.entries[uri] = Entry(
@@ -204,7 +211,7 @@ class Tree:
         self.entries[str(FILES / path)] = Entry(copied=ROOT / path)
 
     def navigation(self):
-        """MkDocs' `nav`: pages in the order in which their index links to them, then the rest."""
+        """MkDocs' `nav`: pages in the order in which the list or table of their index has them, then the rest."""
         named = SECTIONS.get(self.language, {})
 
         def section(name, children):
@@ -213,8 +220,9 @@ class Tree:
         def linked_from(index, folder):
             if not (ROOT / index).exists():
                 return []
-            ordered = [str(Path(os.path.normpath(Path(index).parent / each.partition("#")[0])))
-                       for each in markdown_text.links((ROOT / index).read_text()) if not re.match(r"[a-z]+:", each)]
+            rows = re.findall(r"^(?:- |\|).*", (ROOT / index).read_text(), re.M)
+            firsts = [found[0] for found in map(markdown_text.links, rows) if found]
+            ordered = [os.path.normpath(Path(index).parent / each.partition("#")[0]) for each in firsts]
             there = [page_uri(path.relative_to(ROOT)) for path in sorted((ROOT / folder).rglob("*.md"))
                      if english(path) == path and str(path.relative_to(ROOT)) != index]
             order = list(dict.fromkeys(page_uri(Path(each)) for each in ordered))

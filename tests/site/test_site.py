@@ -135,7 +135,7 @@ def search(browser, address, words):
     ("", "broadcast", "guide/game_server/"),
     ("ko/", "브로드캐스트", "guide/game_server/"),
     ("ko/", "인증서", "guide/tls/"),
-    # In the page only with a particle: 라우팅 ID는, 핸드셰이크가.
+    # There only with a particle: 핸드셰이크가.
     ("ko/", "핸드셰이크", "guide/tls/"),
     ("ko/", "문제 해결", "guide/troubleshooting/"),
     ("ko/", "zlink_stream_send_many", "reference/peers_of_a_stream/"),

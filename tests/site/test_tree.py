@@ -16,8 +16,8 @@ GUIDE = """# Guide
 
 [한국어](guide.ko.md)
 
-See [the second](guide/second.md#slow-ones) and [a program](../examples/first.c).
-- one
+See [another](guide/another.md), [the second](guide/second.md#slow-ones) and [a program](../examples/first.c).
+- one: [the second](guide/second.md)
 - two
 
 ```c
@@ -29,9 +29,9 @@ KOREAN = """# 안내서
 [English](guide.md)
 <!-- Translation of guide.md, state 000000000000 -->
 
-[둘째](guide/second.ko.md#느린-것)와 [프로그램](../examples/first.c)을 보십시오.
+[다른 것](guide/another.md), [둘째](guide/second.ko.md#느린-것), [프로그램](../examples/first.c)을 보십시오.
 
-- 하나
+- 하나: [둘째](guide/second.ko.md)
 - 둘
 
 ```c
@@ -65,8 +65,8 @@ def repository(tmp_path, monkeypatch):
 def test_links_lead_to_the_pages_of_the_site(repository):
     entries = tree.Tree("en").entries
 
-    assert entries["index.md"].text == "# P {#p}\n\n[guide](guide.md)\n"
-    assert "[the second](guide/second.md#slow-ones) and [a program](examples/first.c.md)" in entries["guide.md"].text
+    assert entries["index.md"].text.endswith("# P {#p}\n\n[guide](guide.md)\n")
+    assert "[the second](guide/second.md#slow-ones) and [a program](examples/first.c.md)." in entries["guide.md"].text
     assert "[no link](nowhere.md)" in entries["guide.md"].text
     assert entries["picture.svg"].copied == repository / "docs/picture.svg"
 
@@ -79,24 +79,44 @@ def test_a_file_that_is_not_markdown_gets_a_page_with_the_file_beside_it(reposit
     assert entries["files/examples/first.c"].copied == repository / "examples/first.c"
 
 
+def test_a_folder_without_a_page_gets_a_list_of_its_files(repository):
+    (repository / "docs/boards").mkdir()
+    (repository / "docs/boards/load.json").write_text("{}")
+    (repository / "docs/guide/another.md").write_text("# Another\n\n[boards](../boards), [examples](../../examples)\n")
+
+    entries = tree.Tree("en").entries
+
+    assert "[boards](../boards/README.md), [examples](../examples/README.md)" in entries["guide/another.md"].text
+    assert entries["boards/README.md"].text.endswith("# docs/boards\n\n- [load.json](load.json)\n")
+    assert entries["examples/README.md"].text.endswith("# examples\n\n- [first.c](first.c.md)\n")
+
+
+def test_a_link_to_a_file_that_is_not_text_is_an_error(repository):
+    (repository / "examples/picture").write_bytes(b"\xff\xfe")
+    (repository / "docs/guide/another.md").write_text("# Another\n\n[picture](../../examples/picture)\n")
+
+    with pytest.raises(tree.BadLink, match="examples/picture: a page links to it, and it is not text"):
+        tree.Tree("en")
+
+
 def test_a_translation_has_the_address_and_the_anchors_of_the_english_page(repository):
     text = tree.Tree("ko").entries["guide.md"].text
 
-    assert text.startswith("# 안내서 {#guide}\n\n[둘째](guide/second.md#slow-ones)와 [프로그램](examples/first.c.md)")
+    assert text.startswith("# 안내서 {#guide}\n\n[다른 것](guide/another.md), [둘째](guide/second.md#slow-ones), ")
     assert "English" not in text
 
 
 def test_a_page_without_a_translation_is_in_english_below_a_note(repository):
     text = tree.Tree("ko").entries["guide/another.md"].text
 
-    assert text == f'!!! note ""\n    {tree.NOT_TRANSLATED["ko"]}\n\n# Another {{#another}}\n'
+    assert text == f'# Another {{#another}}\n\n!!! note ""\n    {tree.NOT_TRANSLATED["ko"]}\n\n'
 
 
 def test_a_list_after_a_paragraph_is_a_list(repository):
-    assert "\n\n- one\n- two\n" in tree.Tree("en").entries["guide.md"].text
+    assert "\n\n- one: [the second](guide/second.md)\n- two\n" in tree.Tree("en").entries["guide.md"].text
 
 
-def test_a_page_that_the_guide_does_not_link_to_is_in_the_navigation_nevertheless(repository):
+def test_pages_are_in_the_navigation_in_the_order_of_the_list_and_then_those_that_it_lacks(repository):
     nav = tree.Tree("en").navigation()
 
     assert nav == [{"Home": "index.md"}, {"Guide": ["guide.md", "guide/second.md", "guide/another.md"]}]
