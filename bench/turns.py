@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -86,14 +87,31 @@ class Progress:
         return f"{seconds // 60}:{seconds % 60:02d} left"
 
 
-def make_context(subjects):
+def read_command():
+    """The command that runs, as one types it in the project's folder; without the folder of its results."""
+    program = os.path.relpath(os.path.realpath(sys.argv[0]), runner.PROJECT_DIR)
+    words, rest = [program], sys.argv[1:]
+    while rest:
+        word = rest.pop(0)
+        if word == "--output":
+            rest = rest[1:]
+        elif not word.startswith("--output="):
+            words.append(word)
+    return shlex.join(words)
+
+
+def make_origin():
     """The origin of the results, which every result line states."""
     return {
+        "command": read_command(),
         "commit": read_commit(),
         "machine": describe_machine(),
         "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "libraries": {subject.name: library_digest(subject) for subject in subjects},
     }
+
+
+def make_context(subjects):
+    return dict(make_origin(), libraries={subject.name: library_digest(subject) for subject in subjects})
 
 
 def alternate(subjects, pairs, label, run_once, show, progress):

@@ -12,6 +12,7 @@ import re
 import sys
 
 import api_header
+import translations
 from api_header import ROOT, Function, Macro
 
 FOLDER = "docs/reference"
@@ -137,7 +138,7 @@ def main():
     is_check = sys.argv[1:] == ["--check"]
     stale = api_header.write_pages(texts, is_check)
     for file in sorted((ROOT / FOLDER).glob("*.md")):
-        if f"{FOLDER}/{file.name}" not in texts:
+        if f"{FOLDER}/{translations.english_name(file.name) or file.name}" not in texts:
             stale += 1
             print(f"{FOLDER}/{file.name} does not belong to any group; remove it")
     sys.exit(1 if is_check and stale else 0)

@@ -12,6 +12,10 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+
+import markdown_text
+
 # Made by builds and tools.
 ELSEWHERE = {"build", ".venv", ".git"}
 
@@ -19,11 +23,6 @@ ELSEWHERE = {"build", ".venv", ".git"}
 QUOTED = {"c": (".c",), "cpp": (".cpp",), "html": (".html",), "js": (".html", ".js"), "cmake": ("CMakeLists.txt",),
           "python": (".py",)}
 QUOTED_FROM = ("examples", "tests")
-
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-CODE = re.compile(r"`[^`\n]*`")
-LINK = re.compile(r"\]\(([^()\s]+)\)")
-HEADING = re.compile(r"^#+ +(.*)$", re.M)
 
 
 def pages(root):
@@ -33,16 +32,7 @@ def pages(root):
 
 
 def anchors(page):
-    """The anchors of a page's headings, as GitHub makes them."""
-    found = set()
-    for heading in HEADING.findall(FENCE.sub("", page.read_text())):
-        plain = re.sub(r"\]\([^)]*\)", "", heading).lower()
-        name = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        count = 0
-        while f"{name}-{count}" in found or (count == 0 and name in found):
-            count += 1
-        found.add(f"{name}-{count}" if count else name)
-    return found
+    return {each.anchor for each in markdown_text.headings(page.read_text())}
 
 
 def link_complaint(page, target):
@@ -74,7 +64,7 @@ def is_quoted(block, files):
 def complaints(root, page):
     """The errors of `page`; and None for each correct statement."""
     text = page.read_text()
-    links = LINK.findall(CODE.sub("", FENCE.sub("", text)))
+    links = markdown_text.links(text)
     for target in links:
         wrong = link_complaint(page, target)
         yield wrong and f"{target}: {wrong}"
@@ -86,7 +76,7 @@ def complaints(root, page):
             yield None if record in reached else f"{record.name} is not listed"
     if page.parent.name == "reference":
         return  # Its C is quoted from the header, and checked by make_reference.py, which writes these pages.
-    for language, block in FENCE.findall(text):
+    for language, block in markdown_text.FENCE.findall(text):
         if language in QUOTED:
             matching = [each for each in files if each.name.endswith(QUOTED[language])]
             first = lines_of(block)[0]

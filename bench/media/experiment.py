@@ -12,7 +12,6 @@ tables, and writes CSV, JSON and HTML.
 
 import argparse
 import csv
-import datetime
 import hashlib
 import json
 import os
@@ -30,7 +29,7 @@ from servers import BASELINE, SERVERS
 import media_report
 import runner
 from compare import decode_size
-from turns import Progress, alternate, describe_machine, listed, read_commit
+from turns import Progress, alternate, listed, make_origin
 
 COMMANDS = ("1", "2", "3", "goals", "cells")
 EXPERIMENTS = COMMANDS[:3]
@@ -540,9 +539,7 @@ def main():
     if not plan.cells():
         sys.exit("none of the servers can be measured here")
     context = {
-        "commit": read_commit(),
-        "machine": describe_machine(),
-        "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        **make_origin(),
         "libraries": digests(arguments, client),
         "versions": versions(),
         "left_out": missing,

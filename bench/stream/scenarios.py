@@ -13,7 +13,6 @@
 
 import argparse
 import csv
-import datetime
 import hashlib
 import json
 import os
@@ -27,7 +26,7 @@ from programs import PROFILE, SERVERS, TRANSPORTS, Load
 import runner
 import stream_report
 from compare import decode_size, format_size, format_value
-from turns import Progress, describe_machine, listed, read_commit, summarise
+from turns import Progress, listed, make_origin, summarise
 
 COMMANDS = ("s0", "s1", "s2", "s3", "s4", "goals", "claims")
 SWEEPS = (
@@ -523,11 +522,7 @@ def main():
     selected = select_groups(arguments)
     if not selected:
         sys.exit("nothing matches the options: no server has the transport, or no goal the load")
-    context = {
-        "commit": read_commit(),
-        "machine": describe_machine(),
-        "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    }
+    context = make_origin()
     comparison = Comparison(arguments, make_profile(arguments), context)
     missing = comparison.prepare(selected)
     for name, why in sorted(missing.items()):

@@ -58,3 +58,5 @@ def test_every_way_of_calling_brings_all_messages(tmp_path, subject):
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [line["kind"] for line in lines] == ["absolute"] * 12
     assert {line["parameters"]["api"] for line in lines} == set(compare.APIS)
+    said = {line["command"] for line in lines}
+    assert len(said) == 1 and said.pop().startswith("bench/compare.py --subject")
