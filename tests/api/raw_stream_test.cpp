@@ -372,7 +372,7 @@ TEST_SUITE("raw stream") {
         for (const int option : {ZLINK_ROUTER_RAW, ZLINK_STREAM_NOTIFY}) {
             CHECK(error_of(zlink_setsockopt(dealer, option, &on, sizeof on)) == EINVAL);
         }
-        CHECK(zlink_socket(owner, ZLINK_RAW_STREAM + 1) == nullptr);
+        CHECK(zlink_socket(owner, ZLINK_STREAM + 1) == nullptr);
         CHECK(zlink_errno() == EINVAL);
     }
 
