@@ -107,6 +107,11 @@ if(NOT found EQUAL 0)
     message(FATAL_ERROR "zlink: packaging/debian/changelog.in begins with '${latest_entry}', and the version in "
         "include/zlink.h is ${PROJECT_VERSION}. Put an entry for that version at its top")
 endif()
+file(STRINGS ${PROJECT_SOURCE_DIR}/CHANGELOG.md heading REGEX "^## ${PROJECT_VERSION} - [0-9-]+$")
+if(NOT heading)
+    message(FATAL_ERROR "zlink: CHANGELOG.md has no heading '## ${PROJECT_VERSION} - DATE', and that is the version in "
+        "include/zlink.h")
+endif()
 
 include(CPack)
 # CPack reads this file again when it runs, with these variables only.

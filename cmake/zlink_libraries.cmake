@@ -69,10 +69,12 @@ endif()
 # zmq libzlink-zmq5, tools zlink-tools. zmq_development is in none of them, because its files are libzmq3-dev's.
 install(FILES ${PROJECT_SOURCE_DIR}/include/zlink.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(FILES
-    ${PROJECT_SOURCE_DIR}/include/zmq.h
-    ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT zmq_development)
+if(ZLINK_INSTALL_ZMQ)
+    install(FILES
+        ${PROJECT_SOURCE_DIR}/include/zmq.h
+        ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT zmq_development)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zlink
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     FILES_MATCHING PATTERN "*.hpp")
@@ -103,4 +105,6 @@ function(install_package target component development package version compatibil
 endfunction()
 
 install_package(zlink library development zlink ${PROJECT_VERSION} SameMajorVersion libzlink NAMESPACE zlink::)
-install_package(libzmq zmq zmq_development ZeroMQ ${zmq_version} AnyNewerVersion libzmq)
+if(ZLINK_INSTALL_ZMQ)
+    install_package(libzmq zmq zmq_development ZeroMQ ${zmq_version} AnyNewerVersion libzmq)
+endif()
