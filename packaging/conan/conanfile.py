@@ -72,11 +72,11 @@ class Zlink(ConanFile):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
-        # The package's own files for CMake are found in the folder of the libraries.
         self.cpp_info.set_property("cmake_find_mode", "none")
-        self.cpp_info.builddirs = [os.path.join("lib", "cmake", "zlink"), os.path.join("lib", "cmake", "ZeroMQ")]
-        # For generators other than CMake's.
-        self.cpp_info.components["zlink"].libs = ["zlink"]
-        self.cpp_info.components["zlink"].set_property("pkg_config_name", "libzlink")
-        self.cpp_info.components["zmq"].libs = ["zmq"]
-        self.cpp_info.components["zmq"].set_property("pkg_config_name", "libzmq")
+        for name in ("zlink", "zmq"):
+            component = self.cpp_info.components[name]
+            component.libs = [name]
+            component.set_property("pkg_config_name", f"lib{name}")
+        # CMakeToolchain lets CMake find the package's own files there.
+        self.cpp_info.components["zlink"].builddirs = [os.path.join("lib", "cmake", "zlink")]
+        self.cpp_info.components["zmq"].builddirs = [os.path.join("lib", "cmake", "ZeroMQ")]
