@@ -2,7 +2,11 @@
 # and differ in the names they export, which src/api/functions.def lists.
 
 if(PROJECT_IS_TOP_LEVEL)
-    set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "Folder of the libraries, below the prefix")
+    set(libraries_folder lib)
+    if(ZLINK_DEBIAN_PACKAGES)
+        set(libraries_folder lib/${CMAKE_LIBRARY_ARCHITECTURE})
+    endif()
+    set(CMAKE_INSTALL_LIBDIR ${libraries_folder} CACHE STRING "Folder of the libraries, below the prefix")
 endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -60,26 +64,37 @@ add_library(zlink::zlink ALIAS zlink)
 
 add_exporting_library(libzmq zmq_)
 set_target_properties(libzmq PROPERTIES OUTPUT_NAME zmq SOVERSION 5)
+if(ZLINK_DEBIAN_PACKAGES)
+    # ldconfig(8) lets libzmq.so.5 point to the file with the highest number, and libzmq's own files may lie beside ours
+    # (packaging/debian/libzlink-zmq5.preinst.in).
+    set_target_properties(libzmq PROPERTIES VERSION 5.1000)
+endif()
 
 if(NOT ZLINK_INSTALL)
     return()
 endif()
 
-install(FILES
-    ${PROJECT_SOURCE_DIR}/include/zlink.h
-    ${PROJECT_SOURCE_DIR}/include/zmq.h
-    ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# The components are the Debian packages (cmake/debian_packages.cmake): library is libzlink0, development libzlink-dev,
+# zmq libzlink-zmq5, tools zlink-tools. zmq_development is in none of them, because its files are libzmq3-dev's.
+install(FILES ${PROJECT_SOURCE_DIR}/include/zlink.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+if(ZLINK_INSTALL_ZMQ)
+    install(FILES
+        ${PROJECT_SOURCE_DIR}/include/zmq.h
+        ${PROJECT_SOURCE_DIR}/include/zmq_utils.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT zmq_development)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zlink
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     FILES_MATCHING PATTERN "*.hpp")
 
-# Installs `target` as the CMake package `package` (find_package) and the pkg-config module `module`.
-# Further arguments go to install(EXPORT).
-function(install_package target package version compatibility module)
+# Installs `target` as the CMake package `package` (find_package) and the pkg-config module `module`. The library is in
+# the component `component`, and all else in `development`. Further arguments go to install(EXPORT).
+function(install_package target component development package version compatibility module)
     set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
-    install(TARGETS ${target} EXPORT ${package}Targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(EXPORT ${package}Targets DESTINATION ${folder} ${ARGN})
+    install(TARGETS ${target} EXPORT ${package}Targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${development})
+    install(EXPORT ${package}Targets DESTINATION ${folder} COMPONENT ${development} ${ARGN})
     configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/${package}Config.cmake.in
         ${CMAKE_CURRENT_BINARY_DIR}/${package}Config.cmake INSTALL_DESTINATION ${folder})
     write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${package}ConfigVersion.cmake
@@ -87,7 +102,7 @@ function(install_package target package version compatibility module)
     install(FILES
         ${CMAKE_CURRENT_BINARY_DIR}/${package}Config.cmake
         ${CMAKE_CURRENT_BINARY_DIR}/${package}ConfigVersion.cmake
-        DESTINATION ${folder})
+        DESTINATION ${folder} COMPONENT ${development})
 
     # The prefix relative to the .pc file, so that an installed tree can be moved.
     set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -95,8 +110,10 @@ function(install_package target package version compatibility module)
     string(REGEX REPLACE "/$" "" path_to_prefix ${path_to_prefix})
     configure_file(${PROJECT_SOURCE_DIR}/cmake/${module}.pc.in
         ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc @ONLY)
-    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc DESTINATION ${pkgconfig_folder})
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc DESTINATION ${pkgconfig_folder} COMPONENT ${development})
 endfunction()
 
-install_package(zlink zlink ${PROJECT_VERSION} SameMinorVersion libzlink NAMESPACE zlink::)
-install_package(libzmq ZeroMQ ${zmq_version} AnyNewerVersion libzmq)
+install_package(zlink library development zlink ${PROJECT_VERSION} SameMajorVersion libzlink NAMESPACE zlink::)
+if(ZLINK_INSTALL_ZMQ)
+    install_package(libzmq zmq zmq_development ZeroMQ ${zmq_version} AnyNewerVersion libzmq)
+endif()

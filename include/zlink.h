@@ -73,10 +73,10 @@ extern "C" {
     ZLINK_MAKE_VERSION(ZLINK_VERSION_MAJOR, ZLINK_VERSION_MINOR, ZLINK_VERSION_PATCH)
 
 /// Version of zlink itself, independent of the one above. It follows semantic versioning: an
-/// incompatible change to one of zlink's own functions or options raises the first number, or the
-/// second while the first is 0.
-#define ZLINK_LIBRARY_VERSION_MAJOR 0
-#define ZLINK_LIBRARY_VERSION_MINOR 1
+/// incompatible change to one of zlink's own functions or options raises the first number, an
+/// addition the second. The soname, libzlink.so.0, changes only with the ABI, not with the version.
+#define ZLINK_LIBRARY_VERSION_MAJOR 1
+#define ZLINK_LIBRARY_VERSION_MINOR 0
 #define ZLINK_LIBRARY_VERSION_PATCH 0
 #define ZLINK_LIBRARY_VERSION                                                                      \
     ZLINK_MAKE_VERSION(ZLINK_LIBRARY_VERSION_MAJOR, ZLINK_LIBRARY_VERSION_MINOR,                   \
