@@ -15,9 +15,10 @@ namespace zlink::socket {
 /// @blocks  At most for `timeout`.
 /// @error again        The timeout has passed.
 /// @error terminated, interrupted, no_memory, and those of `attempt`.
-template<class Attempt>
+/// @param on_waiting  Called when the call begins to wait; its result lives until it ends.
+template<class Attempt, class OnWaiting>
 std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int timeout,
-                                          bool dont_wait) {
+                                          bool dont_wait, OnWaiting&& on_waiting) {
     socket_mailbox& mailbox = of.mailbox();
     if (mailbox.has_mail()) [[unlikely]] {
         if (const result<void> processed = of.process_mail(); !processed) {
@@ -44,6 +45,7 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
     }
     const pipe::deadline until =
         timeout < 0 ? pipe::deadline{} : pipe::clock::now() + std::chrono::milliseconds(timeout);
+    [[maybe_unused]] const auto waiting = on_waiting();
     while (true) {
         if (const result<void> waited = of.owner().wait(mailbox, until); !waited) {
             return waited.error();
@@ -56,6 +58,36 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
             return outcome;
         }
     }
+}
+
+template<class Attempt>
+std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int timeout,
+                                          bool dont_wait) {
+    return until_done(of, attempt, timeout, dont_wait, [] { return 0; });
+}
+
+/// Measures how long a sending call waits.
+class blocked_time {
+public:
+    explicit blocked_time(socket_meter& in) noexcept : in_(in) { in_.begin_blocking(); }
+    blocked_time(const blocked_time&) = delete;
+    blocked_time& operator=(const blocked_time&) = delete;
+    ~blocked_time() { in_.end_blocking(); }
+
+private:
+    socket_meter& in_;
+};
+
+/// The same for an attempt to send, which is measured.
+template<class Attempt>
+std::invoke_result_t<Attempt&> until_sent(socket& of, Attempt&& attempt, int timeout,
+                                          bool dont_wait) {
+    auto outcome =
+        until_done(of, attempt, timeout, dont_wait, [&] { return blocked_time{of.meter()}; });
+    if (!outcome && outcome.error() == errc::again) {
+        of.meter().count_refused();
+    }
+    return outcome;
 }
 
 } // namespace zlink::socket
