@@ -174,6 +174,14 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 /// to 1000; default 50; 0: never spin. Read when the first socket is opened, and by each socket
 /// when it is opened.
 #define ZLINK_BUSY_POLL 1060
+/// Text (zlink_ctx_set_text): where the metrics can be read, as zlink_metrics_text writes them.
+/// `http://HOST:PORT` serves them over HTTP, at /metrics, to everybody who can reach that address;
+/// an asterisk stands for a free port, or for every address. `local` serves them only to `zlink
+/// top PID` of the same user or root, to which the former also serves them: by HTTP at the abstract
+/// Unix-domain socket `zlink-metrics-PID-N`, where N begins at 1 for the contexts of a process.
+/// Empty: nowhere, which is the default. Setting it starts the I/O threads, so the options for them
+/// come before. Reads as `http://HOST:PORT` with the port.
+#define ZLINK_METRICS_ENDPOINT 1061
 
 #define ZLINK_IO_THREADS_DFLT 1
 #define ZLINK_MAX_SOCKETS_DFLT 1023
@@ -212,6 +220,29 @@ ZLINK_EXPORT int zlink_ctx_set(void* context, int option, int value);
 /// @error EFAULT  `context` is not a context.
 /// @error EINVAL  The option is unknown or write only.
 ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
+
+/// Sets a context option that is a text, which is ZLINK_METRICS_ENDPOINT.
+///
+/// @error EADDRINUSE  Another socket listens at the endpoint.
+/// @error EFAULT      `context` is not a context.
+/// @error EINVAL      The option is unknown, or no text. The text is NULL, or malformed:
+///                    zlink_error_text says how.
+/// @error EMFILE      The process has no descriptor left.
+/// @error ENODEV      The endpoint's host is none of this machine.
+/// @error ENOMEM      Out of memory.
+/// @error ETERM       The context was shut down.
+/// @error others      From the operating system's bind(2), such as EACCES for a low port.
+ZLINK_EXPORT int zlink_ctx_set_text(void* context, int option, const char* value);
+
+/// Reads a context option that is a text.
+///
+/// @param value  Filled in with the text and a zero byte.
+/// @param size   In: the bytes of `value`. Out: those of the text and the zero byte.
+/// @error EFAULT  `context` is not a context.
+/// @error EINVAL  The option is unknown, or no text. A pointer is NULL. The text does not fit:
+///                then `size` says how many bytes it takes.
+/// @error ENOMEM  Out of memory.
+ZLINK_EXPORT int zlink_ctx_get_text(void* context, int option, char* value, size_t* size);
 
 /// Deprecated: zlink_ctx_new, and then setting ZLINK_IO_THREADS.
 ///
@@ -546,6 +577,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< that a publisher or ROUTER dropped for a full peer, that a ROUTER or REP dropped for
          ///< an unknown or disconnected one, that were queued for a peer that disconnected, and
          ///< that ZLINK_CONFLATE replaced.
+
+#define ZLINK_SOCKET_NAME                                                                          \
+    1002 ///< Text: a name of the socket, which the metrics have as a label (zlink_metrics). Unset:
+         ///< none.
 
 #define ZLINK_STREAM_EVENTS                                                                        \
     1010 ///< STREAM, flag: a message of three frames reports each connect and disconnect. 1.
@@ -1081,6 +1116,83 @@ typedef struct zlink_peer_t {
 /// @error ENOTSOCK  `socket` is not a socket.
 /// @error ETERM     The context was shut down.
 ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity);
+
+/// @name Metrics
+///
+/// What a context, its sockets, their endpoints and peers have done, counted at all times. The
+/// metrics, their labels and their meanings are listed in docs/guide/metrics.md. Counters never
+/// decrease while their series is there, and those of the context include sockets that were closed.
+///
+/// @threads Thread-safe.
+
+/// A counter: it only grows.
+#define ZLINK_METRIC_COUNTER 1
+/// A gauge: it may also shrink.
+#define ZLINK_METRIC_GAUGE 2
+/// A part of a histogram, as Prometheus has them: the number of observations up to the label `le`
+/// (`_bucket`), their sum (`_sum`) or their number (`_count`).
+#define ZLINK_METRIC_HISTOGRAM 3
+
+/// Flag: also the metrics of each peer, which may be many.
+#define ZLINK_METRICS_PEERS 1
+
+/// A label of a metric.
+typedef struct zlink_metric_label_t {
+    const char* name;
+    const char* value;
+} zlink_metric_label_t;
+
+/// A value of a metric. Everything that it points to is valid during the call that it is passed to.
+///
+/// - `name` is the metric's, as Prometheus has it; `family` is that name, except for a histogram
+///   without its ending;
+/// - `help` is a sentence that describes the family, and `kind` is ZLINK_METRIC_COUNTER, _GAUGE or
+///   _HISTOGRAM;
+/// - `labels` are `label_count` labels, each with a UTF-8 value; the combination of name and labels
+///   is unique;
+/// - `value` is in the unit that the name ends in: seconds, bytes or a number.
+typedef struct zlink_metric_t {
+    const char* name;
+    const char* family;
+    const char* help;
+    int kind;
+    const zlink_metric_label_t* labels;
+    size_t label_count;
+    double value;
+} zlink_metric_t;
+
+/// Receives the values of metrics, on the thread that called zlink_metrics. No lock is held: it may
+/// call every function.
+typedef void(zlink_metric_fn)(const zlink_metric_t* metric, void* hint);
+
+/// Calls `visit` with each value of each metric of `context`; those of a family follow each other.
+/// The values were taken shortly before the first call.
+///
+/// May be called at any time on any thread, while sockets are opened, used and closed. A socket's
+/// queues and counters are read without stopping it. While the peers of a socket are walked, about
+/// four in a microsecond, it waits if a peer comes or goes.
+///
+/// @param flags  0 or ZLINK_METRICS_PEERS.
+/// @param hint   Passed to `visit`.
+/// @return The number of values.
+/// @error EFAULT  `context` is not a context, or has been terminated.
+/// @error EINVAL  There is another flag, or `visit` is NULL.
+/// @error ENOMEM  Out of memory; some values may have been visited.
+/// @error ETERM   The context was shut down, or is being terminated.
+ZLINK_EXPORT int zlink_metrics(void* context, int flags, zlink_metric_fn* visit, void* hint);
+
+/// Writes the metrics of `context` as a text in Prometheus' text format 0.0.4, which a program can
+/// serve as `text/plain; version=0.0.4; charset=utf-8`. ZLINK_METRICS_ENDPOINT lets the context
+/// serve it.
+///
+/// @param flags  0 or ZLINK_METRICS_PEERS.
+/// @param text   An initialised message; replaced by one with the text, unless the call fails. The
+///               text has no zero byte at its end.
+/// @error EFAULT  `context` is not a context, or has been terminated. `text` is not initialised.
+/// @error EINVAL  There is another flag.
+/// @error ENOMEM  Out of memory.
+/// @error ETERM   The context was shut down, or is being terminated.
+ZLINK_EXPORT int zlink_metrics_text(void* context, int flags, zlink_msg_t* text);
 
 /// @name Peers of a STREAM
 ///

@@ -52,7 +52,8 @@ with EINVAL, as does an option that the socket's type does not have.
 CONTEXT_INTRODUCTION = """
 ## Context options
 
-The options of `zlink_ctx_set` and `zlink_ctx_get`; all are ints.
+The options of `zlink_ctx_set` and `zlink_ctx_get`, which are ints; `ZLINK_METRICS_ENDPOINT` is a text, of
+`zlink_ctx_set_text` and `zlink_ctx_get_text`.
 
 | option | number | meaning |
 |---|---|---|

@@ -251,6 +251,34 @@ TEST_CASE("refused memory: ws, compressed") {
     }
 }
 
+TEST_CASE("refused memory: metrics, and their server") {
+    fail_each_allocation([] {
+        outcome check;
+        void* const context = zlink_ctx_new();
+        if (context == nullptr) {
+            check(-1);
+            return check.other_error();
+        }
+        void* const push = zlink_socket(context, ZLINK_PUSH);
+        if (push != nullptr && set(push, ZLINK_SOCKET_NAME, "name") &&
+            check(zlink_bind(push, "inproc://measured")) &&
+            check(zlink_ctx_set_text(context, ZLINK_METRICS_ENDPOINT, "local"))) {
+            check(zlink_metrics(
+                context, ZLINK_METRICS_PEERS, [](const zlink_metric_t*, void*) {}, nullptr));
+            zlink_msg_t text;
+            zlink_msg_init(&text);
+            check(zlink_metrics_text(context, 0, &text));
+            zlink_msg_close(&text);
+            zlink_unbind(push, "inproc://measured");
+        }
+        if (push != nullptr) {
+            check(zlink_close(push));
+        }
+        check(zlink_ctx_term(context));
+        return check.other_error();
+    });
+}
+
 TEST_CASE("refused memory: inproc") {
     fail_each_allocation(1, "inproc://here", ZLINK_PAIR, ZLINK_PAIR);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "serve.hpp"
+#include "top.hpp"
 #include "zlink.h"
 
 #include <CLI/CLI.hpp>
@@ -20,8 +21,10 @@ std::string version_text() {
 
 /// @return The exit status.
 int run(int count, char** words) {
-    CLI::App program{"Serves files with zlink, a socket library from the browser to the backend.",
-                     "zlink"};
+    CLI::App program{
+        "Serves files with zlink, a socket library from the browser to the backend, and "
+        "shows the sockets of a program.",
+        "zlink"};
     program.set_version_flag("--version", version_text());
     program.require_subcommand(1);
 
@@ -75,7 +78,34 @@ int run(int count, char** words) {
     serve.add_option("--threads", asked.threads, "I/O threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
+    zlink_tool::top_arguments shown;
+    bool once = false;
+    CLI::App& top =
+        *program.add_subcommand("top", "Shows the sockets of a running program, with their rates");
+    top.add_option("TARGET", shown.target,
+                   "A process id, of a program that has set ZLINK_METRICS_ENDPOINT, or "
+                   "http://HOST:PORT")
+        ->required();
+    top.add_option("--interval", shown.interval, "Seconds between two looks")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    top.add_option("--count", shown.count, "End after so many tables; 0: no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    top.add_flag("--once", once, "As --count 1");
+    top.add_option("--sort", shown.sort, zlink_tool::top_orders)
+        ->check([](const std::string& name) {
+            return zlink_tool::is_top_order(name)
+                       ? std::string{}
+                       : "it has to be one of " + std::string{zlink_tool::top_orders};
+        })
+        ->capture_default_str();
+    top.add_flag("--json", shown.json, "An object per look and line, in place of a table");
     CLI11_PARSE(program, count, words);
+    if (top.parsed()) {
+        shown.count = once ? 1 : shown.count;
+        return zlink_tool::top(shown);
+    }
     if (asked.endpoints.empty()) {
         asked.endpoints.emplace_back("http://127.0.0.1:8080");
     }

@@ -2,7 +2,6 @@
 #include "serve.hpp"
 
 #include "access_log.hpp"
-#include "serve_metrics.hpp"
 #include "zlink.h"
 
 #include <algorithm>
@@ -148,38 +147,28 @@ void turn_peers_away(void* socket) {
     }
 }
 
-/// The log and the counters of a server.
-struct observers {
-    access_log* log = nullptr; ///< Null: none.
-    serve_metrics metrics;
+void write_log(const zlink_http_record_t* record, void* log) {
+    static_cast<access_log*>(log)->add(*record);
+}
 
-    static void on_request(const zlink_http_record_t* record, void* hint) {
-        auto& self = *static_cast<observers*>(hint);
-        self.metrics.add(*record);
-        if (self.log != nullptr) {
-            self.log->add(*record);
-        }
+/// The metrics of the context, and what the access log counts.
+std::string metrics_text(void* context, const access_log* log) {
+    zlink_msg_t text;
+    zlink_msg_init(&text);
+    std::string made;
+    if (zlink_metrics_text(context, 0, &text) == 0) {
+        made.assign(static_cast<const char*>(zlink_msg_data(&text)), zlink_msg_size(&text));
     }
-};
-
-/// Counts the connections that a monitor tells of.
-void count_connections(void* monitor, serve_metrics& in) {
-    std::array<unsigned char, 6> event{};
-    std::array<char, 512> endpoint{};
-    while (zlink_recv(monitor, event.data(), event.size(), ZLINK_DONTWAIT) >= 0) {
-        std::uint16_t what = 0;
-        std::memcpy(&what, event.data(), sizeof what);
-        zlink_recv(monitor, endpoint.data(), endpoint.size(), ZLINK_DONTWAIT);
-        if (what == ZLINK_EVENT_ACCEPTED) {
-            in.on_accepted();
-        } else if (what == ZLINK_EVENT_DISCONNECTED) {
-            in.on_disconnected();
-        }
-    }
+    zlink_msg_close(&text);
+    return made +
+           "# HELP zlink_http_dropped_log_lines_total Lines that the access log did not take.\n"
+           "# TYPE zlink_http_dropped_log_lines_total counter\n"
+           "zlink_http_dropped_log_lines_total " +
+           std::to_string(log != nullptr ? log->dropped_count() : 0) + "\n";
 }
 
 /// Answers the requests for /metrics and /healthz.
-void answer_admin(void* socket, const observers& of) {
+void answer_admin(void* context, void* socket, const access_log* log) {
     zlink_msg_t received;
     zlink_msg_init(&received);
     std::array<unsigned char, 4> client{};
@@ -205,9 +194,7 @@ void answer_admin(void* socket, const observers& of) {
             status = 405;
             fields += "\nAllow: GET, HEAD";
         } else {
-            content = path == "/healthz"
-                          ? "ok\n"
-                          : of.metrics.text(of.log != nullptr ? of.log->dropped_count() : 0);
+            content = path == "/healthz" ? "ok\n" : metrics_text(context, log);
         }
         zlink_http_reply(socket, client.data(), status, fields.c_str(), content.data(),
                          content.size(), ZLINK_DONTWAIT);
@@ -217,38 +204,36 @@ void answer_admin(void* socket, const observers& of) {
 
 /// The sockets of a server, in the order in which they are polled.
 struct sockets {
+    void* context;
     void* files;
-    void* monitor; ///< Null, as the next one, without --admin.
-    void* admin;
+    void* admin; ///< Null without --admin.
 };
 
 /// @return The exit status.
-int run(const sockets& all, const signals& told, const serve_arguments& asked, observers& of) {
+int run(const sockets& all, const signals& told, const serve_arguments& asked, access_log* log) {
     while (true) {
-        std::array<zlink_pollitem_t, 4> items{};
+        std::array<zlink_pollitem_t, 3> items{};
         items[0].socket = all.files;
         items[1].fd = told.descriptor();
-        items[2].socket = all.monitor;
-        items[3].socket = all.admin;
+        items[2].socket = all.admin;
         for (zlink_pollitem_t& each : items) {
             each.events = ZLINK_POLLIN;
         }
-        const int count = all.admin != nullptr ? 4 : 2;
+        const int count = all.admin != nullptr ? 3 : 2;
         if (zlink_poll(items.data(), count, -1) < 0 && errno != EINTR) {
             return fail("waiting");
         }
         turn_peers_away(all.files);
         if (all.admin != nullptr) {
-            count_connections(all.monitor, of.metrics);
-            answer_admin(all.admin, of);
+            answer_admin(all.context, all.admin, log);
         }
         switch (told.take()) {
         case SIGINT:
         case SIGTERM:
             return 0;
         case SIGHUP:
-            if (of.log != nullptr) {
-                of.log->reopen();
+            if (log != nullptr) {
+                log->reopen();
             }
             if (!asked.certificate.empty() &&
                 zlink_setsockopt(all.files, ZLINK_TLS_RELOAD, nullptr, 0) != 0) {
@@ -265,23 +250,19 @@ bool set_number(void* socket, int option, int value) {
     return zlink_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-/// Binds the socket of /metrics and /healthz, and the monitor that counts connections.
+/// Binds the socket of /metrics and /healthz.
 /// @return 0, or the exit status.
-int open_admin(void* context, void* files, const std::string& endpoint, socket_ptr& admin,
-               socket_ptr& monitor) {
-    constexpr const char* events = "inproc://zlink-serve-events";
+int open_admin(void* context, const std::string& endpoint, socket_ptr& admin) {
     admin.reset(zlink_socket(context, ZLINK_STREAM));
-    monitor.reset(zlink_socket(context, ZLINK_PAIR));
     if (!endpoint.starts_with("http://")) {
         std::fprintf(stderr, "zlink: --admin %s: it has to begin with http://\n", endpoint.c_str());
         return 1;
     }
-    if (!admin || !monitor || !set_number(admin.get(), ZLINK_LINGER, 0) ||
+    if (!admin || !set_number(admin.get(), ZLINK_LINGER, 0) ||
+        !set_text(admin.get(), ZLINK_SOCKET_NAME, "admin") ||
         !set_number(admin.get(), ZLINK_STREAM_EVENTS, 0) ||
         zlink_http_route(admin.get(), "/*", ZLINK_HTTP_REQUESTS) != 0 ||
-        zlink_bind(admin.get(), endpoint.c_str()) != 0 ||
-        zlink_socket_monitor(files, events, ZLINK_EVENT_ACCEPTED | ZLINK_EVENT_DISCONNECTED) != 0 ||
-        zlink_connect(monitor.get(), events) != 0) {
+        zlink_bind(admin.get(), endpoint.c_str()) != 0) {
         return fail("--admin");
     }
     print_endpoint("metrics", admin.get());
@@ -296,18 +277,21 @@ int serve(const serve_arguments& asked) {
     const signals told; // Before threads are started, which inherit the mask.
     access_log log{asked.access_log,
                    asked.logs_json ? access_log::format::json : access_log::format::combined};
-    observers of;
+    access_log* used_log = nullptr;
     if (!asked.access_log.empty()) {
         if (!log.open()) {
             std::fprintf(stderr, "zlink: --access-log %s: %s\n", asked.access_log.c_str(),
                          std::strerror(errno));
             return 1;
         }
-        of.log = &log;
+        used_log = &log;
     }
     const context_ptr context{zlink_ctx_new()}; // Ends before the log, to which it writes.
     if (!context || zlink_ctx_set(context.get(), ZLINK_IO_THREADS, asked.threads) != 0) {
         return fail("--threads");
+    }
+    if (zlink_ctx_set_text(context.get(), ZLINK_METRICS_ENDPOINT, "local") != 0) { // `zlink top`.
+        return fail("the metrics");
     }
     const socket_ptr socket{zlink_socket(context.get(), ZLINK_STREAM)};
     if (!socket || !set_number(socket.get(), ZLINK_LINGER, asked.grace_seconds * milliseconds) ||
@@ -316,25 +300,23 @@ int serve(const serve_arguments& asked) {
         !set_number(socket.get(), ZLINK_MAX_CONNECTIONS_PER_ADDRESS,
                     asked.max_connections_per_address) ||
         !set_number(socket.get(), ZLINK_PROXY_PROTOCOL, asked.proxied ? 1 : 0) ||
-        ((of.log != nullptr || !asked.admin.empty()) &&
-         zlink_http_observe(socket.get(), &observers::on_request, &of) != 0)) {
+        !set_text(socket.get(), ZLINK_SOCKET_NAME, "files") ||
+        (used_log != nullptr && zlink_http_observe(socket.get(), &write_log, used_log) != 0)) {
         return fail("starting");
     }
     if (const int failed = add_folders(socket.get(), asked); failed != 0) {
         return failed;
     }
     socket_ptr admin;
-    socket_ptr monitor;
     if (!asked.admin.empty()) {
-        if (const int failed = open_admin(context.get(), socket.get(), asked.admin, admin, monitor);
-            failed != 0) {
+        if (const int failed = open_admin(context.get(), asked.admin, admin); failed != 0) {
             return failed;
         }
     }
     if (const int failed = bind_all(socket.get(), asked); failed != 0) {
         return failed;
     }
-    return run({socket.get(), monitor.get(), admin.get()}, told, asked, of);
+    return run({context.get(), socket.get(), admin.get()}, told, asked, used_log);
 }
 
 } // namespace zlink_tool

@@ -6,7 +6,24 @@ _zlink() {
     local word=$2 before=$3
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "serve --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "serve top --help --version" -- "$word")
+        return
+    fi
+    if [ "${COMP_WORDS[1]}" = top ]; then
+        case $before in
+        --sort)
+            mapfile -t COMPREPLY < <(compgen -W "sent received bytes queued dropped blocked peers number" -- "$word")
+            ;;
+        --interval | --count) ;;
+        *)
+            if [[ $word == -* ]]; then
+                mapfile -t COMPREPLY < <(compgen -W "--count --help --interval --json --once --sort" -- "$word")
+            else
+                mapfile -t COMPREPLY < <(compgen -W "$(sed -n \
+                    's/.* @zlink-metrics-\([0-9]*\)-[0-9]*$/\1/p' /proc/net/unix | sort -u)" -- "$word")
+            fi
+            ;;
+        esac
         return
     fi
     case $before in

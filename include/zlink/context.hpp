@@ -39,6 +39,8 @@ namespace detail {
 
 template<int Number, class Value>
 struct context_option {};
+template<int Number>
+struct context_text_option {};
 
 } // namespace detail
 
@@ -56,6 +58,7 @@ inline constexpr detail::context_option<ZLINK_THREAD_AFFINITY_CPU_REMOVE, int> r
 inline constexpr detail::context_option<ZLINK_BUSY_POLL, std::chrono::microseconds> busy_poll{};
 inline constexpr detail::context_option<ZLINK_IPV6, bool> ipv6{};
 inline constexpr detail::context_option<ZLINK_BLOCKY, bool> blocky{};
+inline constexpr detail::context_text_option<ZLINK_METRICS_ENDPOINT> metrics_endpoint{};
 } // namespace context_option
 
 /// An object that terminating a context waits for: an open socket, or a connection of a closed one
@@ -67,6 +70,22 @@ struct blocker {
     std::optional<std::chrono::milliseconds> linger; ///< Nothing: no limit.
     std::uint64_t messages;
     std::uint64_t bytes;
+};
+
+/// A value of a metric (zlink_metric_t).
+struct metric {
+    enum class sort : int {
+        counter = ZLINK_METRIC_COUNTER,
+        gauge = ZLINK_METRIC_GAUGE,
+        histogram = ZLINK_METRIC_HISTOGRAM,
+    };
+
+    std::string name;
+    std::string family; ///< Of a histogram: `name` without its ending.
+    std::string help;
+    sort kind;
+    std::vector<std::pair<std::string, std::string>> labels;
+    double value;
 };
 
 /// Owns the I/O threads. Outlives its sockets.
@@ -135,6 +154,83 @@ public:
             return last_error();
         }
         return static_cast<Value>(value);
+    }
+
+    /// @throws std::bad_alloc
+    template<int Number>
+    result<void> set(detail::context_text_option<Number>, const std::string& value) {
+        if (value.find('\0') != std::string::npos) {
+            errno = EINVAL;
+            return last_error();
+        }
+        return detail::checked(zlink_ctx_set_text(handle_, Number, value.c_str()));
+    }
+    template<int Number>
+    void set(detail::context_text_option<Number> which, const std::string& value, throws_t) {
+        detail::unwrap(set(which, value));
+    }
+
+    /// @throws std::bad_alloc
+    template<int Number>
+    result<std::string> get(detail::context_text_option<Number>) const {
+        std::string text(64, '\0');
+        for (;;) {
+            std::size_t bytes = text.size();
+            if (zlink_ctx_get_text(handle_, Number, text.data(), &bytes) == 0) {
+                text.resize(bytes - 1);
+                return text;
+            }
+            if (errno != EINVAL || bytes <= text.size()) {
+                return last_error();
+            }
+            text.resize(bytes);
+        }
+    }
+
+    /// Everything that is counted, those values of a family behind each other: zlink_metrics.
+    /// @param with_peers  Also of each peer.
+    /// @throws std::bad_alloc
+    result<std::vector<metric>> metrics(bool with_peers = false) const {
+        struct collection {
+            std::vector<metric> all;
+            bool lacks_memory = false;
+        } found;
+        const auto take = [](const zlink_metric_t* each, void* hint) {
+            auto& to = *static_cast<collection*>(hint);
+            try {
+                metric made{each->name, each->family,
+                            each->help, static_cast<metric::sort>(each->kind),
+                            {},         each->value};
+                for (std::size_t index = 0; index < each->label_count; ++index) {
+                    made.labels.emplace_back(each->labels[index].name, each->labels[index].value);
+                }
+                to.all.push_back(std::move(made));
+            } catch (const std::bad_alloc&) { // It must not pass through the library.
+                to.lacks_memory = true;
+            }
+        };
+        if (zlink_metrics(handle_, with_peers ? ZLINK_METRICS_PEERS : 0, take, &found) < 0) {
+            return last_error();
+        }
+        if (found.lacks_memory) {
+            throw std::bad_alloc{};
+        }
+        return std::move(found.all);
+    }
+
+    /// The same in Prometheus' text format 0.0.4.
+    /// @throws std::bad_alloc
+    result<std::string> metrics_text(bool with_peers = false) const {
+        zlink_msg_t text;
+        zlink_msg_init(&text);
+        const struct closing {
+            zlink_msg_t& closed;
+            ~closing() { zlink_msg_close(&closed); }
+        } at_the_end{text};
+        if (zlink_metrics_text(handle_, with_peers ? ZLINK_METRICS_PEERS : 0, &text) != 0) {
+            return last_error();
+        }
+        return std::string(static_cast<const char*>(zlink_msg_data(&text)), zlink_msg_size(&text));
     }
 
     /// @throws std::bad_alloc

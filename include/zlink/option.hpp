@@ -230,6 +230,8 @@ inline constexpr detail::socket_option<ZLINK_SNDHWM, int, true, true> sndhwm{};
 /// Timeout of sending. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_SNDTIMEO, std::chrono::milliseconds, true, true>
     sndtimeo{};
+/// A name of the socket, which the metrics have as a label (zlink_metrics). Unset: none.
+inline constexpr detail::socket_option<ZLINK_SOCKET_NAME, std::string, true, true> socket_name{};
 /// Password at the SOCKS5 proxy.
 inline constexpr detail::socket_option<ZLINK_SOCKS_PASSWORD, std::string, true, true>
     socks_password{};

@@ -157,6 +157,112 @@ void bind_context(nb::module_& m) {
                 }
             },
             "Does the I/O that is possible now, of a context with io_threads=0. Never waits.")
+        .def("_get_text",
+             [](const context& self, int option) {
+                 std::string text(64, '\0');
+                 for (;;) {
+                     std::size_t bytes = text.size();
+                     if (zlink_ctx_get_text(self.handle("get"), option, text.data(), &bytes) == 0) {
+                         text.resize(bytes - 1);
+                         return text;
+                     }
+                     if (errno != EINVAL || bytes <= text.size()) {
+                         fail(errno, "Context: option " + std::to_string(option) + " is no text");
+                     }
+                     text.resize(bytes);
+                 }
+             })
+        .def("_set_text",
+             [](const context& self, int option, const std::string& value) {
+                 void* const raw = self.handle("set");
+                 if (value.find('\0') != std::string::npos) {
+                     fail(EINVAL, "Context: the text of option " + std::to_string(option) +
+                                      " has a zero byte");
+                 }
+                 int result;
+                 int error;
+                 std::string why;
+                 {
+                     const without_gil released;
+                     result = zlink_ctx_set_text(raw, option, value.c_str());
+                     error = errno;
+                     why = zlink_error_text();
+                 }
+                 if (result != 0) {
+                     fail(error, "Context: option " + std::to_string(option) + " cannot be \"" +
+                                     value + "\": " + (why.empty() ? zlink_strerror(error) : why));
+                 }
+             })
+        .def(
+            "_metrics",
+            [](const context& self, bool peers) {
+                struct value {
+                    std::string name;
+                    std::string family;
+                    std::string help;
+                    int kind;
+                    std::vector<std::pair<std::string, std::string>> labels;
+                    double number;
+                };
+                std::vector<value> found;
+                const auto take = [](const zlink_metric_t* each, void* hint) {
+                    value made{each->name, each->family, each->help, each->kind, {}, each->value};
+                    for (std::size_t index = 0; index < each->label_count; ++index) {
+                        made.labels.emplace_back(each->labels[index].name,
+                                                 each->labels[index].value);
+                    }
+                    static_cast<std::vector<value>*>(hint)->push_back(std::move(made));
+                };
+                void* const raw = self.handle("metrics");
+                int result;
+                int error;
+                {
+                    const without_gil released;
+                    result = zlink_metrics(raw, peers ? ZLINK_METRICS_PEERS : 0, take, &found);
+                    error = errno;
+                }
+                if (result < 0) {
+                    fail(error, std::string{"Context.metrics: "} + zlink_strerror(error));
+                }
+                nb::list list;
+                for (const value& each : found) {
+                    nb::dict labels;
+                    for (const auto& [name, text] : each.labels) {
+                        labels[nb::str(name.c_str())] = nb::str(text.c_str(), text.size());
+                    }
+                    list.append(nb::make_tuple(each.name, each.family, each.help, each.kind, labels,
+                                               each.number));
+                }
+                return list;
+            },
+            nb::arg("peers"),
+            nb::sig("def _metrics(self, peers: bool) -> "
+                    "list[tuple[str, str, str, int, dict[str, str], float]]"))
+        .def(
+            "_metrics_text",
+            [](const context& self, bool peers) {
+                void* const raw = self.handle("metrics_text");
+                zlink_msg_t text;
+                zlink_msg_init(&text);
+                int result;
+                int error;
+                {
+                    const without_gil released;
+                    result = zlink_metrics_text(raw, peers ? ZLINK_METRICS_PEERS : 0, &text);
+                    error = errno;
+                }
+                std::string made;
+                if (result == 0) {
+                    made.assign(static_cast<const char*>(zlink_msg_data(&text)),
+                                zlink_msg_size(&text));
+                }
+                zlink_msg_close(&text);
+                if (result != 0) {
+                    fail(error, std::string{"Context.metrics_text: "} + zlink_strerror(error));
+                }
+                return made;
+            },
+            nb::arg("peers"))
         .def(
             "_blockers",
             [](const context& self) {

@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import threading
+import urllib.request
 
 import pytest
 
@@ -156,6 +157,40 @@ def test_options_of_a_context(context):
     assert context.get_option(zlink.ContextOption.IPV6) == 1
     with pytest.raises(zlink.InvalidValue):
         context.set_option(9999, 1)
+
+
+def test_metrics(context):
+    push, pull = zlink.Push(context), zlink.Pull(context)
+    push.socket_name = "source"
+    pull.bind("inproc://measured")
+    push.connect("inproc://measured")
+    push.send(b"12345")
+    assert pull.recv() == b"12345"
+    found = {
+        each.name: each
+        for each in context.metrics(peers=True)
+        if each.labels.get("name") == "source" and "reason" not in each.labels
+    }
+    sent = found["zlink_socket_sent_bytes_total"]
+    assert sent.value == 7 and sent.kind == "counter" and sent.family == sent.name and sent.help
+    assert sent.labels == {"socket": "1", "type": "PUSH", "name": "source"}
+    assert found["zlink_peer_sent_messages_total"].value == 1
+    assert not any(each.name.startswith("zlink_peer_") for each in context.metrics())
+    line = 'zlink_socket_sent_bytes_total{socket="1",type="PUSH",name="source"} 7\n'
+    assert line in context.metrics_text() and "zlink_peer_" in context.metrics_text(peers=True)
+
+
+def test_metrics_are_served(context):
+    assert context.metrics_endpoint is None
+    with pytest.raises(zlink.InvalidValue, match="http://HOST:PORT"):
+        context.metrics_endpoint = "9090"
+    with pytest.raises(zlink.InvalidValue, match="zero byte"):
+        context.metrics_endpoint = "local\0"
+    context.metrics_endpoint = "http://127.0.0.1:*"
+    with urllib.request.urlopen(context.metrics_endpoint + "/metrics", timeout=DEADLINE) as answer:
+        assert b"zlink_context_sockets 0\n" in answer.read()
+    context.metrics_endpoint = None
+    assert context.metrics_endpoint is None
 
 
 def test_the_numbers_are_those_of_the_header():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _errors, _zlink
 from ._constants import ContextOption, Event, Mechanism, Option, Pattern, Poll, ProtocolError
-from ._context import Blocker, Context
+from ._context import Blocker, Context, Metric
 from ._errors import (
     AddressInUse,
     Again,
@@ -94,6 +94,7 @@ __all__ = [
     "Mechanism",
     "Message",
     "MessageView",
+    "Metric",
     "Monitor",
     "MonitorEvent",
     "Option",

@@ -56,6 +56,7 @@ class ContextOption(enum.IntEnum):
     BUSY_POLL = 1060
     IPV6 = 42
     BLOCKY = 70
+    METRICS_ENDPOINT = 1061
 
 
 class Option(enum.IntEnum):
@@ -146,6 +147,7 @@ class Option(enum.IntEnum):
     PRIORITY = 112
     TOPICS_COUNT = 116
     DROPPED = 1001
+    SOCKET_NAME = 1002
     STREAM_EVENTS = 1010
     STREAM_FULL_CLOSE = 1013
     WS_ORIGINS = 1011

@@ -30,6 +30,20 @@ class Blocker(NamedTuple):
     bytes: int
 
 
+class Metric(NamedTuple):
+    """A value of a metric; docs/guide/metrics.md lists them."""
+
+    name: str
+    family: str  #: The name without the ending of a part of a histogram.
+    help: str
+    kind: str  #: "counter", "gauge" or "histogram".
+    labels: dict[str, str]
+    value: float
+
+
+_KINDS = {1: "counter", 2: "gauge", 3: "histogram"}
+
+
 class Context(_zlink.ContextCore):
     """Owns the I/O threads and the sockets. A program usually has one; any thread may use it.
 
@@ -95,6 +109,32 @@ class Context(_zlink.ContextCore):
             Blocker(is_open, Pattern(kind), endpoint, None if linger < 0 else linger / 1000, messages, size)
             for is_open, kind, endpoint, linger, messages, size in self._blockers()
         ]
+
+    def metrics(self, peers: bool = False) -> list[Metric]:
+        """Everything that is counted, values of a family behind each other.
+
+        peers: also of each peer, which may be many.
+        """
+        return [
+            Metric(name, family, text, _KINDS[kind], labels, value)
+            for name, family, text, kind, labels, value in self._metrics(peers)
+        ]
+
+    def metrics_text(self, peers: bool = False) -> str:
+        """The same in Prometheus' text format 0.0.4."""
+        return self._metrics_text(peers)
+
+    @property
+    def metrics_endpoint(self) -> str | None:
+        """Where the metrics are served: "http://host:port", or "local" for `zlink top`. None: nowhere.
+
+        Setting it starts the I/O threads.
+        """
+        return self._get_text(ContextOption.METRICS_ENDPOINT) or None
+
+    @metrics_endpoint.setter
+    def metrics_endpoint(self, value: str | None) -> None:
+        self._set_text(ContextOption.METRICS_ENDPOINT, value or "")
 
     def get_option(self, option: ContextOption) -> int:
         """Reads an option."""

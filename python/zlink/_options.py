@@ -254,6 +254,7 @@ class SocketOptions(_Base):
     send_buffer = Number(Option.SNDBUF, "SO_SNDBUF, in bytes. -1: the system's.")
     send_hwm = Number(Option.SNDHWM, "Largest number of messages queued for a peer. 0: no limit.")
     send_timeout = Timeout(Option.SNDTIMEO, "How long sending waits. None: no limit.")
+    socket_name = Text(Option.SOCKET_NAME, "A name of the socket, which the metrics have as a label.")
     socks_password = Text(Option.SOCKS_PASSWORD, "Password at the SOCKS5 proxy.")
     socks_proxy = Text(Option.SOCKS_PROXY, '"host:port" of a SOCKS5 proxy.')
     socks_username = Text(Option.SOCKS_USERNAME, "User name at the SOCKS5 proxy.")

@@ -137,6 +137,7 @@ constexpr std::array table{
     entry{ZLINK_STREAM_NOTIFY, &options::stream_notify, access::write_only,
           only({socket_type::raw_stream})},
     entry{ZLINK_STREAM_EVENTS, &options::stream_events, access::read_write, streams},
+    entry{ZLINK_SOCKET_NAME, &options::name, access::read_write, any_type, 0, 255, true},
     entry{ZLINK_WS_ORIGINS, &options::web_origins, access::read_write, any_type, 0, 65535, true},
     entry{ZLINK_WS_SUBPROTOCOLS, &options::web_subprotocols, access::read_write, any_type, 0, 4095,
           true},
@@ -521,6 +522,8 @@ void follow(socket::socket& target, int option) {
     case ZLINK_SNDHWM:
     case ZLINK_RCVHWM:
         return target.on_high_water_marks_changed();
+    case ZLINK_SOCKET_NAME:
+        return target.meter().set_name(changed.name);
     // The one of these that is set last decides which subscriptions are passed on, as in libzmq.
     case ZLINK_XPUB_VERBOSE:
         changed.xpub_verboser = false;

@@ -243,6 +243,15 @@ constexpr std::size_t subscription_work_max = 4000;
 constexpr std::size_t pending_frames_max = 1000000;
 constexpr std::size_t pending_bytes_max = std::size_t{64} * 1024 * 1024;
 
+/// Bind and connect calls of a socket that have metrics of their own; those of further ones are
+/// added up.
+constexpr std::size_t metrics_endpoints_max = 100;
+
+/// Connections at a time to each address at which a context serves its metrics, and contexts of one
+/// process that may serve them.
+constexpr int metrics_connections_max = 256;
+constexpr int metrics_names_max = 64;
+
 /// Events that a monitor holds because no socket has connected to it yet or its I/O thread is busy,
 /// and events that may wait in the pipe to the connected socket, besides that socket's own
 /// high-water mark. Further ones are dropped.

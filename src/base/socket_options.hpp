@@ -110,6 +110,8 @@ struct socket_options {
     std::string socks_username; ///< Empty: no authentication to the proxy.
     secret_text socks_password;
 
+    std::string name; ///< For metrics.
+
     // Patterns.
     bool conflate = false;
     bool invert_matching = false;

@@ -5,6 +5,7 @@
 #include "base/limits.hpp"
 #include "base/prefetch_for_writing.hpp"
 #include "base/reader_distance.hpp"
+#include "base/relaxed.hpp"
 #include "pipe/block.hpp"
 #include "pipe/frame.hpp"
 #include "pipe/layout.hpp"
@@ -18,6 +19,7 @@
 #include "pipe/writer_credit.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -143,7 +145,11 @@ public:
         if (newest_.put(rope_, body, body_bytes)) {
             count_dropped();
             credit_.uncount(has_unfinished() ? 0 : 1); // Counted with its replacement.
+            uncounted_bytes_ -= chunk_stand_in_bytes;  // This one has no chunk of its own.
         }
+        uncounted_bytes_ += chunk_stand_in_bytes -
+                            static_cast<std::int64_t>(zmtp_layout::header_bytes(body_bytes)) -
+                            static_cast<std::int64_t>(body_bytes);
     }
 
     /// The position of a frame in its message.
@@ -159,7 +165,8 @@ public:
     ZLINK_HOT bool push_at_once(const std::byte* body, std::size_t body_bytes, frame_place place,
                                 bool& wake_reader) noexcept {
         const std::size_t wire_bytes = wire::zmtp::header_bytes_min + body_bytes;
-        const bool may_not = place.is_first ? !credit_.allows_another(rope_.marked()) : conflates_;
+        const bool may_not =
+            place.is_first ? !credit_.allows_another(rope_.marked()) : bool{conflates_};
         if (may_not || body_bytes > wire::zmtp::short_body_bytes_max ||
             rope_.free_bytes() < wire_bytes) [[unlikely]] {
             return false;
@@ -220,6 +227,7 @@ public:
         const std::uint64_t count = object->is_message ? 1 : 0;
         rope_.append_control(object);
         rope_.mark();
+        uncounted_bytes_ += chunk_stand_in_bytes;
         return publish(count);
     }
 
@@ -255,7 +263,7 @@ public:
         }
         rope_.release_to(place);
         front_.move_to(place, credit_.pushed_count());
-        returned_.give(front_.passed());
+        give_back();
         reader_parked_.restore();
         return {};
     }
@@ -450,6 +458,32 @@ public:
         return published().since(taken);
     }
 
+    /// Totals of a queue, for statistics.
+    struct totals {
+        queue_progress sent;         ///< Messages, and bytes of their frames with the headers.
+        queue_backlog waiting;       ///< untaken().
+        std::uint64_t highest_count; ///< The largest number of messages that were untaken.
+        std::uint64_t dropped_count; ///< Replaced by newer ones if `conflates`.
+        bool conflates;
+    };
+
+    /// The bytes may once be one too few for each control object that is being pushed.
+    /// @threads any
+    totals measure() const noexcept {
+        const std::int64_t uncounted = uncounted_bytes_; // First: it is never ahead of `now`.
+        const queue_progress taken = returned_.taken();
+        const queue_progress now = published();
+        const bool is_conflating = conflates_;
+        const std::uint64_t replaced = is_conflating ? dropped_count() : 0;
+        const queue_backlog waiting = now.since(taken);
+        return {
+            {now.message_count + replaced, now.position - static_cast<std::uint64_t>(uncounted)},
+            waiting,
+            std::max<std::uint64_t>(highest_count_, waiting.message_count),
+            dropped_count(),
+            is_conflating};
+    }
+
     /// @return Whether the mark counts only after the heavy fence.
     bool mark_reader_parked() noexcept {
         reader_parked_.set_and_share();
@@ -494,6 +528,9 @@ public:
     bool holds_memory() const noexcept { return rope_.holds_memory(); }
 
 private:
+    /// A control object, and a chunk for the newest message, take one position.
+    static constexpr std::int64_t chunk_stand_in_bytes = 1;
+
     /// The maximum of parts that write_past_reader() writes.
     static constexpr std::size_t short_gather_count_max = 8;
 
@@ -550,8 +587,25 @@ private:
     }
 
     [[nodiscard]] bool return_credit() noexcept {
-        returned_.give(front_.passed());
+        give_back();
         return writer_parked_.take_after_fence();
+    }
+
+    /// Returns credit for everything that was passed, and notes how much was untaken until now: at
+    /// no other time is it a maximum.
+    void give_back() noexcept {
+        if constexpr (Platform::keeps_statistics) {
+            // A reader right behind the writer does not touch the line that the writer stores to:
+            // what it has not seen yet is untaken next time, too. The published count may be behind
+            // what the reader has seen.
+            const std::uint64_t count =
+                front_.is_read_up() ? front_.message_count() : rope_.published_count_hint();
+            if (count > returned_.given_count() + highest_count_) {
+                highest_count_ = static_cast<std::uint32_t>(
+                    std::min<std::uint64_t>(count - returned_.given_count(), UINT32_MAX));
+            }
+        }
+        returned_.give(front_.passed());
     }
 
     void update_credit() noexcept {
@@ -572,10 +626,14 @@ private:
     // The marks, each written rarely and by both sides, and members that the writer seldom needs.
     alignas(limits::cache_line_bytes) basic_parked_mark<Platform> reader_parked_;
     basic_parked_mark<Platform> writer_parked_;
-    bool lends_ = false;     ///< The reader's. (Placed here, it fills padding.)
-    bool conflates_ = false; ///< Never written once both sides exist.
+    bool lends_ = false;             ///< The reader's. (Placed here, it fills padding.)
+    relaxed<bool> conflates_{false}; ///< The reader does not need it once both sides exist.
+    relaxed<std::uint32_t> highest_count_{0}; ///< The reader's. Not modelled, as dropped_count_.
     basic_credit_limits<Platform> limits_;
     basic_message_slot<Platform> newest_;
+    /// Positions that stand for no bytes of frames, less bytes without a position. The writer's,
+    /// which changes it for control objects and where the queue conflates.
+    relaxed<std::int64_t> uncounted_bytes_{0};
 
     // Written by the reader, read by the writer when it is out of credit.
     alignas(limits::cache_line_bytes) basic_returned_credit<Platform> returned_;

@@ -764,4 +764,57 @@ TEST_SUITE("pipe") {
         CHECK(take_all(queue) == messages{"next"});
     }
 
+    TEST_CASE("message queue: its statistics count messages, and bytes of frames only") {
+        int alive = 0;
+        message_queue queue{{.messages_max = 10}};
+        send(queue, "one");
+        (void)queue.push_control(new counted_block{alive});
+        push(queue, "part", zmtp::flag_more);
+        send(queue, "end");
+        push(queue, "unfinished");
+        message_queue::totals now = queue.measure();
+        CHECK(now.sent.message_count == 2);
+        CHECK(now.sent.position == 5 + 6 + 5);
+        CHECK(now.waiting.message_count == 2);
+        CHECK(now.highest_count == 2);
+        CHECK(now.dropped_count == 0);
+        CHECK(!now.conflates);
+        queue.rollback();
+        take_all(queue);
+        now = queue.measure();
+        CHECK(now.sent.position == 5 + 6 + 5);
+        CHECK(now.waiting.message_count == 0);
+        CHECK(now.waiting.bytes == 0);
+        CHECK(now.highest_count == 2);
+        send(queue, "more");
+        CHECK(queue.measure().highest_count == 2); // One is waiting now.
+        for (int count = 0; count < 4; ++count) {
+            send(queue, "x");
+        }
+        take_all(queue);
+        CHECK(queue.measure().highest_count == 5);
+    }
+
+    TEST_CASE("message queue: its statistics count messages that newer ones replaced as sent") {
+        int alive = 0;
+        message_queue queue{{}};
+        queue.conflate();
+        for (const char* const text : {"first", "second", "third!!"}) {
+            queue.push_newest(new counted_block{alive, text}, std::strlen(text));
+            (void)queue.finish_message();
+        }
+        message_queue::totals now = queue.measure();
+        CHECK(now.conflates);
+        CHECK(now.dropped_count == 2);
+        CHECK(now.sent.message_count == 3);
+        CHECK(now.sent.position == 7 + 8 + 9);
+        CHECK(now.waiting.message_count == 1);
+        take_all(queue);
+        queue.push_newest(new counted_block{alive, "last"}, 4);
+        (void)queue.finish_message();
+        now = queue.measure();
+        CHECK(now.sent.message_count == 4);
+        CHECK(now.sent.position == 7 + 8 + 9 + 6);
+    }
+
 } // TEST_SUITE

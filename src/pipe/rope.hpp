@@ -53,6 +53,8 @@ struct real_platform {
     /// From so many messages between two wake-ups of a reader on, they are a stream: the heavy
     /// fence takes as long as this many full ones.
     static constexpr std::uint32_t stream_messages_min = tuning::stream_messages_min;
+    /// Whether queues keep statistics, which would multiply the states that a test explores.
+    static constexpr bool keeps_statistics = true;
 };
 
 /// One link of a rope.
@@ -268,6 +270,10 @@ public:
     /// Messages before published(), or fewer while the producer publishes.
     std::uint64_t published_count() const noexcept {
         return published_count_.load(std::memory_order_acquire);
+    }
+    /// The same for statistics: orders nothing.
+    std::uint64_t published_count_hint() const noexcept {
+        return published_count_.load(std::memory_order_relaxed);
     }
 
     /// The oldest position that was not released yet.

@@ -46,7 +46,11 @@ private:
 };
 
 connection::connection(session& owner, transport::stream_ptr stream) noexcept
-    : owner_(owner), stream_(std::move(stream)) {}
+    : owner_(owner), stream_(std::move(stream)) {
+    if (origin().counters) {
+        origin().counters->on_opened();
+    }
+}
 
 connection::~connection() {
     ZLINK_DEBUG_ASSERT(is_closed());
@@ -875,7 +879,17 @@ void connection::lose(errc reason) noexcept {
         protocol_->announce_departure(reason);
     }
     owner_.stop_deadline();
+    count_end(reason);
     advance(connection_state::closed);
+}
+
+void connection::count_end(errc reason) const noexcept {
+    if (connection_counters* const counters = origin().counters.get(); counters != nullptr) {
+        if (was_established_) {
+            counters->on_disconnected(reason);
+        }
+        counters->on_ended();
+    }
 }
 
 void connection::drop() noexcept {
@@ -887,6 +901,7 @@ void connection::drop() noexcept {
     stream_->close();
     stop_heartbeat();
     owner_.stop_deadline();
+    count_end({});
     advance(connection_state::closed);
 }
 

@@ -198,6 +198,7 @@ private:
     bool closes_as_server() const noexcept;
     bool discard_arrived();
     void stop_heartbeat() noexcept;
+    void count_end(errc reason) const noexcept;
 
     session& owner_;
     transport::stream_ptr stream_;

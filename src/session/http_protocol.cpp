@@ -89,7 +89,7 @@ result<progress> http_protocol::take(std::span<const std::byte>& input) {
         return progress::waits;
     }
     const web::route* const by = site_of(over_).find_route(decoder_.head().path);
-    const bool upgrades = is_upgrade();
+    const bool upgrades = is_upgrade() && site_of(over_).takes_peers();
     if (by != nullptr && (upgrades ? by->asks_first : by->asks)) {
         return begin_exchange(input);
     }
@@ -335,7 +335,7 @@ void http_protocol::send_piece() {
 // For the observer of requests.
 
 void http_protocol::begin_record() {
-    if (over_.origin().requests) {
+    if (over_.origin().requests || over_.origin().http) {
         observed_ = std::make_unique<observed>();
         observed_->begin = std::chrono::steady_clock::now();
     }
@@ -359,6 +359,12 @@ void http_protocol::record(bool is_complete) noexcept {
     told.is_complete = is_complete;
     told.awaited_disk |= over_.output().take_awaited_disk();
     told.sent_bytes -= std::min(told.sent_bytes, over_.output().unsent_bytes());
+    if (over_.origin().http) {
+        over_.origin().http->add(told);
+    }
+    if (!over_.origin().requests) {
+        return;
+    }
     try {
         const std::string client =
             transport::peer_name(over_.stream().peer(), over_.stream().descriptor());

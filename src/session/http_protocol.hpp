@@ -102,7 +102,7 @@ private:
     std::unique_ptr<web_handshake::terms> upgraded_;
     std::unique_ptr<http_exchange> exchange_; ///< Null: no request is the application's.
     std::size_t content_bytes_ = 0;           ///< Of its content, since ticks_ began again.
-    /// What is known of the answer that is being made. Only where there is an observer.
+    /// What is known of the answer that is being made. Only where it is observed or counted.
     struct observed {
         std::chrono::steady_clock::time_point begin;
         web::request_record so_far;

@@ -250,8 +250,14 @@ void session::on_deadline() noexcept {
 }
 
 bool session::on_established(const pipe_terms& terms) {
+    if (origin_->counters) {
+        origin_->counters->on_established();
+    }
     if (dialing_) {
         dialing_->pauses.reset();
+        if (std::exchange(dialing_->has_connected, true) && origin_->counters) {
+            origin_->counters->on_reconnected();
+        }
     }
     if (end_) {
         return true;
@@ -300,6 +306,9 @@ void session::announce(std::unique_ptr<pipe::peer_info> peer) {
 
 void session::tell(connection_event what, std::int32_t value, transport::stream* over,
                    std::string_view remark) const noexcept {
+    if (origin_->counters) {
+        origin_->counters->on_event(what, value);
+    }
     if (!origin_->observer || !origin_->observer->watches(what)) {
         return;
     }
@@ -661,6 +670,9 @@ void session::resend_or_drop(bool was_cut_off) noexcept {
     if (origin_->departures) {
         origin_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
     }
+    if (origin_->counters) {
+        origin_->counters->on_interrupted();
+    }
     tell(connection_event::message_dropped,
          static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)), nullptr);
 }
@@ -678,6 +690,7 @@ void session::finish() noexcept {
     if (standing_ == standing::socket_closed || origin_is_gone_) {
         origin_->host->on_lingered(*this);
     }
+    count_lost();
     standing_ = standing::over;
     if (dialing_) {
         dialing_->dialer->stop();
@@ -686,6 +699,21 @@ void session::finish() noexcept {
     linger_timer_.stop();
     if (connection_) {
         connection_->drop();
+    }
+}
+
+/// Counts the messages of a closed socket that are not written.
+void session::count_lost() noexcept {
+    const bool subscribes =
+        options().type == socket_type::sub || options().type == socket_type::xsub;
+    if (standing_ != standing::socket_closed || !outbound_ || !origin_->counters || subscribes) {
+        return;
+    }
+    if (outbound_->is_parked()) {
+        static_cast<void>(outbound_->unpark());
+    }
+    if (!outbound_->is_empty()) {
+        origin_->counters->on_lingered(end_->in.untaken().message_count);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_counters.hpp"
 #include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
@@ -19,6 +20,7 @@
 #include "transport/dialer.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
+#include "web/http_counters.hpp"
 #include "web/request_observer.hpp"
 #include "web/site.hpp"
 
@@ -89,8 +91,10 @@ struct session_origin {
     pipe::memory_account_ptr inflated;             ///< Likewise. One per socket.
     web::site_ptr site;                            ///< Null: no files are served.
     web::request_observer_ptr requests;            ///< Null: no observer of HTTP requests.
-    std::string target;   ///< The target of a connect call, for the observer.
-    std::uint64_t id = 0; ///< Differs for each bind or connect.
+    std::shared_ptr<connection_counters> counters; ///< Null: connections are not counted.
+    web::http_counters_ptr http; ///< Null: HTTP requests are not counted. One per socket.
+    std::string target;          ///< The target of a connect call, for the observer.
+    std::uint64_t id = 0;        ///< Differs for each bind or connect.
 };
 
 /// One peer of a socket: the session's end of a pipe, and the connection that carries its messages.
@@ -225,6 +229,7 @@ private:
         pipe::peer_info_ptr announced;           ///< The last announcement pushed to end_.
         std::uint64_t announced_position = 0;    ///< The queue position behind that announcement.
         std::optional<std::uint64_t> cut_off_at; ///< Position of the last interrupted message.
+        bool has_connected = false;              ///< A handshake has succeeded.
     };
 
     const socket_options& options() const noexcept { return *origin_->options; }
@@ -232,6 +237,7 @@ private:
     void try_or_give_up(Action&& action) noexcept;
     void handle_closed_connection() noexcept;
     void clean_up() noexcept;
+    void count_lost() noexcept;
     void note_activity(activity& direction);
 
     void dial_now();

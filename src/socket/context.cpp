@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/context.hpp"
 
+#include "base/error_text.hpp"
 #include "base/limits.hpp"
 #include "base/retry.hpp"
 #include "pipe/buffer_pool.hpp"
@@ -152,13 +153,70 @@ std::vector<context::blocker> context::blockers() const {
     return found;
 }
 
-void context::shut_down() noexcept {
-    const std::lock_guard lock{mutex_};
-    if (std::exchange(is_shut_down_, true)) {
-        return;
+result<context_sample> context::sample(bool with_peers) {
+    std::size_t thread_count = 0;
+    {
+        const std::lock_guard lock{mutex_};
+        if (is_shut_down_) {
+            return errc::terminated;
+        }
+        thread_count = is_caller_driven_ ? 0 : threads_.size();
     }
-    for (socket* const each : sockets_) {
-        each->tell_shut_down();
+    context_sample made = meters_.sample(with_peers);
+    made.io_thread_count = thread_count;
+    return made;
+}
+
+result<void> context::serve_metrics(std::string_view address) {
+    set_error_text({});
+    const std::lock_guard serving{metrics_mutex_};
+    if (metrics_server_ && metrics_server_->address() == address) {
+        return {};
+    }
+    std::unique_ptr<metrics_server> made;
+    if (!address.empty()) {
+        {
+            const std::lock_guard lock{mutex_};
+            if (is_shut_down_) {
+                return errc::terminated;
+            }
+            if (threads_.empty()) {
+                if (const result<void> started = start_threads(); !started) {
+                    return started.error();
+                }
+            }
+        }
+        auto started = metrics_server::start(*this, address);
+        if (!started) {
+            return started.error();
+        }
+        made = std::move(*started);
+    }
+    std::swap(made, metrics_server_);
+    if (made) {
+        made->stop();
+    }
+    return {};
+}
+
+std::string context::metrics_address() const {
+    const std::lock_guard serving{metrics_mutex_};
+    return metrics_server_ ? metrics_server_->address() : std::string{};
+}
+
+void context::shut_down() noexcept {
+    const std::lock_guard serving{metrics_mutex_}; // Nothing is served from now on.
+    {
+        const std::lock_guard lock{mutex_};
+        if (std::exchange(is_shut_down_, true)) {
+            return;
+        }
+        for (socket* const each : sockets_) {
+            each->tell_shut_down();
+        }
+    }
+    if (const auto ended = std::exchange(metrics_server_, nullptr)) {
+        ended->stop();
     }
 }
 

@@ -9,6 +9,8 @@
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
 #include "session/session.hpp"
+#include "socket/meter.hpp"
+#include "socket/metrics_server.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -67,6 +69,23 @@ public:
 
     /// Removes a socket from the list, and frees it before returning.
     void forget_socket(socket& closed) noexcept;
+
+    /// The meters of the sockets. @threads any
+    meter_registry& meters() noexcept { return meters_; }
+
+    /// @error terminated  shut_down() or terminate() was called.
+    /// @throws std::bad_alloc
+    /// @threads any
+    result<context_sample> sample(bool with_peers);
+
+    /// Serves the metrics at `address` from now on, and no longer where they were served before.
+    /// @param address  As metrics_server::start(); empty: nowhere.
+    /// @error terminated, and those of metrics_server::start()
+    /// @throws std::bad_alloc
+    /// @threads any
+    result<void> serve_metrics(std::string_view address);
+    /// Where the metrics are served; empty: nowhere. @threads any
+    std::string metrics_address() const;
 
     /// Makes every blocking call of every socket, now and later, fail with `terminated`.
     void shut_down() noexcept;
@@ -200,6 +219,9 @@ private:
     std::atomic<bool> is_caller_driven_{false};
     std::atomic<bool> is_driven_by_reactor_{false}; ///< Of the application: descriptor().
     std::vector<socket*> sockets_;
+    meter_registry meters_;
+    mutable std::mutex metrics_mutex_; ///< Taken before mutex_.
+    std::unique_ptr<metrics_server> metrics_server_;
     bool is_shut_down_ = false;
     std::atomic<bool> is_terminating_{false};
     std::atomic<std::size_t> socket_count_{0};

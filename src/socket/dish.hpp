@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 
@@ -55,7 +56,7 @@ private:
     std::string group_;                ///< Of the message whose content is next.
     peer* found_ = nullptr;            ///< The peer with the content that is next; null: not known.
     pipe::message_group_ptr received_; ///< Of the message received last.
-    std::uint64_t refused_count_ = 0;
+    relaxed<std::uint64_t> refused_count_{0};
 };
 
 } // namespace zlink::socket

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 
 #include <utility>
@@ -148,7 +149,7 @@ private:
     active_peers<&peer::send_index> peers_;
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
-    std::uint64_t undeliverable_count_ = 0;
+    relaxed<std::uint64_t> undeliverable_count_{0};
     stream_pace pace_{message_steps};
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/copy.hpp"
 #include "base/inline.hpp"
+#include "base/relaxed.hpp"
 #include "base/retry.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
@@ -152,6 +154,8 @@ public:
     virtual void on_peer_info(peer& about) = 0;
     /// The other end closed `about`, and all its messages were read.
     virtual void on_peer_drained(peer& about) = 0;
+    /// To be held while the properties of a peer change, which other threads may read.
+    virtual std::unique_lock<std::mutex> lock_peers() noexcept = 0;
 
 protected:
     ~peer_owner() = default;
@@ -391,6 +395,7 @@ public:
     }
 
     pipe::pipe_end& end() noexcept { return *end_; }
+    const pipe::pipe_end& end() const noexcept { return *end_; }
     pipe::layout frames() const noexcept { return frames_; }
     /// Whether messages to it may be compressed.
     bool deflates() const noexcept { return deflates_; }
@@ -414,7 +419,7 @@ public:
     std::uint32_t recv_index = nowhere;
     std::uint32_t send_index = nowhere;
     std::uint32_t owner_index = nowhere;
-    std::uint32_t stream_id = 0; ///< Its id in a STREAM; 0: none.
+    relaxed<std::uint32_t> stream_id{0}; ///< Its id in a STREAM; 0: none. Reading: any thread.
     std::uint64_t match_serial = 0;
 
     /// For a STREAM's peer whose messages share a window; null before the first message.
@@ -425,7 +430,11 @@ public:
 private:
     ZLINK_COLD void adopt(const pipe::frame& control) {
         auto* const told = static_cast<pipe::peer_info*>(control.take_reference());
-        pipe::peer_info* const former = std::exchange(info_, told->take_newest());
+        pipe::peer_info* former = told->take_newest();
+        {
+            const std::unique_lock<std::mutex> lock = owner_.lock_peers();
+            std::swap(former, info_);
+        }
         end_->pop(control);
         if (former != nullptr) {
             former->drop(1U + std::exchange(spare_info_count_, 0));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 
@@ -39,7 +40,7 @@ private:
     fair_queue queue_;
     state state_ = state::idle;
     peer* from_ = nullptr; ///< Null in a reply whose requester is gone.
-    std::uint64_t undeliverable_count_ = 0;
+    relaxed<std::uint64_t> undeliverable_count_{0};
     std::vector<std::vector<std::byte>> route_; ///< Without the empty frame.
     bool has_route_ = false;                    ///< The route of the next request is read.
 };

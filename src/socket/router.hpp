@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "base/seeded_hash.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
@@ -82,7 +83,7 @@ private:
     fair_queue queue_;
     std::unordered_set<peer*, id_hash, same_id> peers_by_id_;
     std::uint32_t next_id_;
-    std::uint64_t undeliverable_count_ = 0;
+    relaxed<std::uint64_t> undeliverable_count_{0};
     peer* receiving_ = nullptr;   ///< Its routing id was received, its message not yet.
     peer* last_chosen_ = nullptr; ///< The peer whose routing id was sent last; null if unknown.
     peer* sending_ = nullptr;     ///< Null inside a message: the message is dropped.

@@ -53,7 +53,7 @@ peer* server::next(pipe::frame& front) {
         if (!drops && !front.more()) [[likely]] {
             return from;
         }
-        refused_count_ += !drops;
+        refused_count_ += drops ? 0 : 1;
         drops = front.more();
         from->drop(front);
         queue_.took(*from, drops);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/random_bytes.hpp"
+#include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer_table.hpp"
@@ -49,7 +50,7 @@ private:
     peer_table<peer> peers_;
     std::uint32_t next_id_;
     std::uint32_t newest_id_ = 0;
-    std::uint64_t refused_count_ = 0;
+    relaxed<std::uint64_t> refused_count_{0};
 };
 
 } // namespace zlink::socket

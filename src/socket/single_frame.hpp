@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "socket/dealer.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pair.hpp"
@@ -101,7 +102,7 @@ private:
         return pipe::message_queue::nothing;
     }
 
-    std::uint64_t refused_count_ = 0;
+    relaxed<std::uint64_t> refused_count_{0};
 };
 
 /// CLIENT (41/CLISRV): sends to its servers in turn, and receives from all of them.

@@ -34,9 +34,12 @@ socket::socket(context& owner, const socket_options& options, std::chrono::micro
     if (options_.type == socket_type::stream) {
         stream_ = std::make_unique<stream_socket>(*this, static_cast<stream&>(*pattern_));
     }
+    meter_ = context_.meters().open(options_.type, peers_, *pattern_);
 }
 
-socket::~socket() = default;
+socket::~socket() {
+    context_.meters().close(meter_); // If it could not be opened; otherwise it is closed already.
+}
 
 void socket::tell_shut_down() noexcept {
     mailbox_->deliver(*this, pipe::event::stopped);
@@ -56,7 +59,7 @@ void socket::limit_lead(std::size_t payload_bytes) noexcept {
 }
 
 result<void> socket::send_waiting(outgoing& source, bool dont_wait) {
-    const result<void> outcome = until_done(
+    const result<void> outcome = until_sent(
         *this, [&] { return pattern_->send(source); }, options_.send_timeout, dont_wait,
         awaited::sending);
     if (!outcome && outcome.error() == errc::again && stream_) {
@@ -232,11 +235,14 @@ void socket::reject_pipe(pipe::pipe_end& end) const noexcept {
 /// @throws std::bad_alloc  Nothing changed, `end` included.
 peer& socket::attach(pipe::pipe_end& end, opener by) {
     if (peers_.size() == peers_.capacity()) {
+        const auto lock = meter_->lock();
         peers_.reserve(std::max<std::size_t>(4, 2 * peers_.size()));
     }
     pipe::end_ptr holder{end};
     try {
-        peers_.push_back(std::make_unique<peer>(*this, std::move(holder)));
+        auto made = std::make_unique<peer>(*this, std::move(holder));
+        const auto lock = meter_->lock();
+        peers_.push_back(std::move(made));
     } catch (...) {
         holder.leave_open();
         throw;
@@ -259,6 +265,7 @@ peer& socket::attach(pipe::pipe_end& end, opener by) {
     } catch (...) {
         pattern_->on_detached(added);
         added.abandon(); // It may be attached again.
+        const auto lock = meter_->lock();
         peers_.pop_back();
         throw;
     }
@@ -351,12 +358,18 @@ void socket::destroy(peer& departed) noexcept {
     pattern_->on_detached(departed);
     departed_dropped_count_ += departed.dropped_count();
     const bool is_lost = !departed.end().has_ended() && !departed.end().peer_receives();
+    std::uint64_t lost_count = 0;
     if (departed.is_closed_by_peer() && is_lost && !options_.subscribes()) {
-        departed_dropped_count_ += departed.end().out.untaken().message_count;
+        lost_count = departed.end().out.untaken().message_count;
+        departed_dropped_count_ += lost_count;
     }
     const std::size_t index = departed.owner_index;
+    std::unique_ptr<peer> removed; // Destroyed without the lock: it may call the application.
+    const auto lock = meter_->lock();
+    meter_->add_departed(departed, lost_count);
     peers_[index].swap(peers_.back());
     peers_[index]->owner_index = static_cast<std::uint32_t>(index);
+    removed = std::move(peers_.back());
     peers_.pop_back();
 }
 
@@ -455,6 +468,7 @@ void socket::close() noexcept {
             reject_pipe(static_cast<pipe::pipe_end&>(about));
         }
     });
+    context_.meters().close(meter_);
     for (const auto& each : peers_) {
         set_linger(each->end());
         pattern_->on_detached(*each);

@@ -13,6 +13,7 @@
 #include "session/session.hpp"
 #include "socket/bindings.hpp"
 #include "socket/countdown.hpp"
+#include "socket/meter.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
@@ -55,6 +56,7 @@ private:
 class socket final : public peer_owner, public pipe::letter, public stable_storage<socket> {
 public:
     /// @param polls_for  How long a blocked call spins before it parks.
+    /// @throws std::bad_alloc
     socket(context& owner, const socket_options& options, std::chrono::microseconds polls_for);
     ~socket();
 
@@ -261,12 +263,14 @@ public:
     /// The functions of a STREAM; null if this is none.
     stream_socket* as_stream() noexcept { return stream_.get(); }
     socket_mailbox& mailbox() noexcept { return *mailbox_; }
+    socket_meter& meter() noexcept { return *meter_; }
     const boost::intrusive_ptr<socket_mailbox>& shared_mailbox() const noexcept { return mailbox_; }
     context& owner() noexcept { return context_; }
 
     void on_peer_events(peer& about, std::uint32_t happened) override;
     void on_peer_info(peer& about) override;
     void on_peer_drained(peer& about) override;
+    std::unique_lock<std::mutex> lock_peers() noexcept override { return meter_->lock(); }
     void retain() noexcept override {}
     void release() noexcept override {}
 
@@ -321,10 +325,11 @@ private:
     socket_options options_;
     boost::intrusive_ptr<socket_mailbox> mailbox_;
     std::unique_ptr<pattern> pattern_;
-    std::unique_ptr<stream_socket> stream_; ///< Null if this is no STREAM.
-    std::unique_ptr<sharing> sharing_;      ///< Null: one thread at a time uses it.
-    std::vector<std::unique_ptr<peer>> peers_;
+    std::unique_ptr<stream_socket> stream_;    ///< Null if this is no STREAM.
+    std::unique_ptr<sharing> sharing_;         ///< Null: one thread at a time uses it.
+    std::vector<std::unique_ptr<peer>> peers_; ///< Changes only while meter_ is locked.
     std::vector<peer*> departed_;
+    socket_meter_ptr meter_;
     std::uint64_t departed_dropped_count_ = 0; ///< Of closed peers.
     bindings bindings_;
     bool is_draining_ = false; ///< Peers of removed `bindings_` may still connect and close.

@@ -30,6 +30,9 @@ result<void> socket::drain(pipe::deadline until) {
             tell_sessions(each, told_);
         }
     }
+    for (const binding& each : bindings_) {
+        meter_->remove(each.origin_id);
+    }
     bindings_.clear();
     is_draining_ = true;
     while (true) {

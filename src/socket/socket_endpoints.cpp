@@ -90,6 +90,8 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     std::string text{address};
     bindings_.reserve_one();
     binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
+    endpoint_meter measured{added.origin_id, text, scheme::inproc, true, {}};
+    meter_->reserve_one();
     const result<void> bound =
         context_.bind_inproc(where.path, {.binder = this,
                                           .mailbox = mailbox_,
@@ -103,6 +105,7 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
         return bound.error();
     }
     bindings_.note_endpoint(std::move(text));
+    meter_->add(std::move(measured));
     bindings_.add(std::move(added));
     // Pipes that waited for the name have arrived; memory for one may be lacking until the next
     // call.
@@ -122,6 +125,10 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->inflated = inflated_;
     made->site = site_;
     made->requests = request_observer_;
+    made->counters = std::make_shared<connection_counters>();
+    if (is_http(where.via)) {
+        made->http = meter_->http();
+    }
     made->where = where;
     if (is_encrypted(where.via)) {
         auto tls = transport::tls_context::make(options_, where, use);
@@ -136,6 +143,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
 
 result<void> socket::bind_network(const endpoint& where, std::string_view address) {
     bindings_.reserve_one(); // So that nothing fails once the listener runs.
+    meter_->reserve_one();
     const auto tell_failed = [&](errc error) {
         monitored_->on_connection_event(connection_event::bind_failed, static_cast<int>(error),
                                         address.substr(address.find("://") + 3));
@@ -171,7 +179,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     boost::intrusive_ptr<transport::listener> listener;
     try {
         listener.reset(new transport::listener(thread.context(), *opened, origin->options,
-                                               monitored_, departures_));
+                                               monitored_, departures_, origin->counters));
     } catch (...) {
         close_descriptor(opened->descriptor);
         throw;
@@ -181,6 +189,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     if (!has_wildcard(where)) {
         added.spelling = address;
     }
+    endpoint_meter measured{origin->id, added.address, where.via, true, origin->counters};
     // Moved: a copy could fail for lack of memory, and no caller would learn of it.
     const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
         listener->start(std::move(accept));
@@ -192,6 +201,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     context_.add_dependant();
     thread.post(start);
     bindings_.add(std::move(added));
+    meter_->add(std::move(measured));
     return {};
 }
 
@@ -237,6 +247,8 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
     std::string text{address};
+    meter_->reserve_one();
+    endpoint_meter measured{joined->first.origin_id, text, scheme::inproc, false, {}};
     bindings_.add({text, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
     peer* added = nullptr;
     try {
@@ -249,6 +261,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
         bindings_.remove_last();
         throw;
     }
+    meter_->add(std::move(measured));
     bindings_.note_endpoint(std::move(text));
     return {};
 }
@@ -286,6 +299,8 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     }
     tell_expiry(origin->tls, origin->target);
     std::string text{address};
+    meter_->reserve_one();
+    endpoint_meter measured{origin->id, text, where.via, false, origin->counters};
     bindings_.add({text, {}, origin->id, where.via, false, {}, &thread, {}, {}});
     context_.add_dependant();
     try {
@@ -295,6 +310,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         bindings_.remove_last();
         throw;
     }
+    meter_->add(std::move(measured));
     bindings_.note_endpoint(std::move(text));
     return {};
 }

@@ -54,6 +54,7 @@ result<void> socket::undo(std::string_view address, endpoint_use use) {
     for (const std::uint64_t id : meant) {
         release_binding(*bindings_.find(id));
         bindings_.remove(id);
+        meter_->remove(id);
     }
     return {};
 }

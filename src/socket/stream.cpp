@@ -615,7 +615,7 @@ std::size_t stream::recv_id_at_once(void* to, std::size_t capacity) noexcept {
     if (from == nullptr || !events_.empty()) [[unlikely]] {
         return pipe::message_queue::nothing;
     }
-    store_big_endian(static_cast<std::byte*>(to), from->stream_id);
+    store_big_endian(static_cast<std::byte*>(to), std::uint32_t{from->stream_id});
     receiving_ = from;
     awaited_ = awaited::payload;
     return id_bytes + pipe::message_queue::more_follows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/relaxed.hpp"
 #include "files/open_file.hpp"
 #include "pipe/close_request.hpp"
 #include "socket/deflation.hpp"
@@ -195,7 +196,7 @@ private:
     reconnections reconnections_;
     stream_events events_;
     stream_lending lending_; ///< Of the messages that recv_batch() returned last.
-    std::uint64_t undeliverable_count_ = 0;
+    relaxed<std::uint64_t> undeliverable_count_{0};
     peer* receiving_ = nullptr; ///< Null if it disconnected before its payload was received.
     peer* sending_ = nullptr;
     std::uint32_t next_id_ = 1;

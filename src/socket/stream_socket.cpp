@@ -7,7 +7,7 @@ namespace zlink::socket {
 
 result<void> stream_socket::send_to_waiting(std::uint32_t routing_id, outgoing& source,
                                             bool dont_wait) {
-    const result<void> outcome = until_done(
+    const result<void> outcome = until_sent(
         socket_, [&] { return rules_.send_to(routing_id, source); }, socket_.options().send_timeout,
         dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
@@ -30,7 +30,7 @@ result<void> stream_socket::recv_from_waiting(std::uint32_t& routing_id, incomin
 
 result<std::size_t> stream_socket::send_batch_waiting(std::span<const stream_message> messages,
                                                       bool dont_wait) {
-    const result<std::size_t> outcome = until_done(
+    const result<std::size_t> outcome = until_sent(
         socket_, [&] { return rules_.send_batch(messages); }, socket_.options().send_timeout,
         dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
@@ -73,7 +73,7 @@ result<std::size_t> stream_socket::send_many(std::span<const std::byte> routing_
 
 result<void> stream_socket::send_file(std::uint32_t routing_id, const files::file_region& region,
                                       bool dont_wait) {
-    const result<void> outcome = until_done(
+    const result<void> outcome = until_sent(
         socket_, [&] { return rules_.send_file(routing_id, region); },
         socket_.options().send_timeout, dont_wait, awaited::sending);
     if (!outcome && outcome.error() == errc::again) {
@@ -84,7 +84,7 @@ result<void> stream_socket::send_file(std::uint32_t routing_id, const files::fil
 
 result<void> stream_socket::reply(std::uint32_t routing_id, std::unique_ptr<web::reply> part,
                                   bool dont_wait) {
-    return until_done(
+    return until_sent(
         socket_, [&] { return rules_.reply(routing_id, part); }, socket_.options().send_timeout,
         dont_wait, awaited::sending);
 }

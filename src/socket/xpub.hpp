@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/limits.hpp"
+#include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 #include "socket/pattern.hpp"
 #include "socket/topic_trie.hpp"
@@ -101,7 +102,7 @@ private:
     std::uint64_t match_serial_ = 0;
     std::size_t work_left_ = limits::subscription_work_max; ///< In this turn.
     bool is_sending_ = false;                               ///< Inside a message.
-    std::uint64_t undeliverable_count_ = 0;
+    relaxed<std::uint64_t> undeliverable_count_{0};
     std::deque<pending_frame> pending_;
     std::size_t pending_bytes_ = 0;
     std::size_t pending_manual_count_ = 0; ///< Frames in pending_ whose `from` is set.

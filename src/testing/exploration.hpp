@@ -483,6 +483,7 @@ struct explored_platform {
     using atomic = exploration::atomic<T>;
     using fence = exploration::fence;
     static inline std::uint32_t stream_messages_min = 0;
+    static constexpr bool keeps_statistics = false;
 };
 
 } // namespace zlink::testing

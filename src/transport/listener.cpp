@@ -187,9 +187,10 @@ result<listening> open_listening(const endpoint& where, const socket_options& op
 
 listener::listener(boost::asio::io_context& reactor, listening opened,
                    std::shared_ptr<const socket_options> options,
-                   std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone)
+                   std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone,
+                   std::shared_ptr<connection_counters> counters)
     : reactor_(reactor), opened_(std::move(opened)), options_(std::move(options)),
-      observer_(std::move(observer)), gone_(std::move(gone)),
+      observer_(std::move(observer)), gone_(std::move(gone)), counters_(std::move(counters)),
       limiter_(make_connection_limiter(*options_)), socket_(reactor), pause_timer_(reactor) {}
 
 listener::~listener() {
@@ -337,6 +338,9 @@ result<counted_connection_ptr> listener::admit(int descriptor) const {
 }
 
 void listener::tell_failed(int error) const noexcept {
+    if (counters_) {
+        counters_->on_event(connection_event::accept_failed, error);
+    }
     observer_->on_connection_event(connection_event::accept_failed, error, opened_.endpoint_text);
 }
 

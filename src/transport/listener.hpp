@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_counters.hpp"
 #include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/ref_counted.hpp"
@@ -54,9 +55,11 @@ public:
     /// @param observer  Receives connections that could not be accepted.
     /// @param gone      While it counts too many disconnects, no connection is accepted. Null: none
     ///                  are counted.
+    /// @param counters  Null: connections that could not be accepted are not counted.
     listener(boost::asio::io_context& reactor, listening opened,
              std::shared_ptr<const socket_options> options,
-             std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone);
+             std::shared_ptr<connection_observer> observer, pipe::departures_ptr gone,
+             std::shared_ptr<connection_counters> counters = {});
     ~listener();
 
     /// Starts to accept connections.
@@ -88,6 +91,7 @@ private:
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
     pipe::departures_ptr gone_;
+    std::shared_ptr<connection_counters> counters_;
     connection_limiter_ptr limiter_; ///< Null where connections are not counted.
     accept_handler handler_;
     boost::asio::posix::stream_descriptor socket_;

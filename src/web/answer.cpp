@@ -96,6 +96,19 @@ public:
         return finish();
     }
 
+    /// A text that was made for this request.
+    response text_of(std::string_view content, std::string_view media_type) {
+        begin(200);
+        add("Content-Type", media_type);
+        add("Cache-Control", "no-store");
+        add_number("Content-Length", content.size());
+        end_head();
+        if (!is_head_) {
+            text() += content;
+        }
+        return finish();
+    }
+
     response error(int status, std::string_view why, std::string_view lines = {}) {
         std::string title = std::to_string(status);
         title.append(" ").append(wire::http::reason_of(status));
@@ -332,6 +345,11 @@ std::optional<response> answer(const request& asked, const site& from, sys_secon
         return is_known_method(asked.method)
                    ? to.error(405, "Files can only be read.", line("Allow", allowed_methods))
                    : to.error(501, "There is no such method here.");
+    }
+    if (const document* const made = from.find_document(target.file); made != nullptr) {
+        const std::optional<std::string> content = made->make(target.query);
+        return content ? to.text_of(*content, made->media_type)
+                       : to.error(503, "The server is going away.");
     }
     if (place.at == nullptr) {
         return to.error(404, {});

@@ -52,6 +52,13 @@ const route* site::find_route(std::string_view path) const {
     return counts_less ? nullptr : &*found;
 }
 
+const document* site::find_document(std::string_view path) const noexcept {
+    const auto found = std::ranges::find_if(documents_, [&](const document& each) {
+        return std::string_view{each.path}.substr(1) == path;
+    });
+    return found != documents_.end() ? &*found : nullptr;
+}
+
 site::place site::find(std::string_view path) const {
     for (const auto& each : folders_) {
         const std::string_view prefix = std::string_view{each->prefix()}.substr(1);

@@ -3,8 +3,12 @@
 
 #include "web/folder.hpp"
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::web {
@@ -19,6 +23,17 @@ struct route {
     bool asks_first = false; ///< Upgrades to WebSocket are for the application to decide.
 };
 
+/// A text that is made anew for each request for its path.
+struct document {
+    std::string path; ///< Begins with a slash.
+    std::string media_type;
+    /// @param query  As it was sent, without the question mark.
+    /// @return Nothing if there is none now.
+    /// @throws std::bad_alloc
+    /// @threads Any, several at a time.
+    std::function<std::optional<std::string>(std::string_view query)> make;
+};
+
 /// The folders that a listener serves, each at a prefix of the path, and the paths that are the
 /// application's. The longest prefix counts, of those and of these.
 ///
@@ -31,6 +46,17 @@ public:
     /// Replaces the route of the same path, if there is one.
     /// @throws std::bad_alloc
     void add(route added);
+
+    /// @throws std::bad_alloc
+    void add(document added) { documents_.push_back(std::move(added)); }
+
+    /// Null if there is none.
+    /// @param path  Decoded, relative.
+    const document* find_document(std::string_view path) const noexcept;
+
+    /// WebSocket peers are not accepted: a request for an upgrade is one for a file.
+    void refuse_peers() noexcept { takes_peers_ = false; }
+    bool takes_peers() const noexcept { return takes_peers_; }
 
     /// The application's route for a path; null: it has none, or one that counts less than a
     /// folder's.
@@ -50,6 +76,8 @@ public:
 private:
     std::vector<std::shared_ptr<const folder>> folders_; ///< The longest prefix first.
     std::vector<route> routes_;                          ///< The longest path first.
+    std::vector<document> documents_;
+    bool takes_peers_ = true;
 };
 
 using site_ptr = std::shared_ptr<const site>;

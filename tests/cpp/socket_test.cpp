@@ -3,6 +3,7 @@
 // The C++ interface: contexts, messages, sockets and their options.
 #include <zlink/zlink.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <doctest/doctest.h>
 #include <string>
@@ -299,6 +300,38 @@ TEST_SUITE("socket") {
         const auto blockers = it.owner.blockers();
         CHECK(blockers.value().size() == 2);
         CHECK(it.connected.drain(5s).has_value());
+    }
+
+    TEST_CASE("metrics of a context") {
+        joined<pull_socket, push_socket> it;
+        it.connected.set(option::socket_name, "source", throws);
+        it.connected.send("12345", throws);
+        it.bound.recv(throws);
+        double bytes = 0;
+        const auto known = it.owner.metrics().value();
+        for (const metric& each : known) {
+            CHECK_FALSE(each.name.starts_with("zlink_peer_"));
+            const std::pair<std::string, std::string> name{"name", "source"};
+            if (each.name == "zlink_socket_sent_bytes_total" &&
+                std::find(each.labels.begin(), each.labels.end(), name) != each.labels.end()) {
+                CHECK(each.kind == metric::sort::counter);
+                CHECK(each.family == each.name);
+                bytes += each.value;
+            }
+        }
+        CHECK(bytes == 7);
+        CHECK(it.owner.metrics(true).value().size() > known.size());
+        CHECK(it.owner.metrics_text().value().starts_with("# HELP zlink_info "));
+        CHECK(it.owner.get(context_option::metrics_endpoint).value().empty());
+        CHECK(it.owner.set(context_option::metrics_endpoint, "nowhere").error() ==
+              std::errc::invalid_argument);
+        it.owner.set(context_option::metrics_endpoint, "http://127.0.0.1:*", throws);
+        CHECK(it.owner.get(context_option::metrics_endpoint)
+                  .value()
+                  .starts_with("http://127.0.0.1:"));
+        it.owner.set(context_option::metrics_endpoint, "", throws);
+        CHECK(it.owner.shut_down().has_value());
+        CHECK(it.owner.metrics().error() == errc::terminated);
     }
 
     TEST_CASE("a monitor tells of connections") {

@@ -182,12 +182,19 @@ class Serving(unittest.TestCase):
             self.assertEqual(fetch(admin, "/other")[0].status, 404)
             self.assertEqual(fetch(admin, "/metrics", "POST")[0].status, 405)
             metrics = fetch(admin, "/metrics")[1].decode()
-            self.assertIn('zlink_http_requests_total{code="200"} 2\n', metrics)
-            self.assertIn('zlink_http_requests_total{code="404"} 1\n', metrics)
-            self.assertIn("zlink_http_file_cache_hits_total 1\n", metrics)
-            self.assertIn("zlink_http_request_duration_seconds_count 3\n", metrics)
-            self.assertIn('zlink_http_request_duration_seconds_bucket{le="+Inf"} 3\n', metrics)
-            self.assertIn("zlink_http_connections 1\n", metrics)
+            files = 'socket="1",type="STREAM",name="files"'
+            for expected in (
+                f'zlink_http_requests_total{{{files},code="200"}} 2\n',
+                f'zlink_http_requests_total{{{files},code="404"}} 1\n',
+                f"zlink_http_file_cache_hits_total{{{files}}} 1\n",
+                f"zlink_http_request_duration_seconds_count{{{files}}} 3\n",
+                f'zlink_http_request_duration_seconds_bucket{{{files},le="+Inf"}} 3\n',
+                f"zlink_http_connections{{{files}}} 1\n",
+                f"zlink_http_accepted_connections_total{{{files}}} 1\n",
+                'zlink_http_requests_total{socket="2",type="STREAM",name="admin",code="405"} 1\n',
+                "zlink_http_dropped_log_lines_total 0\n",
+            ):
+                self.assertIn(expected, metrics)
             log.rename(self.folder / "old.json")
             server.process.send_signal(signal.SIGHUP)
             for _ in range(1000):  # Until the log is a new file.
@@ -258,9 +265,12 @@ class Serving(unittest.TestCase):
             os.close(reader)
 
     def test_the_manual_and_the_completion_name_every_option(self):
-        shown = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        shown = ""
+        for command in ("serve", "top"):
+            shown += subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
         options = set(re.findall(r"--[a-z][a-z-]+", "\n".join(re.findall(r"^ +(?:-\w,)?--.*$", shown, re.M))))
         options |= {"--listen"}
+        self.assertIn("--interval", options)
         tools = Path(__file__).resolve().parents[2] / "tools"
         manual = (tools / "zlink.1").read_text().replace("\\-", "-")
         completion = (tools / "zlink.bash").read_text()
