@@ -534,8 +534,8 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     77 ///< int, ms: silence after which this socket closes the connection. -1: ZLINK_HEARTBEAT_IVL.
 #define ZLINK_XPUB_VERBOSER                                                                        \
     78 ///< Write, XPUB and PUB, flag: pass on repeated unsubscriptions too. 0.
-#define ZLINK_CONNECT_TIMEOUT 79      ///< int, ms: timeout of connecting. 0: the system's default.
-#define ZLINK_TCP_MAXRT 80            ///< int, ms: TCP_USER_TIMEOUT. 0: the system's default.
+#define ZLINK_CONNECT_TIMEOUT 79 ///< int, ms: timeout of connecting. 0: the system's default.
+#define ZLINK_TCP_MAXRT 80       ///< int, ms: TCP_USER_TIMEOUT. 0: the system's default.
 #define ZLINK_THREAD_SAFE                                                                          \
     81 ///< Flag: several threads may use the socket at the same time; cannot be unset. 1 for the
        ///< draft types. 0.
