@@ -2079,6 +2079,7 @@ ZLINK_EXPORT int zlink_disconnect_peer(void* socket, uint32_t routing_id);
 /// @error ETERM         The context was shut down.
 ZLINK_EXPORT int zlink_socket_get_peer_state(void* socket, const void* routing_id, size_t size);
 
+#ifdef SIG_BLOCK /* Only with POSIX <signal.h> has sigset_t. */
 /// Does what zlink_poll does, with other signals blocked while it waits. As with ppoll(2), a signal
 /// whose handler is to end the wait cannot come between the caller's last check and the wait.
 ///
@@ -2090,6 +2091,7 @@ ZLINK_EXPORT int zlink_socket_get_peer_state(void* socket, const void* routing_i
 /// @error others  As zlink_poll.
 ZLINK_EXPORT int zlink_ppoll(zlink_pollitem_t* items, int count, long timeout,
                              const sigset_t* signals);
+#endif
 
 /// What a poller has found.
 typedef struct zmq_poller_event_t zlink_poller_event_t;

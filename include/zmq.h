@@ -473,7 +473,9 @@ ZMQ_EXPORT int zmq_poller_fd(void* poller, zmq_fd_t* descriptor);
 ZMQ_EXPORT int zmq_poller_add_fd(void* poller, zmq_fd_t descriptor, void* user_data, short events);
 ZMQ_EXPORT int zmq_poller_modify_fd(void* poller, zmq_fd_t descriptor, short events);
 ZMQ_EXPORT int zmq_poller_remove_fd(void* poller, zmq_fd_t descriptor);
+#ifdef SIG_BLOCK /* Only with POSIX <signal.h> has sigset_t. */
 ZMQ_EXPORT int zmq_ppoll(zmq_pollitem_t* items, int count, long timeout, const sigset_t* signals);
+#endif
 
 #endif
 
