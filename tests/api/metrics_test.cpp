@@ -536,7 +536,7 @@ TEST_CASE("metrics: bad arguments") {
     CHECK(error_of(zlink_metrics(owner, 2, ignore, nullptr)) == EINVAL);
     CHECK(error_of(zlink_metrics_text(owner, 2, text.get())) == EINVAL);
     CHECK(error_of(zlink_metrics_text(owner, 0, nullptr)) == EFAULT);
-    CHECK(error_of(zlink_metrics_text(&owner, 0, text.get())) == EFAULT);
+    CHECK(error_of(zlink_metrics_text(nullptr, 0, text.get())) == EFAULT);
     CHECK(error_of(zlink_ctx_set_text(owner, ZLINK_IO_THREADS, "1")) == EINVAL);
     CHECK(error_of(zlink_ctx_set_text(owner, ZLINK_METRICS_ENDPOINT, nullptr)) == EINVAL);
     for (const char* const each : {"tcp://127.0.0.1:1", "http://127.0.0.1", "http://127.0.0.1:1/x",
