@@ -149,6 +149,7 @@ result<void> sharing::follow(pipe::deadline until, awaited what) {
     const int ended = futex_wait(mine.call_count, seen, until ? *until : futex_longest());
     of_.lock();
     --mine.count;
+    mine.is_called = false;
     return ended == ETIMEDOUT ? result<void>{errc::again}
            : ended == EINTR   ? result<void>{errc::interrupted}
                               : result<void>{};
@@ -228,12 +229,18 @@ void sharing::wake(awaited what) noexcept {
 }
 
 void sharing::wake_one(followers& of, int count) noexcept {
+    if (of.is_called && count == 1) {
+        return;
+    }
+    of.is_called = true;
     of.call_count.fetch_add(1, std::memory_order_relaxed);
     futex_wake(of.call_count, count);
 }
 
 void sharing::call_leader() noexcept {
-    is_leader_called_.store(true);
+    if (is_leader_called_.exchange(true)) {
+        return;
+    }
     of_.mailbox().nudge(); // Not a letter: another thread may collect it first.
     if (of_.owner().is_caller_driven()) {
         of_.owner().reactor().post([] {}); // The leader may be driving.

@@ -99,6 +99,7 @@ private:
     struct followers {
         std::atomic<std::uint32_t> call_count{0}; ///< The futex.
         std::uint32_t count = 0;
+        bool is_called = false; ///< One was woken and does not run yet: it wakes the next.
     };
     struct watching {
         watcher* by;
