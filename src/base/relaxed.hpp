@@ -19,9 +19,9 @@ public:
 
     operator T() const noexcept { return value_.load(std::memory_order_relaxed); }
 
-    T operator=(T value) noexcept {
+    relaxed& operator=(T value) noexcept {
         value_.store(value, std::memory_order_relaxed);
-        return value;
+        return *this;
     }
     void operator+=(T added) noexcept { *this = static_cast<T>(T{*this} + added); }
     void operator-=(T taken) noexcept { *this = static_cast<T>(T{*this} - taken); }

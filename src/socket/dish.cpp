@@ -86,7 +86,7 @@ void dish::drop_rest(peer& from, pipe::frame& front) {
 /// Finds the next message of a joined group, and takes its first frame.
 /// @return The peer with its content at the front; null if there is none.
 peer* dish::find_content() {
-    pipe::frame front;
+    pipe::frame front{};
     while (found_ == nullptr) {
         peer* const from = queue_.next(front);
         if (from == nullptr) {

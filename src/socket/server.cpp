@@ -62,7 +62,7 @@ peer* server::next(pipe::frame& front) {
 }
 
 result<void> server::recv(incoming& target) {
-    pipe::frame front;
+    pipe::frame front{};
     peer* const from = next(front);
     if (from == nullptr) {
         return errc::again;
@@ -76,7 +76,7 @@ result<void> server::recv(incoming& target) {
 }
 
 bool server::recv_message_at_once(pipe::message& into) {
-    pipe::frame front;
+    pipe::frame front{};
     peer* const from = queue_.next(front);
     if (from == nullptr || front.more() || !from->take_at_once(into)) [[unlikely]] {
         return false;
@@ -87,7 +87,7 @@ bool server::recv_message_at_once(pipe::message& into) {
 }
 
 bool server::can_recv() {
-    pipe::frame front;
+    pipe::frame front{};
     return next(front) != nullptr;
 }
 

@@ -35,7 +35,7 @@ public:
     using Pattern::Pattern;
 
     result<void> recv(incoming& target) override {
-        pipe::frame front;
+        pipe::frame front{};
         peer* const from = next(front);
         if (from == nullptr) {
             return errc::again;
@@ -63,7 +63,7 @@ public:
         return true;
     }
     bool can_recv() override {
-        pipe::frame front;
+        pipe::frame front{};
         return next(front) != nullptr;
     }
     std::uint64_t undeliverable_count() const noexcept override {
@@ -87,7 +87,7 @@ private:
     /// Drops a message of which the first frame was taken.
     /// @return message_queue::nothing
     ZLINK_COLD std::size_t drop_rest() noexcept {
-        pipe::frame front;
+        pipe::frame front{};
         bool more = true;
         while (more) {
             peer* const from = this->queue_.next_at_once(front);
