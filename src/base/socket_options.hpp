@@ -206,6 +206,14 @@ struct socket_options {
         return type == socket_type::sub || type == socket_type::xsub || type == socket_type::dish;
     }
 
+    /// Whether a message has receivers of its own: room for one is no room for another.
+    bool has_room_by_message() const noexcept {
+        return type == socket_type::router || type == socket_type::raw_stream ||
+               type == socket_type::stream || type == socket_type::server ||
+               type == socket_type::peer || type == socket_type::pub || type == socket_type::xpub ||
+               type == socket_type::radio;
+    }
+
     /// Whether its peers do not speak ZMTP.
     bool has_foreign_peers() const noexcept { return raw || type == socket_type::stream; }
 

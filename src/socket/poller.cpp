@@ -303,9 +303,10 @@ result<void> wait_for(std::span<poll_item> items, socket& first, const shared_wa
     }
     const short wanted = items.front().wanted;
     const socket_use held{first};
-    return first.wait_for_mail(until, wanted == POLLIN    ? awaited::receiving
-                                      : wanted == POLLOUT ? awaited::sending
-                                                          : awaited::either);
+    return first.wait_for_mail(until, wanted == POLLIN                     ? awaited::receiving
+                                      : wanted == POLLOUT                  ? awaited::sending
+                                      : (wanted & (POLLIN | POLLOUT)) != 0 ? awaited::either
+                                                                           : awaited::news);
 }
 
 } // namespace

@@ -25,8 +25,11 @@ struct begun_messages {
     std::vector<void*> handles; ///< Some may be stale.
 };
 
+constinit thread_local begun_messages* begun_here = nullptr;
+
 void abandon_all(void* begun) {
     const std::unique_ptr<begun_messages> ended{static_cast<begun_messages*>(begun)};
+    begun_here = nullptr; // Other handlers at this thread's end may begin messages.
     for (void* const each : ended->handles) {
         if (socket* const held = socket::lock_shared(each); held != nullptr) {
             held->shared()->abandon(ended->thread);
@@ -34,8 +37,6 @@ void abandon_all(void* begun) {
         }
     }
 }
-
-constinit thread_local begun_messages* begun_here = nullptr;
 
 /// @throws std::bad_alloc
 begun_messages& begun_by_this_thread() {
@@ -53,8 +54,6 @@ begun_messages& begun_by_this_thread() {
 
 } // namespace
 
-sharing::~sharing() = default;
-
 bool sharing::may_now(awaited what) const noexcept {
     const std::uint64_t me = thread_number();
     const bool may_send = sender_ == 0 || sender_ == me;
@@ -65,6 +64,7 @@ bool sharing::may_now(awaited what) const noexcept {
     case awaited::sending:
         return may_send;
     case awaited::either:
+    case awaited::news:
         break;
     }
     return may_send && may_recv;
@@ -113,7 +113,9 @@ result<void> sharing::wait(pipe::deadline until, awaited what) {
     if (is_closing_) {
         return errc::not_a_socket;
     }
-    wake_others();
+    if (has_news_) {
+        wake_others();
+    }
     enter();
     const result<void> outcome = has_leader_ ? follow(until, what) : lead(until, what);
     exit();
@@ -165,6 +167,7 @@ void sharing::exit() noexcept {
 void sharing::leave() noexcept {
     if (visitor_count_ != 0 || has_collected_) [[unlikely]] {
         wake_others();
+        hand_over_lead();
     }
     of_.unlock();
 }
@@ -181,45 +184,51 @@ bool sharing::can(awaited what) noexcept {
     }
 }
 
-/// Wakes a thread for each condition that holds, and one to lead if none does.
+/// Wakes a thread for each condition that holds.
 void sharing::wake_others() noexcept {
     const bool tells_application = is_watched_ && std::exchange(has_collected_, false);
-    has_collected_ = false;
+    const bool has_news = std::exchange(has_news_, false);
+    const bool is_over = of_.is_terminated() || is_closing_;
     const bool some_watch = !watchers_.empty() || tells_application;
     const bool some_wait = some_watch || waiting(awaited::either) != 0;
     const bool can_recv =
         (some_wait || waiting(awaited::receiving) != 0) && can(awaited::receiving);
     const bool can_send = (some_wait || waiting(awaited::sending) != 0) && can(awaited::sending);
+    const bool by_message = of_.options().has_room_by_message();
     if (can_recv) {
-        wake(awaited::receiving);
+        wake(awaited::receiving, is_over);
     }
-    if (can_send) {
-        wake(awaited::sending);
+    if (can_send && (!by_message || has_news || is_over)) {
+        wake(awaited::sending, by_message || is_over);
     }
     if (can_recv || can_send) {
-        wake(awaited::either);
-        for (const watching& each : watchers_) {
-            if ((each.receives && can_recv) || (each.sends && can_send)) {
-                signal(*each.by);
-            }
-        }
-        if (tells_application) {
-            of_.mailbox().signal();
+        wake(awaited::either, true);
+    }
+    if (has_news || is_over) {
+        wake(awaited::news, true);
+    }
+    for (const watching& each : watchers_) {
+        if ((each.receives && can_recv) || (each.sends && can_send) || is_over) {
+            signal(*each.by);
         }
     }
-    if (!has_leader_) {
-        for (followers& each : followers_) {
-            if (each.count != 0) {
-                return wake_one(each);
-            }
+    if (tells_application && (can_recv || can_send)) {
+        of_.mailbox().signal();
+    }
+}
+
+/// Wakes a thread to wait for the mailbox, if none does.
+void sharing::hand_over_lead() noexcept {
+    for (followers& each : followers_) {
+        if (!has_leader_ && each.count != 0) {
+            return wake_one(each);
         }
     }
 }
 
-/// Wakes one of the threads that wait for `what`, or all if each would fail.
-void sharing::wake(awaited what) noexcept {
+/// Wakes one of the threads that wait for `what`, or all of them.
+void sharing::wake(awaited what, bool all) noexcept {
     followers& those = followers_[index_of(what)];
-    const bool all = of_.is_terminated() || is_closing_ || what == awaited::either;
     if (those.count != 0) {
         wake_one(those, all ? INT_MAX : 1);
     }

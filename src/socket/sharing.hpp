@@ -20,7 +20,8 @@ class socket;
 enum class awaited : std::uint8_t {
     receiving, ///< There is a message.
     sending,   ///< There is room for one.
-    either,    ///< Or any other change.
+    either,    ///< One of the two.
+    news,      ///< The mailbox was processed.
 };
 
 /// Lets several threads use one socket at the same time: a call holds the socket's lock, except
@@ -28,7 +29,9 @@ enum class awaited : std::uint8_t {
 ///
 /// One of the threads that wait, the leader, waits for the socket's mailbox; the others wait until
 /// they are called. Before a call releases the lock it wakes one thread for which there is
-/// something to do, and that one the next, so that no thread sleeps while it could go on.
+/// something to do, and that one the next, so that no thread sleeps while it could go on. Where
+/// room depends on the message, all that wait to send are woken, but only by mail: one that still
+/// finds no room wakes nobody.
 ///
 /// A thread that has sent or received the first frame of a message owns that direction until the
 /// message ends; others wait. If the thread ends before, the rest of the message is dropped.
@@ -39,7 +42,6 @@ public:
     explicit sharing(socket& of) noexcept : of_(of) {}
     sharing(const sharing&) = delete;
     sharing& operator=(const sharing&) = delete;
-    ~sharing();
 
     /// Releases the lock until the socket's state may have changed.
     /// @blocks  At most until `until`.
@@ -70,7 +72,11 @@ public:
     bool is_closing() const noexcept { return is_closing_; }
 
     /// The mailbox was processed: its descriptor is no longer readable.
-    void note_collected() noexcept { has_collected_ = is_watched_; }
+    /// @param has_mail  There was something in it.
+    void note_collected(bool has_mail) noexcept {
+        has_collected_ = is_watched_;
+        has_news_ |= has_mail;
+    }
     /// ZLINK_EVENTS was read: the reader knows what the descriptor would tell.
     void note_looked() noexcept { has_collected_ = false; }
     /// The application may wait for the mailbox's descriptor from now on.
@@ -107,7 +113,7 @@ private:
         bool sends;
     };
 
-    static constexpr std::size_t sides = 3;
+    static constexpr std::size_t sides = 4;
     static std::size_t index_of(awaited what) noexcept { return static_cast<std::size_t>(what); }
 
     bool may_now(awaited what) const noexcept;
@@ -118,7 +124,8 @@ private:
     std::uint32_t waiting(awaited what) const noexcept;
     ZLINK_COLD void wake_others() noexcept;
     bool can(awaited what) noexcept;
-    void wake(awaited what) noexcept;
+    void hand_over_lead() noexcept;
+    void wake(awaited what, bool all) noexcept;
     void wake_one(followers& of, int count = 1) noexcept;
     void call_leader() noexcept;
     void signal(watcher& asked) noexcept;
@@ -136,6 +143,7 @@ private:
     bool is_closing_ = false;
     bool is_watched_ = false;
     bool has_collected_ = false;
+    bool has_news_ = false; ///< The mailbox was processed, and the others were not woken for it.
     std::uint8_t begun_count_ = 0; ///< Of the two below, those that are not 0.
     std::uint64_t sender_ = 0;     ///< The thread that is sending a message of several frames.
     std::uint64_t receiver_ = 0;   ///< The same for receiving.

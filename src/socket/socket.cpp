@@ -183,7 +183,7 @@ result<void> socket::process_mail() {
         if (sharing_->is_closing()) {
             return errc::not_a_socket;
         }
-        sharing_->note_collected();
+        sharing_->note_collected(mailbox_->has_mail());
     }
     pattern_->begin_turn();
     bool has_memory = true;

@@ -49,7 +49,7 @@ result<void> socket::drain(pipe::deadline until) {
             is_draining_ = false;
             return {};
         }
-        if (const result<void> waited = wait_for_mail(until, awaited::either); !waited) {
+        if (const result<void> waited = wait_for_mail(until, awaited::news); !waited) {
             if (waited.error() == errc::again) {
                 is_draining_ = false;
                 end_connections();

@@ -4,6 +4,7 @@
 #include "fixture.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <poll.h>
@@ -584,6 +585,54 @@ TEST_CASE("thread-safe: workers of a server answer its clients") {
             workers.clear();
         }
     }
+}
+
+TEST_CASE("thread-safe: threads that wait for full peers sleep, and each goes on with its own") {
+    const context owner;
+    socket server{owner, ZLINK_SERVER};
+    server.set(ZLINK_SNDHWM, 1);
+    const std::string endpoint = server.bind(transport::inproc);
+    std::vector<socket> clients;
+    std::vector<std::uint32_t> numbers;
+    for (int index = 0; index < 3; ++index) {
+        socket& client = clients.emplace_back(owner, ZLINK_CLIENT);
+        client.set(ZLINK_RCVHWM, 1);
+        client.connect(endpoint);
+        REQUIRE(client.send("hello") == ok);
+        frame got;
+        REQUIRE(zlink_msg_recv(got.get(), server, 0) >= 0);
+        numbers.push_back(zlink_msg_routing_id(got.get()));
+    }
+    const auto send_to = [&](std::size_t index, int flags) {
+        frame sent{"x"};
+        zlink_msg_set_routing_id(sent.get(), numbers[index]);
+        return error_of(zlink_msg_send(sent.get(), server, flags));
+    };
+    std::array<int, 3> sent{};
+    for (std::size_t index = 0; index < 3; ++index) {
+        while (send_to(index, ZLINK_DONTWAIT) == ok) {
+            ++sent[index];
+        }
+    }
+    std::vector<std::unique_ptr<waiting_thread>> waiting;
+    for (std::size_t index = 0; index < 3; ++index) {
+        waiting.push_back(
+            std::make_unique<waiting_thread>([&, index] { return send_to(index, 0); }));
+    }
+    waiting_thread receiver{[&] { return server.recv() == message{"wake up"} ? ok : -1; }};
+
+    const std::clock_t before = std::clock();
+    std::this_thread::sleep_for(10 * moment); // Not for an event: nothing may happen.
+    CHECK(std::clock() - before < CLOCKS_PER_SEC / 20);
+
+    for (const std::size_t index : {1, 2, 0}) {
+        for (int number = 0; number <= sent[index]; ++number) {
+            CHECK(clients[index].recv() == message{"x"});
+        }
+        CHECK(waiting[index]->outcome() == ok);
+    }
+    REQUIRE(clients[0].send("wake up") == ok);
+    CHECK(receiver.outcome() == ok);
 }
 
 TEST_CASE("thread-safe: a draft socket has a descriptor") {
