@@ -13,7 +13,6 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::message_from;
 using zlink::pipe::message;
-using zlink::pipe::message_group;
 
 static_assert(sizeof(zlink_msg_t) == sizeof(message));
 // clang-tidy 14 compares no types: NOLINTNEXTLINE(misc-redundant-expression)
@@ -186,8 +185,8 @@ extern "C" int zlink_msg_set_group(zlink_msg_t* msg, const char* group) {
         if (group == nullptr) {
             return errc::invalid_argument;
         }
-        const std::size_t bytes = strnlen(group, message_group::name_bytes_max + 1);
-        if (bytes > message_group::name_bytes_max) {
+        const std::size_t bytes = strnlen(group, ZLINK_GROUP_MAX_LENGTH + 1);
+        if (bytes > ZLINK_GROUP_MAX_LENGTH) {
             return errc::invalid_argument;
         }
         target.set_group({group, bytes});

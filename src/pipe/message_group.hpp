@@ -14,8 +14,6 @@ namespace zlink::pipe {
 ///
 /// @threads Any; nothing changes after it was made.
 struct message_group final : ref_counted<message_group> {
-    static constexpr std::size_t name_bytes_max = 255;
-
     /// @throws std::bad_alloc
     message_group(std::string_view group, peer_info_ptr from)
         : name(group), peer(std::move(from)) {}

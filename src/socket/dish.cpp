@@ -5,6 +5,8 @@
 #include "socket/restart_mark.hpp"
 #include "wire/zmtp/command.hpp"
 
+#include <utility>
+
 namespace zlink::socket {
 
 namespace zmtp = wire::zmtp;
@@ -67,20 +69,12 @@ result<void> dish::leave(std::string_view group) {
     }
     tell_all(group, false);
     groups_.erase(found);
-    return {};
-}
-
-/// Drops a message from the frame at its front on.
-void dish::drop_rest(peer& from, pipe::frame& front) {
-    while (true) {
-        const bool more = front.more();
-        from.drop(front);
-        queue_.took(from, more);
-        if (!more) {
-            return;
-        }
-        from.peek(front); // Messages are published whole.
+    if (found_ != nullptr && group_ == group) { // can_recv() has found it.
+        pipe::frame front{};
+        found_->peek(front);
+        queue_.drop_message(*std::exchange(found_, nullptr), front);
     }
+    return {};
 }
 
 /// Finds the next message of a joined group, and takes its first frame.
@@ -95,11 +89,11 @@ peer* dish::find_content() {
         const std::string_view group{reinterpret_cast<const char*>(front.body), front.body_bytes};
         if (!front.more() || front.body_bytes > zmtp::group_bytes_max) {
             ++refused_count_;
-            drop_rest(*from, front);
+            queue_.drop_message(*from, front);
             continue;
         }
         if (!groups_.contains(group)) {
-            drop_rest(*from, front);
+            queue_.drop_message(*from, front);
             continue;
         }
         group_.assign(group);
@@ -108,7 +102,7 @@ peer* dish::find_content() {
         from->peek(front);
         if (front.more()) {
             ++refused_count_;
-            drop_rest(*from, front);
+            queue_.drop_message(*from, front);
             continue;
         }
         found_ = from;

@@ -48,7 +48,6 @@ private:
     void tell_all(std::string_view group, bool joins);
     void send_all_groups(peer& to);
     peer* find_content();
-    void drop_rest(peer& from, pipe::frame& front);
 
     std::unordered_set<std::string, name_hash, std::equal_to<>> groups_;
     fair_queue queue_;

@@ -4,6 +4,7 @@
 #include "base/fence.hpp"
 #include "base/inline.hpp"
 #include "base/reader_distance.hpp"
+#include "base/relaxed.hpp"
 #include "base/stream_pace.hpp"
 #include "socket/peer.hpp"
 
@@ -265,6 +266,32 @@ public:
     }
     /// The number of messages that it may deliver in this turn, at least 1.
     unsigned turn_rest() const noexcept { return tuning::turn_messages_max - turn_count_; }
+
+    /// Drops a message from the frame at its front on, which next() returned.
+    void drop_message(peer& from, pipe::frame& front) {
+        while (true) {
+            const bool more = front.more();
+            from.drop(front);
+            took(from, more);
+            if (!more) {
+                return;
+            }
+            Peek::look(from, front); // Messages are published whole.
+        }
+    }
+
+    /// As next(), for a pattern whose messages have one frame: longer ones are dropped.
+    /// @param dropped_count  Counts them.
+    peer* next_of_one_frame(pipe::frame& front, relaxed<std::uint64_t>& dropped_count) {
+        while (peer* const from = next(front)) {
+            if (!front.more()) [[likely]] {
+                return from;
+            }
+            ++dropped_count;
+            drop_message(*from, front);
+        }
+        return nullptr;
+    }
 
     /// Drops the visible messages of `about`, up to the end of the last one.
     void drop_received(peer& about) {

@@ -46,24 +46,9 @@ result<void> server::send(outgoing& source) {
     return {};
 }
 
-/// The peer with the next message, and its only frame; null if there is none.
-peer* server::next(pipe::frame& front) {
-    bool drops = false;
-    while (peer* const from = queue_.next(front)) {
-        if (!drops && !front.more()) [[likely]] {
-            return from;
-        }
-        refused_count_ += drops ? 0 : 1;
-        drops = front.more();
-        from->drop(front);
-        queue_.took(*from, drops);
-    }
-    return nullptr;
-}
-
 result<void> server::recv(incoming& target) {
     pipe::frame front{};
-    peer* const from = next(front);
+    peer* const from = queue_.next_of_one_frame(front, refused_count_);
     if (from == nullptr) {
         return errc::again;
     }
@@ -88,7 +73,7 @@ bool server::recv_message_at_once(pipe::message& into) {
 
 bool server::can_recv() {
     pipe::frame front{};
-    return next(front) != nullptr;
+    return queue_.next_of_one_frame(front, refused_count_) != nullptr;
 }
 
 } // namespace zlink::socket

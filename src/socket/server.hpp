@@ -44,7 +44,6 @@ public:
 
 private:
     void forget(const peer& gone) noexcept;
-    peer* next(pipe::frame& front);
 
     fair_queue queue_;
     peer_table<peer> peers_;

@@ -71,32 +71,14 @@ public:
     }
 
 private:
-    /// The peer with the next message, and its only frame; null if there is none.
-    peer* next(pipe::frame& front) {
-        while (peer* const from = this->queue_.next(front)) {
-            if (!front.more()) [[likely]] {
-                return from;
-            }
-            from->drop(front);
-            this->queue_.took(*from, true);
-            drop_rest();
-        }
-        return nullptr;
-    }
+    peer* next(pipe::frame& front) { return this->queue_.next_of_one_frame(front, refused_count_); }
 
     /// Drops a message of which the first frame was taken.
     /// @return message_queue::nothing
     ZLINK_COLD std::size_t drop_rest() noexcept {
         pipe::frame front{};
-        bool more = true;
-        while (more) {
-            peer* const from = this->queue_.next_at_once(front);
-            if (from == nullptr) {
-                break; // Not reached: messages are published whole.
-            }
-            more = front.more();
-            from->drop(front);
-            this->queue_.took(*from, more);
+        if (peer* const from = this->queue_.next_at_once(front); from != nullptr) {
+            this->queue_.drop_message(*from, front);
         }
         ++refused_count_;
         return pipe::message_queue::nothing;
