@@ -38,8 +38,6 @@ template<class Value>
 
 /// Runs `body` and converts its outcome for C: its value, or -1 (for a pointer: null) and errno.
 ///
-/// Cancellation of the thread is deferred until it has returned.
-///
 /// The one place where results and exceptions are converted for C. Only std::bad_alloc is caught:
 /// any other exception is a bug here, and ends the process instead of unwinding into C frames.
 ///
@@ -48,12 +46,19 @@ template<class Value>
 template<class Body>
 [[nodiscard]] auto at_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
     using outcome = decltype(body());
-    const no_cancellation deferred;
     try {
         return to_c(std::forward<Body>(body)());
     } catch (const std::bad_alloc&) {
         return to_c(outcome{errc::no_memory});
     }
+}
+
+/// The same for functions with system calls that are cancellation points: cancellation of the
+/// thread is deferred until it returns. Waiting does that by itself (until_done.hpp, context).
+template<class Body>
+[[nodiscard]] auto at_system_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
+    const no_cancellation deferred;
+    return at_boundary(std::forward<Body>(body));
 }
 
 } // namespace zlink::api

@@ -14,8 +14,8 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
 using zlink::api::at_context;
+using zlink::api::at_system_boundary;
 using zlink::socket::context_options;
 
 /// The maximum that libzmq reports for ZMQ_MAX_SOCKETS, although it accepts more.
@@ -129,12 +129,12 @@ zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {
 } // namespace
 
 extern "C" void* zlink_ctx_new() {
-    return at_boundary([]() -> result<void*> { return new zlink::socket::context; });
+    return at_system_boundary([]() -> result<void*> { return new zlink::socket::context; });
 }
 ZLINK_ALSO_ZMQ(ctx_new)
 
 extern "C" int zlink_ctx_term(void* context) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         if (zlink::socket::context::is_foreign(context)) {
             zlink::socket::context::forget_foreign(context);
             return {};
@@ -154,7 +154,7 @@ extern "C" int zlink_ctx_term(void* context) {
 ZLINK_ALSO_ZMQ(ctx_term)
 
 extern "C" int zlink_ctx_shutdown(void* context) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context, [](auto& target) -> result<void> {
             target.shut_down();
             return {};
@@ -164,7 +164,7 @@ extern "C" int zlink_ctx_shutdown(void* context) {
 ZLINK_ALSO_ZMQ(ctx_shutdown)
 
 extern "C" int zlink_ctx_set(void* context, int option, int value) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context, [&](auto& target) {
             result<void> outcome;
             target.change_options(
@@ -176,7 +176,7 @@ extern "C" int zlink_ctx_set(void* context, int option, int value) {
 ZLINK_ALSO_ZMQ(ctx_set)
 
 extern "C" int zlink_ctx_get(void* context, int option) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context,
                           [&](auto& target) { return option_value(target.options(), option); });
     });
@@ -184,7 +184,7 @@ extern "C" int zlink_ctx_get(void* context, int option) {
 ZLINK_ALSO_ZMQ(ctx_get)
 
 extern "C" int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size_t capacity) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context, [&](auto& target) -> result<int> {
             if (blockers == nullptr && capacity != 0) {
                 return errc::invalid_argument;
@@ -222,11 +222,11 @@ extern "C" int zlink_ctx_destroy(void* context) {
 ZLINK_ALSO_ZMQ(ctx_destroy)
 
 extern "C" zlink_fd_t zlink_ctx_fd(void* context) {
-    return at_boundary(
+    return at_system_boundary(
         [&] { return at_context(context, [](auto& target) { return target.descriptor(); }); });
 }
 
 extern "C" int zlink_ctx_run(void* context) {
-    return at_boundary(
+    return at_system_boundary(
         [&] { return at_context(context, [](auto& target) { return target.run_ready(); }); });
 }

@@ -26,7 +26,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::api::stream_from;
 using zlink::socket::stream_socket;
 using zlink::web::reply;
@@ -144,7 +144,7 @@ bool is_status(int status) noexcept {
 ///              result<void>.
 template<class Send>
 int send_to(void* socket, const void* routing_id, int flags, int flags_allowed, Send&& send) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto streams = stream_from(socket);
         if (!streams) {
             return streams.error();
@@ -266,7 +266,7 @@ std::optional<std::string_view> take_until(std::string_view& text, std::string_v
 
 extern "C" int zlink_http_serve(void* socket, const char* prefix, const char* folder,
                                 const zlink_http_folder_t* settings) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto streams = stream_from(socket);
         if (!streams) {
             return streams.error();
@@ -293,7 +293,7 @@ extern "C" int zlink_http_serve(void* socket, const char* prefix, const char* fo
 }
 
 extern "C" int zlink_http_route(void* socket, const char* path, int what) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         constexpr int decisions = ZLINK_HTTP_PEERS | ZLINK_HTTP_UPGRADES;
         const auto streams = stream_from(socket);
         if (!streams) {
@@ -320,7 +320,7 @@ extern "C" int zlink_http_route(void* socket, const char* path, int what) {
 }
 
 extern "C" int zlink_http_observe(void* socket, zlink_http_observer_fn* observer, void* hint) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto streams = stream_from(socket);
         if (!streams) {
             return streams.error();

@@ -13,8 +13,8 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
 using zlink::api::at_context;
+using zlink::api::at_system_boundary;
 using zlink::socket::context_sample;
 using zlink::socket::metric;
 using zlink::socket::metric_kind;
@@ -43,7 +43,7 @@ int kind_for_c(metric_kind kind) noexcept {
 } // namespace
 
 extern "C" int zlink_metrics(void* context, int flags, zlink_metric_fn* visit, void* hint) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         if (visit == nullptr) {
             return errc::invalid_argument;
         }
@@ -69,7 +69,7 @@ extern "C" int zlink_metrics(void* context, int flags, zlink_metric_fn* visit, v
 }
 
 extern "C" int zlink_metrics_text(void* context, int flags, zlink_msg_t* text) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         if (text == nullptr || !zlink::api::message_from(text).is_valid()) {
             return errc::bad_address;
         }
@@ -87,7 +87,7 @@ extern "C" int zlink_metrics_text(void* context, int flags, zlink_msg_t* text) {
 }
 
 extern "C" int zlink_ctx_set_text(void* context, int option, const char* value) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context, [&](auto& target) -> result<void> {
             zlink::set_error_text({});
             if (option != ZLINK_METRICS_ENDPOINT || value == nullptr) {
@@ -99,7 +99,7 @@ extern "C" int zlink_ctx_set_text(void* context, int option, const char* value) 
 }
 
 extern "C" int zlink_ctx_get_text(void* context, int option, char* value, size_t* size) {
-    return at_boundary([&] {
+    return at_system_boundary([&] {
         return at_context(context, [&](auto& target) -> result<void> {
             if (option != ZLINK_METRICS_ENDPOINT || value == nullptr || size == nullptr) {
                 return errc::invalid_argument;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,11 +18,27 @@ using zlink::result;
 using zlink::api::at_boundary;
 using zlink::socket::poll_item;
 
+using visits = std::vector<zlink::socket::socket_visit>;
+
+/// A socket that several threads use, and that stays open as long as `visited`.
+[[gnu::noinline]] result<zlink::socket::socket*> visit_shared(void* handle,
+                                                              std::optional<visits>& visited) {
+    const auto found = zlink::api::socket_from(handle);
+    if (!found) {
+        return found.error();
+    }
+    if (!visited) {
+        visited.emplace();
+    }
+    visited->emplace_back(**found);
+    return found->get();
+}
+
 result<int> poll_items(std::span<zlink_pollitem_t> items, long timeout, const sigset_t* signals) {
     constexpr std::size_t usual_count = ZLINK_POLLITEMS_DFLT;
     std::array<poll_item, usual_count> few;
     std::vector<poll_item> many;
-    std::vector<zlink::socket::socket_visit> visits;
+    std::optional<visits> visited; // Rarely needed.
     std::span<poll_item> asked{few.data(), std::min(items.size(), usual_count)};
     if (items.size() > usual_count) {
         many.resize(items.size());
@@ -29,13 +46,13 @@ result<int> poll_items(std::span<zlink_pollitem_t> items, long timeout, const si
     }
     for (std::size_t index = 0; index < items.size(); ++index) {
         if (items[index].socket != nullptr) {
-            const auto found = zlink::api::socket_from(items[index].socket);
-            if (!found) {
-                return found.error();
-            }
-            asked[index].asked = found->get();
-            if (found->is_shared()) {
-                visits.emplace_back(**found);
+            asked[index].asked = zlink::socket::socket::from_handle(items[index].socket);
+            if (asked[index].asked == nullptr) [[unlikely]] {
+                const auto shared = visit_shared(items[index].socket, visited);
+                if (!shared) {
+                    return shared.error();
+                }
+                asked[index].asked = *shared;
             }
         }
         asked[index].descriptor = items[index].fd;

@@ -12,7 +12,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::api::socket_from;
 
 /// A socket that stays open during the call, or none.
@@ -56,16 +56,16 @@ result<void> run_proxy(void* frontend, void* backend, void* capture, void* contr
 } // namespace
 
 extern "C" int zlink_proxy(void* frontend, void* backend, void* capture) {
-    return at_boundary([&] { return run_proxy(frontend, backend, capture, nullptr); });
+    return at_system_boundary([&] { return run_proxy(frontend, backend, capture, nullptr); });
 }
 ZLINK_ALSO_ZMQ(proxy)
 
 extern "C" int zlink_proxy_steerable(void* frontend, void* backend, void* capture, void* control) {
-    return at_boundary([&] { return run_proxy(frontend, backend, capture, control); });
+    return at_system_boundary([&] { return run_proxy(frontend, backend, capture, control); });
 }
 ZLINK_ALSO_ZMQ(proxy_steerable)
 
 extern "C" int zlink_device(int, void* frontend, void* backend) {
-    return at_boundary([&] { return run_proxy(frontend, backend, nullptr, nullptr); });
+    return at_system_boundary([&] { return run_proxy(frontend, backend, nullptr, nullptr); });
 }
 ZLINK_ALSO_ZMQ(device)

@@ -16,13 +16,14 @@ namespace {
 using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::api::socket_from;
 
 /// Calls `act` with the address, for bind, connect, and the calls that undo them. On failure
 /// error_text() gives the address and the reason.
 template<class Act>
 int at_endpoint(void* socket, const char* address, Act&& act) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         zlink::set_error_text({});
         const auto target = socket_from(socket);
         if (!target) {
@@ -68,7 +69,7 @@ zlink_peer_t describe(const zlink::socket::socket::peer_state& from) noexcept {
 } // namespace
 
 extern "C" void* zlink_socket(void* context, int type) {
-    return at_boundary([&]() -> result<void*> {
+    return at_system_boundary([&]() -> result<void*> {
         return zlink::api::at_context(context, [&](auto& owner) -> result<void*> {
             const auto known = zlink::api::type_from_c(type);
             if (!known) {
@@ -82,7 +83,7 @@ extern "C" void* zlink_socket(void* context, int type) {
 ZLINK_ALSO_ZMQ(socket)
 
 extern "C" int zlink_close(void* socket) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         if (zlink::socket::socket::is_foreign(socket)) {
             zlink::socket::socket::forget_foreign(socket);
             return {};
@@ -122,7 +123,7 @@ extern "C" int zlink_disconnect(void* socket, const char* endpoint) {
 ZLINK_ALSO_ZMQ(disconnect)
 
 extern "C" int zlink_socket_drain(void* socket, int timeout) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
@@ -137,6 +138,7 @@ extern "C" int zlink_socket_drain(void* socket, int timeout) {
 }
 
 extern "C" int zlink_setsockopt(void* socket, int option, const void* value, size_t size) {
+    const zlink::no_cancellation deferred; // Certificates are read from files.
     return at_option(socket, option, [&](auto& target) {
         return zlink::api::set_option(target, option, value, size);
     });
@@ -151,7 +153,7 @@ extern "C" int zlink_getsockopt(void* socket, int option, void* value, size_t* s
 ZLINK_ALSO_ZMQ(getsockopt)
 
 extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int events) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
@@ -267,7 +269,7 @@ extern "C" uint32_t zlink_connect_peer(void* socket, const char* endpoint) {
 ZLINK_ALSO_ZMQ(connect_peer)
 
 extern "C" int zlink_disconnect_peer(void* socket, uint32_t routing_id) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         return target ? (*target)->disconnect_peer(routing_id) : target.error();
     });

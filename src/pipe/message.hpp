@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/inline.hpp"
 #include "base/result.hpp"
 #include "pipe/block.hpp"
 #include "pipe/message_group.hpp"
@@ -99,7 +100,7 @@ public:
     /// group stay.
     /// @return Room for `bytes` bytes, which the caller must write.
     /// @throws std::bad_alloc  Nothing changed.
-    std::byte* renew(std::size_t bytes) {
+    ZLINK_HOT std::byte* renew(std::size_t bytes) {
         if (bytes <= inline_bytes_max) {
             if (kind_ == kind::shared) {
                 shared_.payload->drop();
@@ -213,9 +214,12 @@ public:
 
     /// Drops the peer and the group.
     void detach_origin() noexcept {
+        if (origin_ == 0) {
+            return;
+        }
         if (has_group()) {
             intrusive_ptr_release(group_object());
-        } else if (origin_ != 0) {
+        } else {
             peer_object()->drop();
         }
         origin_ = 0;

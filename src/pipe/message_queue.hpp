@@ -357,7 +357,7 @@ public:
 
     /// Returns credit if enough messages were removed or there are no more.
     /// @return Whether the caller must wake the writer.
-    [[nodiscard]] bool return_due_credit() noexcept {
+    [[nodiscard]] ZLINK_HOT bool return_due_credit() noexcept {
         if (!front_.is_read_up() &&
             front_.message_count() - returned_.given_count() < limits_.batch()) [[likely]] {
             return false;

@@ -3,6 +3,7 @@
 
 #include "base/error_text.hpp"
 #include "base/limits.hpp"
+#include "base/no_cancellation.hpp"
 #include "base/retry.hpp"
 #include "pipe/buffer_pool.hpp"
 #include "pipe/cell_pool.hpp"
@@ -277,6 +278,7 @@ result<void> context::drive_until(std::span<socket_mailbox* const> awaited,
 template<class Done, class Rest>
 result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done,
                                     Rest&& rest, pipe::deadline until) {
+    const no_cancellation deferred;
     const auto is_over = [&] {
         return done() ||
                std::any_of(awaited.begin(), awaited.end(),
@@ -328,6 +330,7 @@ void context::poll() {
     if (!is_caller_driven_) {
         return;
     }
+    const no_cancellation deferred;
     {
         const std::unique_lock driving{driving_mutex_, std::try_to_lock};
         if (!driving) {
@@ -368,6 +371,7 @@ result<int> context::descriptor() {
 }
 
 result<void> context::run_ready() {
+    const no_cancellation deferred;
     if (const result<void> possible = require_caller_driven(); !possible) {
         return possible;
     }

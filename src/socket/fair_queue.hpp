@@ -390,7 +390,7 @@ private:
         return nullptr;
     }
 
-    void park_peer(peer& emptied) {
+    ZLINK_HOT void park_peer(peer& emptied) {
         turn_count_ = 0;
         peers_.deactivate(emptied);
         if (emptied.is_closed_by_peer()) {

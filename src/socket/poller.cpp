@@ -13,6 +13,7 @@
 #include <ctime>
 #include <list>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -72,7 +73,6 @@ public:
         }
     }
 
-    /// -1: no socket is shared.
     int descriptor() const noexcept { return self_.descriptor; }
     bool is_signalled() const noexcept { return self_.is_signalled.load(); }
 
@@ -98,9 +98,9 @@ public:
         return {};
     }
 
-    void add(const shared_watch& watch) {
-        if (watch.descriptor() >= 0) {
-            descriptors_.push_back({watch.descriptor(), POLLIN, 0});
+    void add(const std::optional<shared_watch>& watch) {
+        if (watch) {
+            descriptors_.push_back({watch->descriptor(), POLLIN, 0});
         }
     }
 
@@ -152,9 +152,12 @@ result<int> look_at_sockets(std::span<poll_item> items) {
 
 /// Checks the descriptors among the items, and waits for them and the sockets' mailboxes.
 /// @param only_sockets  All items are sockets.
-result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets, shared_watch& watch,
-                                pipe::deadline until, const sigset_t* signals) {
-    watch.reset();
+result<int> look_at_descriptors(std::span<poll_item> items, bool only_sockets,
+                                std::optional<shared_watch>& watch, pipe::deadline until,
+                                const sigset_t* signals) {
+    if (watch) {
+        watch->reset();
+    }
     descriptor_set all;
     for (const poll_item& each : items) {
         if (const result<void> added = all.add(each); !added) {
@@ -256,8 +259,8 @@ private:
 
 /// Runs the I/O of the callers' context, or waits while another caller runs it, until an item may
 /// be ready.
-result<void> drive(std::span<poll_item> items, context& driven, const shared_watch& watch,
-                   pipe::deadline until) {
+result<void> drive(std::span<poll_item> items, context& driven,
+                   const std::optional<shared_watch>& watch, pipe::deadline until) {
     std::vector<socket_mailbox*> mailboxes;
     for (const poll_item& each : items) {
         if (each.asked != nullptr) {
@@ -291,13 +294,14 @@ result<void> drive(std::span<poll_item> items, context& driven, const shared_wat
         return {};
     };
     return driven.drive_until(
-        mailboxes, [&] { return is_found || watched.is_ready() || watch.is_signalled(); }, rest,
+        mailboxes,
+        [&] { return is_found || watched.is_ready() || (watch && watch->is_signalled()); }, rest,
         until);
 }
 
 /// Waits for the only item, a socket, or for one of several.
-result<void> wait_for(std::span<poll_item> items, socket& first, const shared_watch& watch,
-                      pipe::deadline until) {
+result<void> wait_for(std::span<poll_item> items, socket& first,
+                      const std::optional<shared_watch>& watch, pipe::deadline until) {
     if (items.size() > 1) {
         return drive(items, first.owner(), watch, until);
     }
@@ -314,16 +318,18 @@ result<void> wait_for(std::span<poll_item> items, socket& first, const shared_wa
 result<int> poll(std::span<poll_item> items, pipe::deadline until, const sigset_t* signals) {
     socket* first = nullptr;
     std::size_t socket_count = 0;
+    bool has_shared = false;
     for (const poll_item& each : items) {
         if (each.asked != nullptr) {
             first = first == nullptr ? each.asked : first;
+            has_shared |= each.asked->shared() != nullptr;
             ++socket_count;
         }
     }
     const bool only_sockets = socket_count == items.size();
-    shared_watch watch;
-    if (items.size() > 1 || signals != nullptr) {
-        if (const result<void> opened = watch.open(items); !opened) {
+    std::optional<shared_watch> watch;
+    if (has_shared && (items.size() > 1 || signals != nullptr)) {
+        if (const result<void> opened = watch.emplace().open(items); !opened) {
             return opened.error();
         }
     }

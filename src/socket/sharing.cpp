@@ -301,16 +301,4 @@ socket_visit::~socket_visit() {
     }
 }
 
-socket_use::socket_use(socket& used) noexcept : shared_(used.shared()) {
-    if (shared_ != nullptr) {
-        used.lock();
-    }
-}
-
-socket_use::~socket_use() {
-    if (shared_ != nullptr) {
-        shared_->leave();
-    }
-}
-
 } // namespace zlink::socket

@@ -164,18 +164,4 @@ private:
     socket* visited_; ///< Null if it has no lock.
 };
 
-/// Holds the lock of a socket that several threads use; of another one it does nothing.
-///
-/// @threads Any that has a socket_visit, or the only one that uses the socket.
-class socket_use {
-public:
-    explicit socket_use(socket& used) noexcept;
-    socket_use(const socket_use&) = delete;
-    socket_use& operator=(const socket_use&) = delete;
-    ~socket_use();
-
-private:
-    sharing* shared_;
-};
-
 } // namespace zlink::socket

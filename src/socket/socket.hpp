@@ -342,4 +342,26 @@ private:
     countdown_ptr told_; ///< Counts the I/O threads that know of the drain. Null before that.
 };
 
+/// Holds the lock of a socket that several threads use; of another one it does nothing.
+///
+/// @threads Any that has a socket_visit, or the only one that uses the socket.
+class socket_use {
+public:
+    explicit socket_use(socket& used) noexcept : shared_(used.shared()) {
+        if (shared_ != nullptr) [[unlikely]] {
+            used.lock();
+        }
+    }
+    socket_use(const socket_use&) = delete;
+    socket_use& operator=(const socket_use&) = delete;
+    ~socket_use() {
+        if (shared_ != nullptr) [[unlikely]] {
+            shared_->leave();
+        }
+    }
+
+private:
+    sharing* shared_;
+};
+
 } // namespace zlink::socket

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
-#include "base/no_cancellation.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
 
@@ -38,7 +37,6 @@ std::invoke_result_t<Attempt&> until_done(socket& of, Attempt&& attempt, int tim
     if (outcome || outcome.error() != errc::again) [[likely]] {
         return outcome;
     }
-    const no_cancellation deferred;
     if (dont_wait || timeout == 0) {
         mailbox.arm();
         of.owner().poll();
