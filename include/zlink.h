@@ -551,6 +551,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     93 ///< Flag: with a domain but no ZAP handler, refuse all peers. 0.
 
 /// Drafts in libzmq 4.3.5, with the same numbers.
+#define ZLINK_METADATA                                                                             \
+    95 ///< Write, bytes, any length: "X-NAME:VALUE", a property that peers of later
+       ///< connections read with zlink_msg_gets. The first one of a name counts; at most 128.
+#define ZLINK_MULTICAST_LOOP                                                                       \
+    96 ///< Flag: multicast datagrams reach sockets of the same machine, too. 1.
 #define ZLINK_XPUB_MANUAL_LAST_VALUE                                                               \
     98 ///< Write, XPUB and PUB, flag: as ZLINK_XPUB_MANUAL; also, the first message sent after
        ///< receiving a subscription or other message from a peer goes to that peer only. 0.
@@ -1998,8 +2003,51 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 #define ZLINK_PEER 19    ///< As SERVER, among equals; connects with zlink_connect_peer.
 #define ZLINK_CHANNEL 20 ///< Exactly one peer, both ways.
 
+#define ZLINK_ROUTER_NOTIFY                                                                        \
+    97 ///< ROUTER, int: ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a
+       ///< peer connects or disconnects, except over inproc. 0: do not. 0.
+#define ZLINK_IN_BATCH_SIZE 101  ///< int, bytes: no effect. 8192.
+#define ZLINK_OUT_BATCH_SIZE 102 ///< int, bytes: no effect. 8192.
+#define ZLINK_HELLO_MSG                                                                            \
+    110 ///< Write, DEALER, ROUTER, CLIENT, SERVER and PEER, bytes, any length: a message that is
+        ///< sent first over each connection. Empty: none.
+#define ZLINK_DISCONNECT_MSG                                                                       \
+    111 ///< Write, ROUTER, SERVER and PEER, bytes, any length: a message that is received as the
+        ///< last one of a peer that had connected to this socket. Empty: none.
+#define ZLINK_SO_BUSY_POLL                                                                         \
+    113 ///< int, us: how long the system may poll the network for a connection, SO_BUSY_POLL; in
+        ///< zmq.h it is ZMQ_BUSY_POLL. 0: the system's default.
+#define ZLINK_HICCUP_MSG                                                                           \
+    114 ///< Write, DEALER, CLIENT and PEER, bytes, any length: a message that is received when a
+        ///< connection is lost that this socket makes again. Empty: none.
+
+#define ZLINK_XSUB_VERBOSE_UNSUBSCRIBE                                                             \
+    115 ///< Write, XSUB, flag: pass on every unsubscription, not only the last one of a topic. 0.
+
+#define ZLINK_NOTIFY_CONNECT 1    ///< For ZLINK_ROUTER_NOTIFY.
+#define ZLINK_NOTIFY_DISCONNECT 2 ///< For ZLINK_ROUTER_NOTIFY.
+
 /// The most bytes that the name of a group may have.
 #define ZLINK_GROUP_MAX_LENGTH 255
+
+/// Sets a context option, also one that is a text.
+///
+/// @param value  An int, as for zlink_ctx_set; for ZLINK_THREAD_NAME_PREFIX also a text of 1 to 16
+///               bytes, but 4; for ZLINK_METRICS_ENDPOINT a text, as for zlink_ctx_set_text.
+/// @param size   Of `value`, in bytes; a text counts without a zero byte.
+/// @error EFAULT  `context` is not a context.
+/// @error EINVAL  The option is unknown or read only, or the value is NULL or out of range.
+/// @error others  As zlink_ctx_set_text.
+ZLINK_EXPORT int zlink_ctx_set_ext(void* context, int option, const void* value, size_t size);
+
+/// Reads a context option, also one that is a text.
+///
+/// @param value  An int; a text for ZLINK_METRICS_ENDPOINT and, unless `size` is that of an int,
+///               for ZLINK_THREAD_NAME_PREFIX, which has no zero byte.
+/// @param size   The bytes that `value` has room for; set to those written.
+/// @error EFAULT  `context` is not a context.
+/// @error EINVAL  The option is unknown or write only, there is no room, or a pointer is NULL.
+ZLINK_EXPORT int zlink_ctx_get_ext(void* context, int option, void* value, size_t* size);
 
 /// Names the peer that a SERVER or PEER sends `msg` to.
 ///
@@ -2038,6 +2086,40 @@ ZLINK_EXPORT const char* zlink_msg_group(zlink_msg_t* msg);
 /// @error EFAULT  `data` is NULL and `size` is not 0.
 /// @error ENOMEM  Not enough memory for that size. `msg` is then not initialised.
 ZLINK_EXPORT int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_t size);
+
+#define ZLINK_EVENT_PIPES_STATS 0x10000 ///< By zlink_socket_monitor_pipes_stats.
+#define ZLINK_CURRENT_EVENT_VERSION 1   ///< Of zlink_socket_monitor.
+#define ZLINK_CURRENT_EVENT_VERSION_DRAFT 2
+#define ZLINK_EVENT_ALL_V1 ZLINK_EVENT_ALL
+#define ZLINK_EVENT_ALL_V2 (ZLINK_EVENT_ALL_V1 | ZLINK_EVENT_PIPES_STATS)
+
+/// Publishes `socket`'s events, as zlink_socket_monitor does, in one of two forms. An event of
+/// version 2 is a message of at least five frames: the event and the number of its values, each a
+/// uint64_t, the values, likewise, the local endpoint, and the peer's endpoint, of which one may be
+/// empty. Numbers are in the machine's byte order; a negative value is that of an int64_t.
+///
+/// @param endpoint  "inproc://NAME"; NULL ends the socket's current monitor.
+/// @param events    ZLINK_EVENT_*, or-ed.
+/// @param version   1 or 2.
+/// @param type      Of the socket that is bound at the endpoint: ZLINK_PAIR, which has one reader,
+///                  ZLINK_PUB, whose readers get all events, or ZLINK_PUSH.
+/// @error EINVAL           The endpoint is malformed, there is no such version or the type is
+///                         another; or `events` has more than 16 bits, and the version is 1.
+/// @error EPROTONOSUPPORT  The transport is not inproc.
+/// @error EADDRINUSE       The name is already in use.
+/// @error ENOTSOCK         `socket` is not a socket.
+/// @error ETERM            The context was shut down.
+ZLINK_EXPORT int zlink_socket_monitor_versioned(void* socket, const char* endpoint, uint64_t events,
+                                                int version, int type);
+
+/// Reports ZLINK_EVENT_PIPES_STATS to the monitor of `socket`, once for each peer, with two values:
+/// the messages that wait to be sent to it, and those from it that wait to be received.
+///
+/// @error EAGAIN    The socket has no peers.
+/// @error EINVAL    The socket has no monitor that was asked for this event.
+/// @error ENOTSOCK  `socket` is not a socket.
+/// @error ETERM     The context was shut down.
+ZLINK_EXPORT int zlink_socket_monitor_pipes_stats(void* socket);
 
 /// Makes a DISH receive the messages of `group`.
 ///

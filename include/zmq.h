@@ -447,11 +447,53 @@ ZMQ_EXPORT void zmq_threadclose(void* thread);
 #define ZMQ_PEER 19
 #define ZMQ_CHANNEL 20
 
+#define ZMQ_ZAP_ENFORCE_DOMAIN 93
+#define ZMQ_LOOPBACK_FASTPATH 94
+#define ZMQ_METADATA 95
+#define ZMQ_MULTICAST_LOOP 96
+#define ZMQ_ROUTER_NOTIFY 97
+#define ZMQ_XPUB_MANUAL_LAST_VALUE 98
+#define ZMQ_SOCKS_USERNAME 99
+#define ZMQ_SOCKS_PASSWORD 100
+#define ZMQ_IN_BATCH_SIZE 101
+#define ZMQ_OUT_BATCH_SIZE 102
+#define ZMQ_ONLY_FIRST_SUBSCRIBE 108
+#define ZMQ_RECONNECT_STOP 109
+#define ZMQ_HELLO_MSG 110
+#define ZMQ_DISCONNECT_MSG 111
+#define ZMQ_PRIORITY 112
+#define ZMQ_BUSY_POLL 113
+#define ZMQ_HICCUP_MSG 114
+#define ZMQ_XSUB_VERBOSE_UNSUBSCRIBE 115
+#define ZMQ_TOPICS_COUNT 116
+#define ZMQ_RECONNECT_STOP_CONN_REFUSED 0x1
+#define ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED 0x2
+#define ZMQ_RECONNECT_STOP_AFTER_DISCONNECT 0x4
+#define ZMQ_MSG_PROPERTY_ROUTING_ID "Routing-Id"
+#define ZMQ_MSG_PROPERTY_SOCKET_TYPE "Socket-Type"
+#define ZMQ_MSG_PROPERTY_USER_ID "User-Id"
+#define ZMQ_MSG_PROPERTY_PEER_ADDRESS "Peer-Address"
+#define ZMQ_NOTIFY_CONNECT 1
+#define ZMQ_NOTIFY_DISCONNECT 2
+
+#define ZMQ_ZERO_COPY_RECV 10
+
+ZMQ_EXPORT int zmq_ctx_set_ext(void* context, int option, const void* value, size_t size);
+ZMQ_EXPORT int zmq_ctx_get_ext(void* context, int option, void* value, size_t* size);
 ZMQ_EXPORT int zmq_msg_set_routing_id(zmq_msg_t* msg, uint32_t routing_id);
 ZMQ_EXPORT uint32_t zmq_msg_routing_id(zmq_msg_t* msg);
 ZMQ_EXPORT int zmq_msg_set_group(zmq_msg_t* msg, const char* group);
 ZMQ_EXPORT const char* zmq_msg_group(zmq_msg_t* msg);
 ZMQ_EXPORT int zmq_msg_init_buffer(zmq_msg_t* msg, const void* data, size_t size);
+#define ZMQ_EVENT_PIPES_STATS 0x10000
+#define ZMQ_CURRENT_EVENT_VERSION 1
+#define ZMQ_CURRENT_EVENT_VERSION_DRAFT 2
+#define ZMQ_EVENT_ALL_V1 ZMQ_EVENT_ALL
+#define ZMQ_EVENT_ALL_V2 (ZMQ_EVENT_ALL_V1 | ZMQ_EVENT_PIPES_STATS)
+
+ZMQ_EXPORT int zmq_socket_monitor_versioned(void* socket, const char* endpoint, uint64_t events,
+                                            int version, int type);
+ZMQ_EXPORT int zmq_socket_monitor_pipes_stats(void* socket);
 ZMQ_EXPORT int zmq_join(void* dish, const char* group);
 ZMQ_EXPORT int zmq_leave(void* dish, const char* group);
 ZMQ_EXPORT uint32_t zmq_connect_peer(void* socket, const char* endpoint);

@@ -59,6 +59,16 @@ The options of `zlink_ctx_set` and `zlink_ctx_get`, which are ints; `ZLINK_METRI
 |---|---|---|
 """
 
+DRAFT_INTRODUCTION = """
+## Draft options
+
+libzmq's draft options that zlink has only in a build with `-D ZLINK_DRAFTS=ON`
+([draft interface](reference/draft_interface.md)).
+
+"""
+
+HEAD = "| option | number | type, unit | range | default | access | sockets | meaning |\n|" + "---|" * 8 + "\n"
+
 ABSENT_INTRODUCTION = """
 ## Not supported
 
@@ -132,8 +142,9 @@ def read_table():
     text = re.sub(r"//[^\n]*", "", TABLE.read_text())
     sets = socket_sets(text)
     names = dict(CONSTANTS)
-    for name, value in re.findall(r"constexpr int (\w+) = (\d+);", FIELDS.read_text()):
-        names[f"reconnect_stop_{name}"] = int(value)
+    for scope, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", FIELDS.read_text(), re.M | re.S):
+        for name, value in re.findall(r"constexpr int (\w+) = (\d+);", body):
+            names[f"{scope}_{name}"] = int(value)
     for name, value in re.findall(r"constexpr int (\w+) = (\d+);", text):
         names[name] = int(value)
     entries = {}
@@ -150,7 +161,7 @@ def read_table():
             access.split("::")[-1],
             sockets,
             evaluate(least, names),
-            evaluate(most.replace("reconnect_stop::", "reconnect_stop_"), names),
+            evaluate(most.replace("::", "_"), names),
             is_text == "true",
             int(step),
             least != "own_least",
@@ -282,18 +293,20 @@ def make_page():
     macros = [each for each in groups["Socket options"].members if each.comment.text and each.value.isdigit()]
     values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
+    in_drafts = groups["Draft interface"].members
+    drafts = [read_option(each) for each in in_drafts if isinstance(each, api_header.Macro) and each.name in table]
     # The table has constants of its own for options that only libzmq's draft API names.
     missing = {name for name in table if name.isupper()} | elsewhere
-    missing -= {each.name for each in options}
+    missing -= {each.name for each in options + drafts}
     if missing:
         raise Disagreement(f"the header does not describe {', '.join(sorted(missing))}")
     named = set(re.findall(r"NAMED\((ZLINK_\w+)\)", WORDS.read_text()))
     deprecated = {each.name for each in options if not each.number.isdigit()}
-    unnamed = {each.name for each in options} - named - deprecated
+    unnamed = {each.name for each in options + drafts} - named - deprecated
     if unnamed:
         raise Disagreement(f"{WORDS.name} does not name {', '.join(sorted(unnamed))}")
     page = INTRODUCTION
-    page += "| option | number | type, unit | range | default | access | sockets | meaning |\n|" + "---|" * 8 + "\n"
+    page += HEAD
     absent = ABSENT_INTRODUCTION
     for option in sorted(options, key=lambda each: each.name):
         if option.name in table or option.name in elsewhere:
@@ -302,7 +315,10 @@ def make_page():
             absent += f"- `{option.name}` ({option.number}): {option.meaning}\n"
     context = [each for each in groups["Context"].members if not each.name.endswith("_DFLT")]
     context += [each for each in macros if each.name in ("ZLINK_IPV6", "ZLINK_BLOCKY")]
-    return page + CONTEXT_INTRODUCTION + context_rows(context) + absent
+    in_builds = DRAFT_INTRODUCTION + HEAD
+    for option in sorted(drafts, key=lambda each: each.name):
+        in_builds += row_of(option, table[option.name], defaults, unused)
+    return page + CONTEXT_INTRODUCTION + context_rows(context) + in_builds + absent
 
 
 def main():

@@ -136,10 +136,19 @@ inline constexpr detail::socket_option<ZLINK_MAX_CONNECTIONS_PER_ADDRESS, int, t
     max_connections_per_address{};
 /// ZLINK_NULL, ZLINK_PLAIN or ZLINK_CURVE, as other options select. 0: ZLINK_NULL.
 inline constexpr detail::socket_option<ZLINK_MECHANISM, int, true, false> mechanism{};
+/// "X-NAME:VALUE", a property that peers of later connections read with zlink_msg_gets. The first
+/// one of a name counts; at most 128.
+inline constexpr detail::socket_option<ZLINK_METADATA, detail::octets, false, true,
+                                       detail::all_but_stream>
+    metadata{};
 /// Multicast.
 inline constexpr detail::socket_option<ZLINK_MULTICAST_HOPS, int, true, true,
                                        detail::all_but_stream>
     multicast_hops{};
+/// Multicast datagrams reach sockets of the same machine, too.
+inline constexpr detail::socket_option<ZLINK_MULTICAST_LOOP, bool, true, true,
+                                       detail::all_but_stream>
+    multicast_loop{};
 /// Multicast.
 inline constexpr detail::socket_option<ZLINK_MULTICAST_MAXTPDU, int, true, true,
                                        detail::all_but_stream>

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
+#include "api/option_room.hpp"
 #include "api/socket_types.hpp"
 #include "api/symbols.hpp"
 #include "api/text.hpp"
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace {
 
@@ -26,6 +30,9 @@ constexpr int zero_copy_recv = 10;
 
 /// The maximum spinning time of a blocked call, in microseconds.
 constexpr int busy_poll_limit = 1000;
+
+/// The most bytes of a text that the names of threads begin with, as in libzmq.
+constexpr std::size_t prefix_bytes_max = 16;
 
 /// Sets a number, which must be within `least` to `most`.
 result<void> assign(int& target, int value, int least, int most = INT_MAX) {
@@ -68,7 +75,8 @@ result<void> set_option(context_options& options, int option, int value) {
         return std::erase(options.thread_processors, value) != 0 ? result<void>{}
                                                                  : errc::invalid_argument;
     case ZLINK_THREAD_NAME_PREFIX:
-        return assign(options.thread_name_prefix, value, INT_MIN);
+        options.thread_name_prefix = value != 0 ? std::to_string(value) : std::string{};
+        return {};
     case zero_copy_recv:
         return assign(options.zero_copy_recv, value);
     case ZLINK_BUSY_POLL: {
@@ -101,7 +109,7 @@ result<int> option_value(const context_options& options, int option) {
     case ZLINK_THREAD_SCHED_POLICY:
         return options.thread_scheduling_policy;
     case ZLINK_THREAD_NAME_PREFIX:
-        return options.thread_name_prefix;
+        return std::atoi(options.thread_name_prefix.c_str());
     case zero_copy_recv:
         return int{options.zero_copy_recv};
     case ZLINK_BUSY_POLL:
@@ -113,6 +121,47 @@ result<int> option_value(const context_options& options, int option) {
     default:
         return errc::invalid_argument;
     }
+}
+
+/// As in libzmq, what has the size of an int is one, also where a text would do.
+result<void> set_option(zlink::socket::context& target, int option, const void* value,
+                        std::size_t size) {
+    if (value == nullptr) {
+        return errc::invalid_argument;
+    }
+    if (size == sizeof(int)) {
+        int number = 0;
+        std::memcpy(&number, value, sizeof number);
+        result<void> outcome;
+        target.change_options(
+            [&](context_options& options) { outcome = set_option(options, option, number); });
+        return outcome;
+    }
+    const std::string text{static_cast<const char*>(value), size};
+    if (option == ZLINK_METRICS_ENDPOINT) {
+        return target.serve_metrics(text);
+    }
+    if (option != ZLINK_THREAD_NAME_PREFIX || size == 0 || size > prefix_bytes_max) {
+        return errc::invalid_argument;
+    }
+    target.change_options([&](context_options& options) { options.thread_name_prefix = text; });
+    return {};
+}
+
+result<void> read_option(zlink::socket::context& source, int option, void* value,
+                         std::size_t* size) {
+    if (value == nullptr || size == nullptr) {
+        return errc::invalid_argument;
+    }
+    const zlink::api::room to{option, value, size};
+    if (option == ZLINK_METRICS_ENDPOINT) {
+        return to.give_text(source.metrics_address(), true);
+    }
+    if (option == ZLINK_THREAD_NAME_PREFIX && *size != sizeof(int)) {
+        return to.give_text(source.options().thread_name_prefix, false);
+    }
+    const result<int> number = option_value(source.options(), option);
+    return number ? to.give_number(*number) : number.error();
 }
 
 zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {
@@ -182,6 +231,22 @@ extern "C" int zlink_ctx_get(void* context, int option) {
     });
 }
 ZLINK_ALSO_ZMQ(ctx_get)
+
+extern "C" int zlink_ctx_set_ext(void* context, int option, const void* value, size_t size) {
+    return at_system_boundary([&] {
+        return at_context(context,
+                          [&](auto& target) { return set_option(target, option, value, size); });
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_set_ext)
+
+extern "C" int zlink_ctx_get_ext(void* context, int option, void* value, size_t* size) {
+    return at_system_boundary([&] {
+        return at_context(context,
+                          [&](auto& target) { return read_option(target, option, value, size); });
+    });
+}
+ZLINK_ALSO_ZMQ(ctx_get_ext)
 
 extern "C" int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size_t capacity) {
     return at_system_boundary([&] {

@@ -23,7 +23,8 @@
     IS(handshake_failed_protocol, HANDSHAKE_FAILED_PROTOCOL)                                       \
     IS(handshake_failed_auth, HANDSHAKE_FAILED_AUTH)                                               \
     IS(certificate_expires, CERTIFICATE_EXPIRES)                                                   \
-    IS(message_dropped, MESSAGE_DROPPED)
+    IS(message_dropped, MESSAGE_DROPPED)                                                           \
+    IS(pipe_statistics, PIPES_STATS)
 
 #define EVERY_FAULT(IS)                                                                            \
     IS(zmtp_unspecified, ZMTP_UNSPECIFIED)                                                         \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/option_table.hpp"
 
+#include "api/drafts.hpp"
 #include "api/option_words.hpp"
 #include "api/security_options.hpp"
 #include "api/socket_types.hpp"
@@ -71,9 +72,20 @@ struct entry {
 
 using options = socket_options;
 
-// Options of libzmq's draft API that its stable library also accepts, and that pyzmq uses.
+// An option of libzmq's draft API that its stable library also accepts, and that pyzmq uses.
 constexpr int loopback_fast_path = 94;
-constexpr int multicast_loop = 96;
+
+/// Options that libzmq has only with its draft API.
+constexpr std::array draft_options{ZLINK_ROUTER_NOTIFY,  ZLINK_IN_BATCH_SIZE,
+                                   ZLINK_OUT_BATCH_SIZE, ZLINK_HELLO_MSG,
+                                   ZLINK_DISCONNECT_MSG, ZLINK_HICCUP_MSG,
+                                   ZLINK_SO_BUSY_POLL,   ZLINK_XSUB_VERBOSE_UNSUBSCRIBE};
+
+/// Whether this build does not have the option.
+bool is_absent(int option) noexcept {
+    return !has_drafts &&
+           std::find(draft_options.begin(), draft_options.end(), option) != draft_options.end();
+}
 
 constexpr std::size_t secret_bytes_max = 255;
 
@@ -192,7 +204,18 @@ constexpr std::array table{
           interface_bytes_max, true, 1, true},
     entry{loopback_fast_path, &options::loopback_fast_path, access::read_write, any_type, INT_MIN,
           INT_MAX},
-    entry{multicast_loop, &options::multicast_loop, access::read_write, any_type, INT_MIN, INT_MAX},
+    entry{ZLINK_MULTICAST_LOOP, &options::multicast_loop, access::read_write, any_type, INT_MIN,
+          INT_MAX},
+    entry{ZLINK_ROUTER_NOTIFY, &options::router_notify, access::read_write,
+          only({socket_type::router}), 0, router_notify::all},
+    entry{ZLINK_IN_BATCH_SIZE, &options::in_batch_bytes, access::read_write, any_type, 1},
+    entry{ZLINK_OUT_BATCH_SIZE, &options::out_batch_bytes, access::read_write, any_type, 1},
+    entry{ZLINK_HELLO_MSG, &options::hello_message, access::write_only, any_type, 0},
+    entry{ZLINK_DISCONNECT_MSG, &options::disconnect_message, access::write_only, any_type, 0},
+    entry{ZLINK_HICCUP_MSG, &options::hiccup_message, access::write_only, any_type, 0},
+    entry{ZLINK_SO_BUSY_POLL, &options::busy_poll, access::read_write, any_type, 0},
+    entry{ZLINK_XSUB_VERBOSE_UNSUBSCRIBE, &options::xsub_verbose_unsubscribe, access::write_only,
+          only({socket_type::xsub}), 0, INT_MAX},
 };
 
 /// Options without effect on a STREAM: its peers do not speak ZMTP, have no security mechanism, and
@@ -207,7 +230,9 @@ constexpr std::array unused_by_streams{ZLINK_ROUTING_ID,         ZLINK_RATE,
                                        ZLINK_PLAIN_USERNAME,     ZLINK_PLAIN_PASSWORD,
                                        ZLINK_CURVE_SERVER,       ZLINK_CURVE_PUBLICKEY,
                                        ZLINK_CURVE_SECRETKEY,    ZLINK_CURVE_SERVERKEY,
-                                       loopback_fast_path,       multicast_loop};
+                                       loopback_fast_path,       ZLINK_MULTICAST_LOOP,
+                                       ZLINK_METADATA,           ZLINK_HELLO_MSG,
+                                       ZLINK_DISCONNECT_MSG,     ZLINK_HICCUP_MSG};
 
 bool is_unused_by_streams(int option) noexcept {
     return std::find(unused_by_streams.begin(), unused_by_streams.end(), option) !=
@@ -464,6 +489,35 @@ result<void> change_subscription(socket::socket& target, int option, const void*
     return changed;
 }
 
+/// Adds a property that peers receive with the handshake: "X-NAME:VALUE". As in libzmq, the first
+/// one of a name counts.
+result<void> add_metadata(socket_options& target, const void* value, std::size_t size) {
+    constexpr int option = ZLINK_METADATA;
+    constexpr std::size_t name_bytes_max = 255; // Of the wire.
+    if (value == nullptr) {
+        return refuse_null(option);
+    }
+    const std::string_view text{static_cast<const char*>(value), size};
+    const std::size_t colon = text.find(':');
+    if (!text.starts_with("X-") || colon == std::string_view::npos || colon > name_bytes_max ||
+        colon + 1 == text.size()) {
+        return refuse(option, "it is X-NAME:VALUE, with a name of at most 255 bytes and a value");
+    }
+    std::size_t bytes = size;
+    for (const auto& [name, content] : target.metadata) {
+        bytes += name.size() + content.size();
+        if (name == text.substr(0, colon)) {
+            return {};
+        }
+    }
+    if (target.metadata.size() == limits::own_properties_max ||
+        bytes > limits::own_properties_bytes_max) {
+        return refuse(option, "a socket has at most 128 properties, of 32768 bytes");
+    }
+    target.metadata.emplace_back(text.substr(0, colon), text.substr(colon + 1));
+    return {};
+}
+
 /// Other threads may rely on it once it is set.
 result<void> set_thread_safe(socket::socket& target, const void* value, std::size_t size) {
     const result<int> given = number_within<int>(ZLINK_THREAD_SAFE, 0, 1, value, size);
@@ -483,6 +537,8 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
     switch (option) {
     case ZLINK_THREAD_SAFE:
         return set_thread_safe(target, value, size);
+    case ZLINK_METADATA:
+        return add_metadata(target.options(), value, size);
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return change_subscription(target, option, value, size);
@@ -553,7 +609,7 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
                       is_security ? lacks_security_text : "has no effect on a ZLINK_STREAM");
     }
     const entry* const at = find(option);
-    if (at == nullptr) {
+    if (at == nullptr || is_absent(option)) {
         return set_other(target, option, value, size);
     }
     const auto type_bit = 1U << static_cast<unsigned>(target.options().type);
@@ -577,7 +633,7 @@ result<void> read_option(socket::socket& source, int option, void* value, std::s
     }
     const room to{option, value, size};
     const entry* const at = find(option);
-    if (at == nullptr) {
+    if (at == nullptr || is_absent(option)) {
         return read_other(source, option, to);
     }
     if (at->may == access::write_only) {

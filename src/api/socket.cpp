@@ -152,7 +152,11 @@ extern "C" int zlink_getsockopt(void* socket, int option, void* value, size_t* s
 }
 ZLINK_ALSO_ZMQ(getsockopt)
 
-extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int events) {
+namespace {
+
+/// @param rules  Nothing if the call's arguments are out of range.
+int start_monitor(void* socket, const char* endpoint,
+                  const std::optional<zlink::socket::monitor_rules>& rules) {
     return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
@@ -161,17 +165,53 @@ extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int even
         if ((*target)->is_terminated()) {
             return errc::terminated;
         }
-        if ((events & ~ZLINK_EVENT_ALL) != 0) {
+        if (!rules) {
             return errc::invalid_argument;
         }
         if (endpoint == nullptr) {
             (*target)->stop_monitor();
             return {};
         }
-        return (*target)->start_monitor(endpoint, static_cast<unsigned>(events));
+        return (*target)->start_monitor(endpoint, *rules);
     });
 }
+
+std::optional<zlink::socket::monitor_rules> monitor_rules_of(std::uint64_t events, int version,
+                                                             int type) {
+    using zlink::socket::monitor_version;
+    const auto chosen = zlink::api::type_from_c(type);
+    const bool may_report = chosen == zlink::socket_type::pair ||
+                            chosen == zlink::socket_type::pub || chosen == zlink::socket_type::push;
+    if (!may_report || (version != 1 && version != 2) ||
+        (version == 1 && (events & ~std::uint64_t{ZLINK_EVENT_ALL}) != 0)) {
+        return {};
+    }
+    return zlink::socket::monitor_rules{
+        events, version == 1 ? monitor_version::one : monitor_version::two, *chosen};
+}
+
+} // namespace
+
+extern "C" int zlink_socket_monitor(void* socket, const char* endpoint, int events) {
+    return start_monitor(
+        socket, endpoint,
+        monitor_rules_of(static_cast<std::uint64_t>(std::int64_t{events}), 1, ZLINK_PAIR));
+}
 ZLINK_ALSO_ZMQ(socket_monitor)
+
+extern "C" int zlink_socket_monitor_versioned(void* socket, const char* endpoint, uint64_t events,
+                                              int version, int type) {
+    return start_monitor(socket, endpoint, monitor_rules_of(events, version, type));
+}
+ZLINK_ALSO_ZMQ(socket_monitor_versioned)
+
+extern "C" int zlink_socket_monitor_pipes_stats(void* socket) {
+    return at_system_boundary([&]() -> result<void> {
+        const auto target = socket_from(socket);
+        return target ? (*target)->report_statistics() : target.error();
+    });
+}
+ZLINK_ALSO_ZMQ(socket_monitor_pipes_stats)
 
 extern "C" int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity) {
     return at_boundary([&]() -> result<int> {

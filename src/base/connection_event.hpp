@@ -8,7 +8,7 @@ namespace zlink {
 
 /// Events of a socket's listeners and connections. The numbers are those of ZMQ_EVENT_*. The
 /// comment of each gives the meaning of its value (zmq_socket_monitor(3)).
-enum class connection_event : std::uint16_t {
+enum class connection_event : std::uint32_t {
     connected = 0x0001,                  ///< The descriptor.
     connect_delayed = 0x0002,            ///< errno: connecting goes on in the background.
     connect_retried = 0x0004,            ///< Milliseconds until the next attempt.
@@ -27,6 +27,7 @@ enum class connection_event : std::uint16_t {
     handshake_failed_protocol = 0x2000,  ///< A protocol_fault.
     handshake_failed_auth = 0x4000,      ///< The status with which ZAP refused: 300, 400 or 500.
     certificate_expires = 0x8000, ///< Seconds until an own certificate expires; negative: since.
+    pipe_statistics = 0x10000,    ///< Messages that wait to be sent, then those to be received.
     message_dropped = 0x8200, ///< Size in bytes: two connections ended while the message was sent.
 };
 
@@ -61,6 +62,20 @@ enum class protocol_fault : std::int32_t {
     websocket_unspecified = 0x30000000,
 };
 
+/// The endpoints that an event concerns.
+struct event_place {
+    std::string_view shown; ///< The local one if it was bound, else the peer's; may have a remark.
+    std::string_view local{}; ///< Empty: there is none, or it is not known; likewise the peer's.
+    std::string_view peer{};
+};
+
+constexpr event_place at_bound(std::string_view local) noexcept {
+    return {local, local, {}};
+}
+constexpr event_place at_dialled(std::string_view peer) noexcept {
+    return {peer, {}, peer};
+}
+
 /// Receives the connection events of one socket.
 ///
 /// @threads Any.
@@ -71,11 +86,13 @@ public:
     /// Whether any watcher wants `what`: collecting the details of an event may be expensive.
     virtual bool watches(connection_event what) const noexcept = 0;
 
+    /// Whether a watcher wants the endpoints of both ends of a connection.
+    virtual bool wants_both_ends() const noexcept { return false; }
+
     /// Never blocks.
-    /// @param value     As connection_event documents.
-    /// @param endpoint  The local endpoint if it was bound, else the peer's.
+    /// @param value  As connection_event documents.
     virtual void on_connection_event(connection_event what, std::int32_t value,
-                                     std::string_view endpoint) noexcept = 0;
+                                     const event_place& where) noexcept = 0;
 };
 
 } // namespace zlink

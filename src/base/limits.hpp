@@ -20,6 +20,11 @@ constexpr std::uint64_t pipe_bytes_max = std::uint64_t{64} * 1024 * 1024;
 /// alone, a message without an end could take all memory.
 constexpr std::uint64_t unfinished_message_bytes_max = pipe_bytes_max;
 
+/// Properties that a socket tells its peers with ZMQ_METADATA, and their bytes: half of what a
+/// handshake may have.
+constexpr std::size_t own_properties_max = 128;
+constexpr std::size_t own_properties_bytes_max = std::size_t{32} * 1024;
+
 /// Peers of a PAIR: the active one, and those that wait until it has gone.
 constexpr std::size_t waiting_pairs_max = 64;
 

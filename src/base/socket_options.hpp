@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace zlink {
@@ -23,6 +24,13 @@ struct reconnect_stop {
     static constexpr int handshake_failed = 2;
     static constexpr int after_disconnect = 4;
     static constexpr int all = 7;
+};
+
+/// The changes that a ROUTER receives an empty message for, bits of ZMQ_ROUTER_NOTIFY.
+struct router_notify {
+    static constexpr int connect = 1;
+    static constexpr int disconnect = 2;
+    static constexpr int all = 3;
 };
 
 /// A listener's demand for client certificates, ZLINK_TLS_CLIENT_CERTIFICATES.
@@ -130,6 +138,15 @@ struct socket_options {
     bool raw = false; ///< Peers send bytes, not frames: RAW_STREAM, and ROUTER with ZMQ_ROUTER_RAW.
     bool stream_notify = true;
     bool stream_events = true;
+    // libzmq's draft options.
+    std::string hello_message;      ///< Sent first over each connection; empty: none, as below.
+    std::string disconnect_message; ///< Received in place of a peer that has gone.
+    std::string hiccup_message;     ///< Received when a connection is lost that is made again.
+    int router_notify = 0;          ///< Bits of zlink::router_notify.
+    bool xsub_verbose_unsubscribe = false;
+    int busy_poll = 0; ///< Microseconds, SO_BUSY_POLL. 0: the system's default.
+    std::vector<std::pair<std::string, std::string>> metadata; ///< Properties for peers.
+
     int full_close_code = 0; ///< Of WebSocket close frames, for peers that are full; 0: they stay.
 
     // ws and wss: comma-separated lists.
@@ -148,8 +165,12 @@ struct socket_options {
     int recovery_interval = 10000;
     int multicast_hops = 1;
     int multicast_max_tpdu = 1500;
-    bool multicast_loop = true;
+    int in_batch_bytes = 8192;
+    int out_batch_bytes = 8192;
     bool loopback_fast_path = false;
+
+    // Of multicast over udp, besides ZMQ_MULTICAST_HOPS.
+    bool multicast_loop = true;
 
     // Mechanisms.
     security_mechanism mechanism = security_mechanism::null;
@@ -212,6 +233,24 @@ struct socket_options {
                type == socket_type::stream || type == socket_type::server ||
                type == socket_type::peer || type == socket_type::pub || type == socket_type::xpub ||
                type == socket_type::radio;
+    }
+
+    /// The types that libzmq has these messages for.
+    bool says_hello() const noexcept {
+        return !hello_message.empty() && !raw &&
+               (type == socket_type::dealer || type == socket_type::router ||
+                type == socket_type::client || type == socket_type::server ||
+                type == socket_type::peer);
+    }
+    bool hears_disconnects() const noexcept {
+        return !disconnect_message.empty() &&
+               (type == socket_type::router || type == socket_type::server ||
+                type == socket_type::peer);
+    }
+    bool hears_hiccups() const noexcept {
+        return !hiccup_message.empty() &&
+               (type == socket_type::dealer || type == socket_type::client ||
+                type == socket_type::peer);
     }
 
     /// Whether its peers do not speak ZMTP.

@@ -41,6 +41,10 @@ public:
     /// @throws std::bad_alloc
     virtual void append_command(std::span<const std::byte> body) { static_cast<void>(body); }
 
+    /// Sends a message of one frame of the connection's own, before anything from the rope.
+    /// @throws std::bad_alloc
+    virtual void append_message(std::span<const std::byte> body) { static_cast<void>(body); }
+
     /// The connection is over. Releases the frames that were written completely.
     /// @param wake_writer  Set if the writer of the queue must be woken.
     /// @return Whether a frame was partly written.

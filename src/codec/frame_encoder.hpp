@@ -45,6 +45,7 @@ public:
     bool is_begun() const noexcept override { return sent_bytes_ != 0; }
     bool takes_commands() const noexcept override { return sealer_ != nullptr; }
     void append_command(std::span<const std::byte> body) override;
+    void append_message(std::span<const std::byte> body) override { append_frame(0, body); }
     bool abandon(outbound& from, bool& wake_writer) noexcept override;
     void trim() noexcept override;
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace zlink::pipe {
@@ -87,6 +88,13 @@ public:
         if (out.finish_message()) [[unlikely]] {
             wake_other();
         }
+    }
+
+    /// Sends a message of one frame, whatever the limits.
+    /// @throws std::bad_alloc
+    void send_message(std::string_view body) {
+        out.push_copy(reinterpret_cast<const std::byte*>(body.data()), body.size(), 0);
+        finish_message();
     }
 
     /// message_queue::push_at_once(), to the other end.

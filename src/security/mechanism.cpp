@@ -62,7 +62,11 @@ std::vector<std::byte> conversation::own_metadata() const {
         identity = std::as_bytes(std::span{options.routing_id});
     }
     std::vector<std::byte> metadata;
-    append_metadata(metadata, options.type, identity);
+    std::vector<property_view> extra;
+    for (const auto& [name, value] : options.metadata) {
+        extra.push_back({name, std::as_bytes(std::span{value})});
+    }
+    append_metadata(metadata, options.type, identity, extra);
     return metadata;
 }
 

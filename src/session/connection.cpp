@@ -262,6 +262,9 @@ void connection::begin_messages(std::span<const std::byte> rest) {
     const bool serves_many = chosen.serves_many;
     reader_.emplace(end(), std::move(chosen));
     writer_.start_frames(protocol_->make_encoder(), serves_many);
+    if (options().says_hello()) {
+        writer_.append_message(std::as_bytes(std::span{options().hello_message}));
+    }
     begin_traffic();
     if (options().heartbeat_interval > 0 && protocol_->has_heartbeats()) {
         start_heartbeat();

@@ -307,13 +307,19 @@ void session::tell(connection_event what, std::int32_t value, transport::stream*
         return;
     }
     try {
-        std::string text = dialing_
-                               ? origin_->target
-                               : transport::local_endpoint_text(over->descriptor(), origin_->where);
-        if (!remark.empty()) {
-            text.append(" ").append(remark);
+        std::string local;
+        std::string peer = dialing_ ? origin_->target : std::string{};
+        if (over != nullptr && (!dialing_ || origin_->observer->wants_both_ends())) {
+            local = transport::local_endpoint_text(over->descriptor(), origin_->where);
         }
-        origin_->observer->on_connection_event(what, value, text);
+        if (!dialing_ && origin_->observer->wants_both_ends()) {
+            peer = transport::peer_endpoint_text(over->peer(), origin_->where);
+        }
+        std::string shown = dialing_ ? peer : local;
+        if (!remark.empty()) {
+            shown.append(" ").append(remark);
+        }
+        origin_->observer->on_connection_event(what, value, {shown, local, peer});
     } catch (const std::bad_alloc&) {
         // The event is lost, as it is without a reader.
     }

@@ -26,6 +26,16 @@ void writer::append_command(std::span<const std::byte> body) {
     }
 }
 
+void writer::append_message(std::span<const std::byte> body) {
+    if (encoder_) {
+        return encoder_->append_message(body);
+    }
+    std::array<std::byte, wire::zmtp::header_bytes_max> header;
+    const std::size_t header_bytes = wire::zmtp::write_header(header.data(), body.size(), 0);
+    own_.insert(own_.end(), header.begin(), header.begin() + header_bytes);
+    own_.insert(own_.end(), body.begin(), body.end());
+}
+
 writer::outcome writer::write(const wiring& on, bool is_last_word) {
     if (!is_writable_) {
         return outcome::waits;
@@ -210,6 +220,9 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
     }
     const io_outcome moved = on.stream.try_write(parts);
     if (moved.what == io_outcome::status::would_block) {
+        if (rope.return_all_credit()) { // For what the kernel has: it may be a while.
+            wake_socket(on);
+        }
         return await_room(on);
     }
     if (moved.what == io_outcome::status::failed) {

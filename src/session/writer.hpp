@@ -79,6 +79,10 @@ public:
     /// @throws std::bad_alloc
     void append_command(std::span<const std::byte> body);
 
+    /// Sends a message of one frame before everything from the pipe; after start_frames().
+    /// @throws std::bad_alloc
+    void append_message(std::span<const std::byte> body);
+
     /// Writes as much as the stream accepts, or until the turn is over.
     /// @param is_last_word  No frame may follow the connection's own bytes.
     /// @throws std::bad_alloc

@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "session/connection.hpp"
+#include "session/session.hpp"
 #include "wire/zmtp/command.hpp"
 
 #include <algorithm>
@@ -87,8 +88,38 @@ reading zmtp_reading(const socket_options& options, codec::command_sink& command
 std::span<const std::byte> first_frame_of(const socket_options& options,
                                           bool filters_by_itself) noexcept {
     static constexpr std::array subscription{std::byte{0}, std::byte{1}, std::byte{1}};
-    return takes_subscriptions(options) && filters_by_itself ? subscription
-                                                             : std::span<const std::byte>{};
+    static constexpr std::array<std::byte, 2> empty_message{};
+    if (takes_subscriptions(options) && filters_by_itself) {
+        return subscription;
+    }
+    return (options.router_notify & zlink::router_notify::connect) != 0
+               ? empty_message
+               : std::span<const std::byte>{};
+}
+
+void tell_end(connection& over) noexcept {
+    const socket_options& options = over.options();
+    const bool is_notified = (options.router_notify & zlink::router_notify::disconnect) != 0;
+    const bool is_dialing = over.is_dialing();
+    const bool has_message = is_dialing ? options.hears_hiccups() : options.hears_disconnects();
+    if (!over.owner().is_open() || (!is_notified && !has_message)) {
+        return;
+    }
+    over.input().drop_unfinished();
+    if (is_dialing && !over.end().out.has_credit()) {
+        return; // The application does not receive, and the peer disconnects again and again.
+    }
+    try {
+        if (is_notified) {
+            over.end().send_message({});
+        }
+        if (has_message) {
+            over.end().send_message(is_dialing ? options.hiccup_message
+                                               : options.disconnect_message);
+        }
+    } catch (const std::bad_alloc&) {
+        // The socket learns only that the pipe ends.
+    }
 }
 
 } // namespace zlink::session

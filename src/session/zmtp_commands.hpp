@@ -26,8 +26,13 @@ reading zmtp_reading(const socket_options& options, codec::command_sink& command
 /// The largest frame body accepted, in bytes.
 std::uint64_t body_bytes_max_of(const socket_options& options) noexcept;
 
-/// The first frame for a publisher: a subscription to everything, for a peer that sends none.
+/// The first frame that a socket receives from a peer: for a publisher a subscription to
+/// everything, if the peer sends none; with ZMQ_NOTIFY_CONNECT an empty message.
 std::span<const std::byte> first_frame_of(const socket_options& options,
                                           bool filters_by_itself) noexcept;
+
+/// Queues the last messages for the socket, which ZMQ_ROUTER_NOTIFY, ZMQ_DISCONNECT_MSG and
+/// ZMQ_HICCUP_MSG ask for: protocol::announce_departure().
+void tell_end(connection& over) noexcept;
 
 } // namespace zlink::session

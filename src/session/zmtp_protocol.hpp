@@ -4,6 +4,7 @@
 #include "codec/inbound.hpp"
 #include "session/admission.hpp"
 #include "session/protocol.hpp"
+#include "session/zmtp_commands.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -26,6 +27,7 @@ public:
     bool has_heartbeats() const noexcept override;
     void on_begun() noexcept override { admission_.reset(); }
     verdict on_command(std::span<const std::byte> body) noexcept override;
+    void announce_departure(errc) noexcept override { tell_end(over_); }
     void send_ping(wire::zmtp::heartbeat_ttl ttl) override;
 
 private:

@@ -7,6 +7,7 @@
 #include "session/protocol.hpp"
 #include "session/web_handshake.hpp"
 #include "session/websocket_control.hpp"
+#include "session/zmtp_commands.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,7 @@ public:
     bool has_heartbeats() const noexcept override { return true; }
     void on_begun() noexcept override { beginning_.reset(); }
     verdict on_command(std::span<const std::byte> body) noexcept override;
+    void announce_departure(errc) noexcept override { tell_end(over()); }
     void send_ping(wire::zmtp::heartbeat_ttl) override { control_.send_ping(); }
     bool has_close_frames() const noexcept override { return true; }
     void send_close(std::uint16_t code, std::string_view reason) override {

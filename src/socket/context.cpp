@@ -48,9 +48,9 @@ result<void> context::start_threads() {
             return made.error();
         }
         if (!is_caller_driven_) {
-            const std::string prefix = options_.thread_name_prefix == 0
+            const std::string prefix = options_.thread_name_prefix.empty()
                                            ? std::string{}
-                                           : std::to_string(options_.thread_name_prefix) + "/";
+                                           : options_.thread_name_prefix + "/";
             const result<void> started =
                 (*made)->start({.name = prefix + "zlink/io/" + std::to_string(index),
                                 .priority = options_.thread_priority,
@@ -396,6 +396,9 @@ void context::join(const inproc_binding& bound, pipe::pipe_end& end) noexcept {
     }
     // One bind call joins several ends: earlier ones cannot be undone.
     retry_allocation([&] { end.push_control(pipe::make_peer_info(bound.routing_id)); });
+    if (!bound.hello.empty()) {
+        retry_allocation([&] { end.send_message(bound.hello); });
+    }
     end.deliver(pipe::event::attached | (end.other().wants_newest ? pipe::event::conflated : 0) |
                 (end.peer_is_closed() ? pipe::event::closed : 0)); // Not reported before.
 }
@@ -425,6 +428,12 @@ void context::unbind_inproc(const std::string& name, const void* binder) noexcep
     if (found != inproc_names_.end() && found->second.binder == binder) {
         inproc_names_.erase(found);
     }
+}
+
+std::string context::farewell_for(const std::string& name) {
+    const std::lock_guard lock{inproc_mutex_};
+    const auto found = inproc_names_.find(name);
+    return found != inproc_names_.end() ? found->second.farewell : std::string{};
 }
 
 void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {

@@ -41,8 +41,8 @@ struct context_options {
     std::chrono::microseconds busy_poll{50}; ///< Spinning time before a blocked call parks.
     int thread_priority = -1;
     int thread_scheduling_policy = -1;
-    int thread_name_prefix = 0; ///< 0: none.
-    bool zero_copy_recv = true; ///< Stored only: the faster way is always used.
+    std::string thread_name_prefix; ///< Empty: none.
+    bool zero_copy_recv = true;     ///< Stored only: the faster way is always used.
     std::vector<int> thread_processors;
 };
 
@@ -167,11 +167,16 @@ public:
         socket_type type;
         bool conflates_sent = false;
         bool wants_newest = false; ///< pipe_end::wants_newest.
+        std::string hello{};       ///< The first message for each peer; empty: none.
+        std::string farewell{};    ///< The last message from each peer; empty: none.
     };
 
     /// @error address_in_use  The name is taken.
     result<void> bind_inproc(const std::string& name, inproc_binding bound);
     void unbind_inproc(const std::string& name, const void* binder) noexcept;
+    /// The inproc_binding::farewell of the socket that is bound to `name`; empty if none is.
+    /// @throws std::bad_alloc
+    std::string farewell_for(const std::string& name);
     /// Connects `connecting`, the second end of a pipe, to the socket bound to `name`, now or as
     /// soon as one is bound.
     void connect_inproc(const std::string& name, pipe::pipe_ptr joined);

@@ -19,7 +19,8 @@ namespace {
 class no_observer final : public connection_observer {
 public:
     bool watches(connection_event) const noexcept override { return false; }
-    void on_connection_event(connection_event, std::int32_t, std::string_view) noexcept override {}
+    void on_connection_event(connection_event, std::int32_t, const event_place&) noexcept override {
+    }
 };
 
 /// No peer ever comes to messages, so nothing is delivered.

@@ -2,9 +2,11 @@
 #include "socket/monitor.hpp"
 
 #include "base/limits.hpp"
+#include "base/retry.hpp"
 #include "socket/context.hpp"
 #include "wire/zmtp/frame.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -15,25 +17,36 @@ namespace zlink::socket {
 namespace {
 
 /// Event and value, packed, in native byte order.
-std::array<std::byte, 6> first_frame(connection_event what, std::int32_t value) noexcept {
+std::array<std::byte, 6> first_frame(connection_event what, std::uint64_t value) noexcept {
     std::array<std::byte, 6> made;
     const auto number = static_cast<std::uint16_t>(what);
+    const auto short_value = static_cast<std::uint32_t>(value);
     std::memcpy(made.data(), &number, sizeof number);
-    std::memcpy(made.data() + sizeof number, &value, sizeof value);
+    std::memcpy(made.data() + sizeof number, &short_value, sizeof short_value);
     return made;
+}
+
+void push_number(pipe::pipe_end& to, std::uint64_t number) {
+    std::array<std::byte, sizeof number> frame;
+    std::memcpy(frame.data(), &number, sizeof number);
+    to.out.push_copy(frame.data(), frame.size(), wire::zmtp::flag_more);
+}
+
+void push_text(pipe::pipe_end& to, std::string_view text, std::uint8_t flags) {
+    to.out.push_copy(reinterpret_cast<const std::byte*>(text.data()), text.size(), flags);
 }
 
 } // namespace
 
 result<boost::intrusive_ptr<monitor>> monitor::start(context& owner, const std::string& name,
-                                                     unsigned events) {
-    boost::intrusive_ptr<monitor> made{new monitor(owner, owner.choose_thread(0), name, events)};
+                                                     const monitor_rules& rules) {
+    boost::intrusive_ptr<monitor> made{new monitor(owner, owner.choose_thread(0), name, rules)};
     const result<void> bound = owner.bind_inproc(name, {.binder = made.get(),
                                                         .mailbox = pipe::mailbox_ptr(made.get()),
                                                         .send_hwm = limits::monitor_messages_max,
                                                         .recv_hwm = limits::monitor_messages_max,
                                                         .routing_id = {},
-                                                        .type = socket_type::pair});
+                                                        .type = rules.type});
     if (!bound) {
         return bound.error();
     }
@@ -41,17 +54,18 @@ result<boost::intrusive_ptr<monitor>> monitor::start(context& owner, const std::
     return made;
 }
 
-monitor::monitor(context& owner, runtime::io_thread& thread, std::string name, unsigned events)
-    : context_(owner), thread_(thread), name_(std::move(name)), events_(events) {}
+monitor::monitor(context& owner, runtime::io_thread& thread, std::string name,
+                 const monitor_rules& rules)
+    : context_(owner), thread_(thread), name_(std::move(name)), rules_(rules) {}
 
 void monitor::stop() noexcept {
     context_.unbind_inproc(name_, this);
     thread_.post([self = boost::intrusive_ptr<monitor>(this)] { self->end(); });
 }
 
-void monitor::report(connection_event what, std::int32_t value,
-                     std::string_view endpoint) noexcept {
-    if ((events_ & watched_bit(what)) == 0) {
+void monitor::report(connection_event what, std::span<const std::uint64_t> values,
+                     const event_place& where) noexcept {
+    if ((rules_.events & watched_bit(what)) == 0) {
         return;
     }
     if (held_count_.fetch_add(1, std::memory_order_relaxed) >= limits::monitor_events_max) {
@@ -59,10 +73,18 @@ void monitor::report(connection_event what, std::int32_t value,
         return;
     }
     try {
-        thread_.post([self = boost::intrusive_ptr<monitor>(this),
-                      happened = occurrence{what, value, std::string{endpoint}}]() mutable {
-            self->take(std::move(happened));
-        });
+        occurrence happened{.what = what, .value_count = values.size()};
+        std::ranges::copy(values, happened.values.begin());
+        if (rules_.version == monitor_version::one) {
+            happened.shown = where.shown;
+        } else {
+            happened.local = where.local;
+            happened.peer = where.peer;
+        }
+        thread_.post(
+            [self = boost::intrusive_ptr<monitor>(this), happened = std::move(happened)]() mutable {
+                self->take(std::move(happened));
+            });
     } catch (const std::bad_alloc&) {
         held_count_.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -81,18 +103,19 @@ void monitor::on_letter(pipe::letter& about, std::uint32_t happened) noexcept {
     auto& end = static_cast<pipe::pipe_end&>(about);
     if ((happened & pipe::event::attached) != 0) {
         pipe::end_ptr added{end};
-        if (!reader_) { // A second reader is rejected.
-            reader_ = std::move(added);
+        if (readers_.empty() || rules_.type != socket_type::pair) { // Others are rejected.
+            retry_allocation([&] { readers_.reserve(readers_.size() + 1); });
+            readers_.push_back(std::move(added));
             tell_waiting();
         }
     }
-    if ((happened & pipe::event::closed) != 0 && reader_ && &*reader_ == &end) {
-        reader_.reset();
+    if ((happened & pipe::event::closed) != 0) {
+        std::erase_if(readers_, [&](const pipe::end_ptr& each) { return &*each == &end; });
     }
 }
 
 void monitor::take(occurrence&& added) noexcept {
-    if (reader_) {
+    if (!readers_.empty()) {
         tell(added);
         held_count_.fetch_sub(1, std::memory_order_relaxed);
         return;
@@ -112,27 +135,49 @@ void monitor::tell_waiting() noexcept {
     waiting_.clear();
 }
 
-/// Sends `happened`, unless there is no room or no memory for it.
+/// Sends `happened` to a reader, or with PUB to all, unless there is no room or no memory for it.
 void monitor::tell(const occurrence& happened) noexcept {
-    if (!reader_->out.has_credit()) {
-        return;
+    const std::size_t count = readers_.size();
+    for (std::size_t index = 0; index < count; ++index) {
+        const bool takes_turns = rules_.type == socket_type::push;
+        pipe::pipe_end& to = *readers_[takes_turns ? next_reader_++ % count : index];
+        if (!to.out.has_credit()) {
+            continue;
+        }
+        try {
+            push(to, happened, rules_.version);
+        } catch (const std::bad_alloc&) {
+            to.out.rollback();
+            continue;
+        }
+        to.finish_message();
+        if (rules_.type != socket_type::pub) {
+            return;
+        }
     }
-    const auto first = first_frame(happened.what, happened.value);
-    try {
-        reader_->out.push_copy(first.data(), first.size(), wire::zmtp::flag_more);
-        reader_->out.push_copy(reinterpret_cast<const std::byte*>(happened.endpoint.data()),
-                               happened.endpoint.size(), 0);
-    } catch (const std::bad_alloc&) {
-        return reader_->out.rollback();
+}
+
+void monitor::push(pipe::pipe_end& to, const occurrence& happened, monitor_version form) {
+    if (form == monitor_version::one) {
+        const auto first = first_frame(happened.what, happened.values.front());
+        to.out.push_copy(first.data(), first.size(), wire::zmtp::flag_more);
+        return push_text(to, happened.shown, 0);
     }
-    reader_->finish_message();
+    push_number(to, static_cast<std::uint64_t>(happened.what));
+    push_number(to, happened.value_count);
+    for (std::size_t index = 0; index < happened.value_count; ++index) {
+        push_number(to, happened.values[index]);
+    }
+    push_text(to, happened.local, wire::zmtp::flag_more);
+    push_text(to, happened.peer, 0);
 }
 
 void monitor::end() noexcept {
-    if (reader_ && (events_ & static_cast<unsigned>(connection_event::monitor_stopped)) != 0) {
-        tell({connection_event::monitor_stopped, 0, {}});
+    constexpr auto stopped = connection_event::monitor_stopped;
+    if ((rules_.events & watched_bit(stopped)) != 0) {
+        tell({.what = stopped});
     }
-    reader_.reset();
+    readers_.clear();
     waiting_.clear();
     shut([](pipe::letter& about, std::uint32_t happened) {
         if ((happened & pipe::event::attached) != 0) {
@@ -144,15 +189,17 @@ void monitor::end() noexcept {
 
 // The slot.
 
-result<void> monitor_slot::start(context& owner, const std::string& name, unsigned events) {
+result<void> monitor_slot::start(context& owner, const std::string& name,
+                                 const monitor_rules& rules) {
     stop();
-    auto made = monitor::start(owner, name, events);
+    auto made = monitor::start(owner, name, rules);
     if (!made) {
         return made.error();
     }
     const std::lock_guard lock{mutex_};
     current_ = std::move(*made);
-    events_.store(events, std::memory_order_relaxed);
+    events_.store(rules.events, std::memory_order_relaxed);
+    wants_both_ends_.store(rules.version == monitor_version::two, std::memory_order_relaxed);
     return {};
 }
 
@@ -169,18 +216,24 @@ void monitor_slot::stop() noexcept {
 }
 
 void monitor_slot::on_connection_event(connection_event what, std::int32_t value,
-                                       std::string_view endpoint) noexcept {
-    if (!watches(what)) {
-        return;
+                                       const event_place& where) noexcept {
+    if (const auto told = watches(what) ? current() : nullptr) {
+        const std::array values{static_cast<std::uint64_t>(std::int64_t{value})};
+        told->report(what, values, where);
     }
-    boost::intrusive_ptr<monitor> told;
-    {
-        const std::lock_guard lock{mutex_};
-        told = current_;
+}
+
+void monitor_slot::on_statistics(std::uint64_t sent_count, std::uint64_t received_count,
+                                 const event_place& where) noexcept {
+    if (const auto told = current()) {
+        told->report(connection_event::pipe_statistics, std::array{sent_count, received_count},
+                     where);
     }
-    if (told) {
-        told->report(what, value, endpoint);
-    }
+}
+
+boost::intrusive_ptr<monitor> monitor_slot::current() noexcept {
+    const std::lock_guard lock{mutex_};
+    return current_;
 }
 
 } // namespace zlink::socket

@@ -463,6 +463,7 @@ void socket::close() noexcept {
     context_.meters().close(meter_);
     for (const auto& each : peers_) {
         set_linger(each->end());
+        say_farewell(*each);
         pattern_->on_detached(*each);
     }
     peers_.clear();
@@ -475,7 +476,7 @@ void socket::close() noexcept {
     context_.forget_socket(*this);
 }
 
-result<void> socket::start_monitor(std::string_view address, unsigned events) {
+result<void> socket::start_monitor(std::string_view address, const monitor_rules& rules) {
     if (const result<void> processed = process_mail(); !processed) {
         return processed.error();
     }
@@ -486,7 +487,32 @@ result<void> socket::start_monitor(std::string_view address, unsigned events) {
     if (where->via != scheme::inproc) {
         return errc::protocol_not_supported;
     }
-    return monitored_->start(context_, where->path, events);
+    return monitored_->start(context_, where->path, rules);
+}
+
+result<void> socket::report_statistics() {
+    if (!monitored_->watches(connection_event::pipe_statistics)) {
+        return errc::invalid_argument;
+    }
+    if (const result<void> processed = process_mail(); !processed) {
+        return processed.error();
+    }
+    if (peers_.empty()) {
+        return errc::again;
+    }
+    for (const auto& each : peers_) {
+        if (!each->is_held) {
+            each->look_for_info();
+        }
+        const binding* const call = bindings_.find(each->end().origin_id);
+        const std::string other = endpoint_of(*each);
+        const std::string local =
+            call != nullptr && call->listens ? call->address : std::string{};
+        monitored_->on_statistics(each->end().out.measure().waiting.message_count,
+                                  each->end().in.measure().waiting.message_count,
+                                  {other, local, other});
+    }
+    return {};
 }
 
 } // namespace zlink::socket

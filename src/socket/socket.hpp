@@ -173,8 +173,13 @@ public:
     /// @error protocol_not_supported  It is not inproc.
     /// @error address_in_use          The name is taken.
     /// @error terminated
-    result<void> start_monitor(std::string_view address, unsigned events);
+    result<void> start_monitor(std::string_view address, const monitor_rules& rules);
     void stop_monitor() noexcept { monitored_->stop(); }
+    /// Reports the messages in the queues of each peer to a monitor of connection_event::
+    /// pipe_statistics.
+    /// @error invalid_argument  There is none.
+    /// @error again             There is no peer.
+    result<void> report_statistics();
 
     /// Unbinds and disconnects everything, after sending all messages and closing each connection
     /// properly for its transport: WebSocket peers of a STREAM receive 1001. Messages from peers
@@ -300,6 +305,7 @@ private:
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
     void let_go(peer& left) noexcept;
+    void say_farewell(peer& left) noexcept;
     bool is_connected_already(std::string_view address) const noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
@@ -308,7 +314,7 @@ private:
     void end_connections() noexcept;
     result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
                                                                  endpoint_use use);
-    void tell_expiry(const transport::tls_context_ptr& tls, std::string_view endpoint) noexcept;
+    void tell_expiry(const transport::tls_context_ptr& tls, const event_place& where) noexcept;
     result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);

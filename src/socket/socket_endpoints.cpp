@@ -50,12 +50,11 @@ result<void> socket::check_transport(const endpoint& where, endpoint_use use) co
 }
 
 /// Reports an own certificate that expires soon.
-void socket::tell_expiry(const transport::tls_context_ptr& tls,
-                         std::string_view endpoint) noexcept {
+void socket::tell_expiry(const transport::tls_context_ptr& tls, const event_place& where) noexcept {
     constexpr auto expires = connection_event::certificate_expires;
     if (tls && monitored_->watches(expires)) {
         if (const auto rest = tls->take_expiry(transport::tls_context::clock::now())) {
-            monitored_->on_connection_event(expires, *rest, endpoint);
+            monitored_->on_connection_event(expires, *rest, where);
         }
     }
 }
@@ -110,15 +109,18 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
     endpoint_meter measured{added.origin_id, text, scheme::inproc, true, {}};
     meter_->reserve_one();
-    const result<void> bound =
-        context_.bind_inproc(where.path, {.binder = this,
-                                          .mailbox = mailbox_,
-                                          .send_hwm = options_.send_hwm,
-                                          .recv_hwm = options_.recv_hwm,
-                                          .routing_id = options_.routing_id,
-                                          .type = options_.type,
-                                          .conflates_sent = options_.conflates_sent(),
-                                          .wants_newest = options_.conflates_received()});
+    const result<void> bound = context_.bind_inproc(
+        where.path,
+        {.binder = this,
+         .mailbox = mailbox_,
+         .send_hwm = options_.send_hwm,
+         .recv_hwm = options_.recv_hwm,
+         .routing_id = options_.routing_id,
+         .type = options_.type,
+         .conflates_sent = options_.conflates_sent(),
+         .wants_newest = options_.conflates_received(),
+         .hello = options_.says_hello() ? options_.hello_message : std::string{},
+         .farewell = options_.hears_disconnects() ? options_.disconnect_message : std::string{}});
     if (!bound) {
         return bound.error();
     }
@@ -164,7 +166,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     meter_->reserve_one();
     const auto tell_failed = [&](errc error) {
         monitored_->on_connection_event(connection_event::bind_failed, static_cast<int>(error),
-                                        address.substr(address.find("://") + 3));
+                                        at_bound(address.substr(address.find("://") + 3)));
         return error;
     };
     const auto made = make_origin(where, endpoint_use::listen);
@@ -175,9 +177,11 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     const transport::listener::accept_handler accept =
         [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
             if (origin->observer->watches(connection_event::accepted)) {
-                origin->observer->on_connection_event(
-                    connection_event::accepted, descriptor,
-                    transport::local_endpoint_text(descriptor, origin->where));
+                const std::string local = transport::local_endpoint_text(descriptor, origin->where);
+                const std::string peer = transport::peer_endpoint_text(
+                    transport::peer_address(descriptor), origin->where);
+                origin->observer->on_connection_event(connection_event::accepted, descriptor,
+                                                      {local, local, peer});
             }
             owner.add_dependant();
             try {
@@ -214,8 +218,8 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     };
     bindings_.note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
-                                    last_endpoint());
-    tell_expiry(origin->tls, last_endpoint());
+                                    at_bound(added.address));
+    tell_expiry(origin->tls, at_bound(added.address));
     context_.add_dependant();
     thread.post(start);
     bindings_.add(std::move(added));
@@ -252,7 +256,7 @@ result<void> socket::bind_datagrams(const endpoint& where, std::string_view addr
     if (!opened) {
         monitored_->on_connection_event(connection_event::bind_failed,
                                         static_cast<int>(opened.error()),
-                                        address.substr(address.find("://") + 3));
+                                        at_bound(address.substr(address.find("://") + 3)));
         return opened.error();
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
@@ -316,6 +320,9 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.arrival = joined->second.arrival = context_.next_arrival();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
+    if (options_.says_hello()) {
+        joined->first.send_message(options_.hello_message);
+    }
     std::string text{address};
     meter_->reserve_one();
     endpoint_meter measured{joined->first.origin_id, text, scheme::inproc, false, {}};
@@ -361,7 +368,7 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     origin->target = where.text();
     auto by = transport::make_dialer(thread.context(), where, origin->options, origin->observer,
                                      origin->counters);
-    tell_expiry(origin->tls, origin->target);
+    tell_expiry(origin->tls, at_dialled(origin->target));
     start_session(origin, std::move(by),
                   {std::string{address}, {}, origin->id, where.via, false, {}, &thread, {}, {}});
     return {};
@@ -415,7 +422,7 @@ result<void> socket::reload_certificates() {
     for (const binding& each : bindings_) {
         if (each.tls) {
             each.tls->adopt(std::move(*next++));
-            tell_expiry(each.tls, each.address);
+            tell_expiry(each.tls, at_bound(each.address));
         }
     }
     return {};

@@ -127,6 +127,7 @@ void socket::let_go(peer& left) noexcept {
         return;
     }
     set_linger(left.end());
+    say_farewell(left);
     pipe::frame front;
     const bool has_unread =
         left.is_held || (pattern_->reads_after_close(left) &&
@@ -142,6 +143,23 @@ void socket::let_go(peer& left) noexcept {
     }
     left.keep_reader_awake();
     retry_allocation([&] { pattern_->on_readable(left); });
+}
+
+/// Over inproc, the last message to a peer is the one that it wants to receive
+/// (ZMQ_DISCONNECT_MSG).
+void socket::say_farewell(peer& left) noexcept {
+    const binding* const call = bindings_.find(left.end().origin_id);
+    if (call == nullptr || call->listens || call->via != scheme::inproc) {
+        return;
+    }
+    retry_allocation([&] {
+        const std::string said =
+            context_.farewell_for(call->address.substr(sizeof "inproc://" - 1));
+        if (!said.empty()) {
+            left.rollback();
+            left.end().send_message(said);
+        }
+    });
 }
 
 /// Accepts no more connections, and frees the address. Connections stay, except those without a
@@ -162,7 +180,7 @@ void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     }
     const int descriptor = undone.listener->descriptor();
     undone.listener->free_address();
-    monitored_->on_connection_event(connection_event::closed, descriptor, undone.address);
+    monitored_->on_connection_event(connection_event::closed, descriptor, at_bound(undone.address));
     undone.thread->post(
         [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
             listener->stop();

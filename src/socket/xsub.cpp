@@ -60,7 +60,8 @@ void xsub::change(topic_view topic, bool subscribe) {
         // Repeated subscriptions are forwarded: the publisher decides whether they matter
         // (ZMQ_XPUB_VERBOSE), perhaps behind a device.
         topics_.add(topic);
-    } else if (topics_.remove(topic) != topic_counts::removal::last) {
+    } else if (topics_.remove(topic) != topic_counts::removal::last &&
+               !options_.xsub_verbose_unsubscribe) {
         return;
     }
     for (peer* const each : queue_.all()) {
@@ -140,7 +141,8 @@ bool xsub::counts_inside_message(const outgoing& source) {
         topics_.add(subscription->topic);
         return true;
     }
-    return topics_.remove(subscription->topic) == topic_counts::removal::last;
+    return topics_.remove(subscription->topic) == topic_counts::removal::last ||
+           options_.xsub_verbose_unsubscribe;
 }
 
 /// The next frame of a message with a subscribed topic; other messages are dropped.

@@ -48,7 +48,7 @@ class event_recorder final : public connection_observer {
 public:
     bool watches(connection_event) const noexcept override { return true; }
     void on_connection_event(connection_event what, std::int32_t value,
-                             std::string_view) noexcept override {
+                             const event_place&) noexcept override {
         events.emplace_back(what, value);
     }
 

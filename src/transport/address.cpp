@@ -433,6 +433,9 @@ void tune_connection(int descriptor, const socket_options& options) noexcept {
         set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_retransmit_max);
     }
     mark_packets(descriptor, options);
+    if (options.busy_poll > 0) {
+        set(descriptor, SOL_SOCKET, SO_BUSY_POLL, options.busy_poll);
+    }
 }
 
 void mark_packets(int descriptor, const socket_options& options) noexcept {

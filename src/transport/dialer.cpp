@@ -314,7 +314,7 @@ errc descriptor_dialer::give_up(int descriptor, int error) const noexcept {
 
 void descriptor_dialer::tell(connection_event what, std::int32_t value) const noexcept {
     if (observer_ && observer_->watches(what)) {
-        observer_->on_connection_event(what, value, target_text_);
+        observer_->on_connection_event(what, value, at_dialled(target_text_));
     }
 }
 

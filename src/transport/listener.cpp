@@ -52,7 +52,7 @@ result<listening> listen_at(const socket_address& address, const endpoint& where
             set_error_text("the folder of the socket's file does not exist");
         }
         close_descriptor(descriptor);
-        observer.on_connection_event(connection_event::closed, descriptor, {});
+        observer.on_connection_event(connection_event::closed, descriptor, event_place{});
         return error;
     }
     try {
@@ -341,7 +341,8 @@ void listener::tell_failed(int error) const noexcept {
     if (counters_) {
         counters_->on_event(connection_event::accept_failed, error);
     }
-    observer_->on_connection_event(connection_event::accept_failed, error, opened_.endpoint_text);
+    observer_->on_connection_event(connection_event::accept_failed, error,
+                                   at_bound(opened_.endpoint_text));
 }
 
 void listener::pause() noexcept {

@@ -80,7 +80,7 @@ void socks_dialer::stop() noexcept {
     if (stream_) {
         if (observer_) {
             observer_->on_connection_event(connection_event::closed, stream_->descriptor(),
-                                           target_text_);
+                                           at_dialled(target_text_));
         }
         stream_->close();
         stream_.reset();
