@@ -110,6 +110,36 @@ async function scatterGather(place) {
     return true;
 }
 
+// Nothing is queued for a peer that is not there.
+async function immediate() {
+    const scatter = new draft.Scatter({ immediate: true });
+    const gather = new draft.Gather();
+    await gather.bind('tcp://127.0.0.1:*');
+    scatter.connect('tcp://127.0.0.1:1');
+    scatter.connect(gather.lastEndpoint);
+    for (let i = 0; i < 10; ++i) {
+        await scatter.send(String(i));
+        const [message] = await gather.receive();
+        if (String(message) !== String(i)) {
+            return `${message} came in place of ${i}`;
+        }
+    }
+    return true;
+}
+
+// The name of a group is bytes up to the first zero byte.
+async function groupOfBytes() {
+    const radio = new draft.Radio();
+    const dish = new draft.Dish();
+    await radio.bind('inproc://bytes');
+    dish.join(Buffer.from([0xff, 0xfe, 0x00, 0x01]));
+    dish.connect('inproc://bytes');
+    await radio.send('text', { group: 'text' });
+    await radio.send('bytes', { group: Buffer.from([0xff, 0xfe]) });
+    const [message, { group }] = await dish.receive();
+    return (String(message) === 'bytes' && group.equals(Buffer.from([0xff, 0xfe]))) || `${message} of ${group.toString('hex')}`;
+}
+
 async function receiveTimeout() {
     const gather = new draft.Gather({ receiveTimeout: 50 });
     await gather.bind('tcp://127.0.0.1:*');
@@ -124,7 +154,7 @@ async function receiveTimeout() {
 const limit = (ms) => new Promise((resolve) => setTimeout(resolve, ms, `not within ${ms} ms`));
 
 (async () => {
-    const tests = [['available', available], ['unroutable', unroutable], ['receiveTimeout', receiveTimeout]];
+    const tests = [available, unroutable, immediate, groupOfBytes, receiveTimeout].map((test) => [test.name, test]);
     for (const test of [clientServer, radioDish, scatterGather]) {
         for (const [name, place] of Object.entries(places)) {
             tests.push([`${test.name} over ${name}`, () => test(place)]);
