@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // SERVER answers each of many CLIENT sockets, by its number, on several threads.
+#include <array>
 #include <iostream>
 #include <string>
 #include <thread>
-#include <vector>
 #include <zlink/zlink.hpp>
 
 using zlink::throws;
@@ -13,9 +13,9 @@ int main() {
     zlink::context owner;
     zlink::server_socket server{owner};
     server.bind("tcp://127.0.0.1:*", throws);
-    std::vector<std::jthread> workers;
-    for (int count = 0; count < 2; ++count) {
-        workers.emplace_back([&server] {
+    std::array<std::jthread, 2> workers;
+    for (std::jthread& each : workers) {
+        each = std::jthread([&server] {
             while (const auto request = server.recv()) {
                 zlink::message answer{"re: " + std::string(request->text())};
                 answer.set_routing_id(request->routing_id(), throws);

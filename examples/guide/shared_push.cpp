@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MPL-2.0
 //
 // Threads that report to another program through one PUSH socket.
+#include <array>
 #include <iostream>
 #include <map>
 #include <string>
 #include <thread>
-#include <vector>
 #include <zlink/zlink.hpp>
 
 using zlink::throws;
@@ -20,9 +20,9 @@ int main() {
     zlink::push_socket reports{owner};
     reports.set(zlink::option::thread_safe, true, throws);
     reports.connect(collector.last_endpoint(throws), throws);
-    std::vector<std::jthread> workers;
+    std::array<std::jthread, workers_count> workers;
     for (int number = 0; number < workers_count; ++number) {
-        workers.emplace_back([&reports, name = "worker " + std::to_string(number)] {
+        workers[number] = std::jthread([&reports, name = "worker " + std::to_string(number)] {
             for (int step = 0; step < steps_count; ++step) {
                 reports.send(zlink::multipart{name, "step", std::to_string(step)}, throws);
             }

@@ -205,6 +205,7 @@ public:
             return last_error();
         }
         std::vector<peer> made;
+        made.reserve(static_cast<std::size_t>(count));
         for (int index = 0; index < count; ++index) {
             made.push_back(detail::describe(raw[static_cast<std::size_t>(index)]));
         }

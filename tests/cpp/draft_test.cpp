@@ -200,6 +200,7 @@ TEST_SUITE("draft") {
         server_socket server{owner};
         server.bind("inproc://shared", throws);
         std::vector<std::jthread> workers;
+        workers.reserve(3);
         for (int count = 0; count < 3; ++count) {
             workers.emplace_back([&server] {
                 while (auto request = server.recv()) {

@@ -281,6 +281,7 @@ TEST_SUITE("socket") {
         CHECK_FALSE(it.connected.get(option::thread_safe, throws));
         it.bound.set(option::thread_safe, true, throws);
         std::vector<std::jthread> workers;
+        workers.reserve(3);
         for (int count = 0; count < 3; ++count) {
             workers.emplace_back([&it] {
                 while (auto request = it.bound.recv_multipart()) {
