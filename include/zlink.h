@@ -91,8 +91,7 @@ extern "C" {
 #ifndef EFSM
 /// The operation is not possible in the socket's current state.
 #define EFSM (ZLINK_HAUSNUMERO + 51)
-/// The transport does not work with this type of socket. Never set by zlink, which uses
-/// EPROTONOSUPPORT.
+/// The transport does not work with this type of socket.
 #define ENOCOMPATPROTO (ZLINK_HAUSNUMERO + 52)
 /// The context was shut down.
 #define ETERM (ZLINK_HAUSNUMERO + 53)
@@ -779,6 +778,7 @@ ZLINK_EXPORT int zlink_getsockopt(void* socket, int option, void* value, size_t*
 ///                         listen.
 /// @error EPROTONOSUPPORT  The transport is unknown; or it is inproc and the peers of this socket
 ///                         do not speak ZMTP; or it is ws or wss and they exchange raw bytes.
+/// @error ENOCOMPATPROTO   The transport is udp, which is for some of the draft types only.
 /// @error EADDRINUSE       The address is already in use.
 /// @error EADDRNOTAVAIL    The address is not one of this machine's.
 /// @error ENODEV           There is no such interface.
@@ -795,6 +795,7 @@ ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
 ///                  "tls://HOST:PORT", "ws://HOST:PORT/PATH", "wss://HOST:PORT/PATH".
 /// @error EINVAL           The endpoint or ZLINK_SOCKS_PROXY is malformed.
 /// @error EPROTONOSUPPORT  As zlink_bind.
+/// @error ENOCOMPATPROTO   As zlink_bind.
 /// @error ENOTSOCK         `socket` is not a socket.
 /// @error ETERM            The context was shut down.
 ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
@@ -1968,12 +1969,20 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 /// ZLINK_BUILD_DRAFT_API defined, for zmq.h ZMQ_BUILD_DRAFT_API. The packages of CMake and
 /// pkg-config define both.
 ///
-/// Messages of the draft types have one frame: ZLINK_SNDMORE fails with EINVAL, and messages of
-/// several frames that a peer of another implementation sends are dropped and counted in
-/// ZLINK_DROPPED.
-/// @threads A socket of a draft type may be used by several threads at the same time, as one with
-///          ZLINK_THREAD_SAFE. Messages: one thread at a time for each. Pollers: one thread at a
-///          time.
+/// Messages of the draft types, except DGRAM, have one frame: ZLINK_SNDMORE fails with EINVAL, and
+/// messages of several frames that a peer of another implementation sends are dropped and counted
+/// in ZLINK_DROPPED.
+///
+/// Over udp a RADIO can be connected, and a DISH or DGRAM bound: "udp://HOST:PORT". If HOST is a
+/// multicast address, the interface may come before it: "udp://INTERFACE;GROUP:PORT", with its name
+/// or address; otherwise the system chooses it. Nothing tells whether datagrams arrive. Those of
+/// RADIO hold a byte with the length of the group, the group and the content: at most 65507 bytes
+/// over IPv4, of which libzmq 4.3 receives 8192. One that the system refuses to send, or that is
+/// not of this form, is dropped; the metrics count it. Socket monitors report nothing of udp.
+/// @threads A socket of a draft type, except DGRAM, may be used by several threads at the same
+/// time,
+///          as one with ZLINK_THREAD_SAFE. Messages: one thread at a time for each. Pollers: one
+///          thread at a time.
 
 #define ZLINK_SERVER 12  ///< Sends to the CLIENT that the message names; receives from all fairly.
 #define ZLINK_CLIENT 13  ///< Sends to SERVER sockets in turn; receives from all fairly.
@@ -1981,7 +1990,11 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 #define ZLINK_DISH 15    ///< Receives the messages of the groups that it joined.
 #define ZLINK_GATHER 16  ///< Receives from SCATTER sockets fairly.
 #define ZLINK_SCATTER 17 ///< Sends to GATHER sockets in turn.
-#define ZLINK_DGRAM 18   ///< Not available: datagrams of other protocols.
+#define ZLINK_DGRAM                                                                                \
+    18 ///< Datagrams of any protocol, over udp: a message has two frames, the address of the peer,
+       ///< as "127.0.0.1:5555" or "[::1]:5555", and the content. An address received ends with a
+       ///< zero byte. The socket can be bound once; a message for something that is no address is
+       ///< dropped.
 #define ZLINK_PEER 19    ///< As SERVER, among equals; connects with zlink_connect_peer.
 #define ZLINK_CHANNEL 20 ///< Exactly one peer, both ways.
 

@@ -68,7 +68,7 @@ END = """
 """
 
 # Types that have no name in `pattern` in every build.
-DRAFTS = ("SERVER", "RADIO", "DISH", "GATHER", "SCATTER", "PEER", "CHANNEL")
+DRAFTS = ("SERVER", "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM", "PEER", "CHANNEL")
 
 VALUES = {
     "flag": "bool",

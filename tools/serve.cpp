@@ -2,6 +2,7 @@
 #include "serve.hpp"
 
 #include "access_log.hpp"
+#include "signals.hpp"
 #include "zlink.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
-#include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
 
@@ -40,37 +40,6 @@ struct ends_context {
 };
 using socket_ptr = std::unique_ptr<void, closes_socket>;
 using context_ptr = std::unique_ptr<void, ends_context>;
-
-/// The signals that end or change the server, as a descriptor.
-class signals {
-public:
-    signals() {
-        sigset_t wanted;
-        sigemptyset(&wanted);
-        for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
-            sigaddset(&wanted, each);
-        }
-        pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-        std::signal(SIGPIPE, SIG_IGN); // The log's reader may go; that is a failed write.
-        descriptor_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    }
-    signals(const signals&) = delete;
-    signals& operator=(const signals&) = delete;
-    ~signals() { ::close(descriptor_); }
-
-    int descriptor() const noexcept { return descriptor_; }
-
-    /// @return 0 if there is none.
-    int take() const noexcept {
-        signalfd_siginfo next{};
-        return ::read(descriptor_, &next, sizeof next) == sizeof next
-                   ? static_cast<int>(next.ssi_signo)
-                   : 0;
-    }
-
-private:
-    int descriptor_;
-};
 
 bool set_text(void* socket, int option, const std::string& value) {
     return zlink_setsockopt(socket, option, value.data(), value.size()) == 0;
@@ -274,7 +243,8 @@ int open_admin(void* context, const std::string& endpoint, socket_ptr& admin) {
 int serve(const serve_arguments& asked) {
     constexpr int milliseconds = 1000;
     constexpr int backlog = 4096;
-    const signals told; // Before threads are started, which inherit the mask.
+    // Before threads are started, which inherit the mask.
+    const signals told{SIGINT, SIGTERM, SIGHUP};
     access_log log{asked.access_log,
                    asked.logs_json ? access_log::format::json : access_log::format::combined};
     access_log* used_log = nullptr;

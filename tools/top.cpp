@@ -3,6 +3,7 @@
 
 #include "metrics_source.hpp"
 #include "prometheus_text.hpp"
+#include "signals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +20,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 #include <utility>
@@ -342,36 +342,6 @@ bool write_all(std::string_view text) {
            std::fflush(stdout) == 0;
 }
 
-/// The signals that end or change the display, as a descriptor.
-class signals {
-public:
-    signals() {
-        sigset_t wanted;
-        sigemptyset(&wanted);
-        for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
-            sigaddset(&wanted, each);
-        }
-        pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-        std::signal(SIGPIPE, SIG_IGN); // The reader may go; that is a failed write.
-        descriptor_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    }
-    signals(const signals&) = delete;
-    signals& operator=(const signals&) = delete;
-    ~signals() { ::close(descriptor_); }
-
-    int descriptor() const noexcept { return descriptor_; }
-    /// @return 0 if there is none.
-    int take() const noexcept {
-        signalfd_siginfo next{};
-        return ::read(descriptor_, &next, sizeof next) == sizeof next
-                   ? static_cast<int>(next.ssi_signo)
-                   : 0;
-    }
-
-private:
-    int descriptor_;
-};
-
 /// The terminal, with keys that arrive at once, and a screen of its own, until the end.
 class screen {
 public:
@@ -525,7 +495,7 @@ private:
     }
 
     const top_arguments& asked_;
-    const signals told_;
+    const signals told_{SIGINT, SIGTERM, SIGHUP, SIGWINCH};
     const order* by_;
     std::vector<metrics_source> sources_;
     look before_;

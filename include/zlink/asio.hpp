@@ -845,6 +845,7 @@ using radio_socket = basic_socket<zlink::radio_socket>;
 using dish_socket = basic_socket<zlink::dish_socket>;
 using gather_socket = basic_socket<zlink::gather_socket>;
 using scatter_socket = basic_socket<zlink::scatter_socket>;
+using dgram_socket = basic_socket<zlink::dgram_socket>;
 using peer_socket = basic_socket<zlink::peer_socket>;
 using channel_socket = basic_socket<zlink::channel_socket>;
 #endif

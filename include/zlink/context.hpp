@@ -37,6 +37,7 @@ enum class pattern : int {
     dish = ZLINK_DISH,
     gather = ZLINK_GATHER,
     scatter = ZLINK_SCATTER,
+    dgram = ZLINK_DGRAM,
     peer = ZLINK_PEER,
     channel = ZLINK_CHANNEL,
 #endif
@@ -50,12 +51,13 @@ inline constexpr pattern radio{14};
 inline constexpr pattern dish{15};
 inline constexpr pattern gather{16};
 inline constexpr pattern scatter{17};
+inline constexpr pattern dgram{18};
 inline constexpr pattern peer{19};
 inline constexpr pattern channel{20};
 #ifdef ZLINK_BUILD_DRAFT_API
 static_assert(server == pattern::server && radio == pattern::radio && dish == pattern::dish &&
-              gather == pattern::gather && scatter == pattern::scatter && peer == pattern::peer &&
-              channel == pattern::channel);
+              gather == pattern::gather && scatter == pattern::scatter && dgram == pattern::dgram &&
+              peer == pattern::peer && channel == pattern::channel);
 #endif
 } // namespace detail::drafts
 

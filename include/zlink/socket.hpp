@@ -56,7 +56,7 @@ constexpr bool receives(pattern type) noexcept {
 }
 /// Whether its messages may have several frames.
 constexpr bool has_frames(pattern type) noexcept {
-    return type < drafts::server || type > drafts::channel;
+    return type < drafts::server || type > drafts::channel || type == drafts::dgram;
 }
 constexpr bool subscribes(pattern type) noexcept {
     return type == pattern::sub || type == pattern::xpub;
@@ -515,13 +515,15 @@ using xsub_socket = socket_of<pattern::xsub>;
 using raw_stream_socket = socket_of<pattern::raw_stream>;
 
 #ifdef ZLINK_BUILD_DRAFT_API
-/// libzmq's draft types. Several threads may use such a socket, as one with option::thread_safe.
+/// libzmq's draft types. Several threads may use such a socket, as one with option::thread_safe,
+/// but for a dgram_socket.
 using server_socket = socket_of<pattern::server>;
 using client_socket = socket_of<pattern::client>;
 using radio_socket = socket_of<pattern::radio>;
 using dish_socket = socket_of<pattern::dish>;
 using gather_socket = socket_of<pattern::gather>;
 using scatter_socket = socket_of<pattern::scatter>;
+using dgram_socket = socket_of<pattern::dgram>;
 using peer_socket = socket_of<pattern::peer>;
 using channel_socket = socket_of<pattern::channel>;
 #endif

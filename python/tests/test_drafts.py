@@ -21,11 +21,14 @@ KINDS = (
 )
 AIO_KINDS = tuple(getattr(aio, each.__name__) for each in KINDS)
 
+# The only one whose messages have two frames, and that one thread at a time may use.
+OTHERS = (zlink.Dgram, aio.Dgram)
+
 with_drafts = pytest.mark.skipif(not zlink.has("draft"), reason="the library was built without drafts")
 
 
 @pytest.mark.skipif(zlink.has("draft"), reason="the library was built with drafts")
-@pytest.mark.parametrize("kind", KINDS + AIO_KINDS)
+@pytest.mark.parametrize("kind", KINDS + AIO_KINDS + OTHERS)
 def test_a_build_without_drafts_says_so(context, kind):
     with pytest.raises(zlink.Unsupported, match=f"^.*{kind.__name__}: .*ZLINK_DRAFTS=ON"):
         kind(context)
@@ -199,6 +202,33 @@ def test_scatter_gather_and_channel(context):
 
 
 @with_drafts
+def test_datagrams(context):
+    server = opened(zlink.Dgram, context)
+    client = opened(zlink.Dgram, context)
+    endpoint = server.bind("udp://127.0.0.1:*")
+    client.bind("udp://127.0.0.1:*")
+    client.send_multipart([endpoint.removeprefix("udp://").encode(), b"question"])
+    sender, question = server.recv_multipart()
+    assert question == b"question"
+    server.send_multipart([sender, b"answer"])
+    assert client.recv_multipart()[1] == b"answer"
+
+
+@with_drafts
+def test_groups_over_udp(context):
+    dish = opened(zlink.Dish, context)
+    radio = opened(zlink.Radio, context)
+    dish.join("g")
+    radio.connect(dish.bind("udp://127.0.0.1:*"))
+    radio.send(b"not joined", group="h")
+    radio.send(b"joined", group="g")
+    heard = dish.recv_frame()
+    assert (heard.group, bytes(heard)) == ("g", b"joined")
+    with pytest.raises(zlink.Unsupported, match="udp"):
+        radio.bind("udp://127.0.0.1:*")
+
+
+@with_drafts
 def test_peers(context):
     one = opened(zlink.Peer, context)
     other = opened(zlink.Peer, context)
@@ -293,6 +323,11 @@ def test_a_server_with_asyncio_waits_for_one_client_and_serves_another():
 def test_groups_and_peers_with_asyncio():
     async def main():
         async with zlink.Context() as context:
+            server, client = aio.Dgram(context), aio.Dgram(context)
+            endpoint = server.bind("udp://127.0.0.1:*")
+            client.bind("udp://127.0.0.1:*")
+            await client.send_multipart([endpoint.removeprefix("udp://").encode(), b"datagram"])
+            assert (await server.recv_multipart())[1] == b"datagram"
             radio, dish = aio.Radio(context), aio.Dish(context)
             dish.join("g")
             dish.connect(radio.bind("inproc://radio"))

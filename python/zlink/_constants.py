@@ -25,6 +25,7 @@ class Pattern(enum.IntEnum):
     DISH = 15
     GATHER = 16
     SCATTER = 17
+    DGRAM = 18
     PEER = 19
     CHANNEL = 20
     STREAM = 100

@@ -471,6 +471,12 @@ class Scatter(Socket, _options.CredentialOptions, _SendingSingle, _zlink.Core):
     pattern = Pattern.SCATTER
 
 
+class Dgram(Socket, _Sending, _Receiving, _zlink.Duplex):
+    """Datagrams over udp: frames of the peer's address, such as b"127.0.0.1:5555", and the content. A draft of libzmq's."""
+
+    pattern = Pattern.DGRAM
+
+
 class Peer(Socket, _options.CredentialOptions, _SendingToPeers, _ReceivingFrames, _zlink.FrameReceiver):
     """As Server, among equals. A draft of libzmq's."""
 

@@ -38,6 +38,7 @@ __all__ = [
     "Channel",
     "Client",
     "Dealer",
+    "Dgram",
     "Dish",
     "Gather",
     "Monitor",
@@ -649,6 +650,12 @@ class Scatter(_SendingAlone, _options.CredentialOptions, _zlink.Core):
     """Sends to Gather sockets in turn. A draft of libzmq's."""
 
     pattern = Pattern.SCATTER
+
+
+class Dgram(_Sending, _Receiving, _zlink.Core):
+    """Datagrams over udp: frames of the peer's address, such as b"127.0.0.1:5555", and the content. A draft of libzmq's."""
+
+    pattern = Pattern.DGRAM
 
 
 class Peer(_SendingToPeers, _ReceivingFrames, _options.CredentialOptions, _zlink.Core):

@@ -20,11 +20,10 @@ inline std::optional<socket_type> type_from_c(int number) noexcept {
         return socket_type::stream;
     }
     const int last = has_drafts ? ZLINK_CHANNEL : ZLINK_RAW_STREAM;
-    const auto type = static_cast<socket_type>(number);
-    if (number < ZLINK_PAIR || number > last || type == socket_type::dgram) {
+    if (number < ZLINK_PAIR || number > last) {
         return std::nullopt;
     }
-    return type;
+    return static_cast<socket_type>(number);
 }
 
 } // namespace zlink::api

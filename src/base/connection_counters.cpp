@@ -117,6 +117,8 @@ connection_totals connection_counters::totals() const noexcept {
     made.accept_failed_count = totals_.accept_failed_count;
     made.interrupted_count = totals_.interrupted_count;
     made.lingered_count = totals_.lingered_count;
+    made.malformed_count = totals_.malformed_count;
+    made.unsendable_count = totals_.unsendable_count;
     std::ranges::copy(totals_.failed_counts, made.failed_counts.begin());
     std::ranges::copy(totals_.disconnected_counts, made.disconnected_counts.begin());
     return made;

@@ -58,6 +58,8 @@ struct basic_connection_totals {
     Number accept_failed_count{0}; ///< Including connections beyond a limit.
     Number interrupted_count{0};   ///< Messages dropped: two connections ended within them.
     Number lingered_count{0};      ///< Messages dropped: the socket's linger period was over.
+    Number malformed_count{0};     ///< Datagrams dropped: not of their form, or too large.
+    Number unsendable_count{0};    ///< Datagrams dropped: the system refused to send them.
     std::array<Number, handshake_failure_names.size()> failed_counts{};
     std::array<Number, disconnect_names.size()> disconnected_counts{};
 };
@@ -75,6 +77,8 @@ public:
     void on_established() noexcept { count(totals_.established_count); }
     void on_interrupted() noexcept { count(totals_.interrupted_count); }
     void on_lingered(std::uint64_t messages) noexcept { count(totals_.lingered_count, messages); }
+    void on_malformed() noexcept { count(totals_.malformed_count); }
+    void on_unsendable() noexcept { count(totals_.unsendable_count); }
     void on_disconnected(errc reason) noexcept {
         count(totals_.disconnected_counts[static_cast<std::size_t>(reason_of_disconnect(reason))]);
     }

@@ -50,23 +50,8 @@ std::optional<std::uint16_t> decode_port(std::string_view digits) noexcept {
     return port;
 }
 
-/// @param may_choose_port  Whether "*" may stand for the port.
-result<host_address> decode_host_address(std::string_view text, bool may_choose_port) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) {
-        return refuse("the port is missing");
-    }
-    std::string_view host = text.substr(0, colon);
-    const std::string_view port_text = text.substr(colon + 1);
-
-    const std::optional<std::uint16_t> port =
-        may_choose_port && port_text == "*" ? 0 : decode_port(port_text);
-    if (!port) {
-        std::string why{"\""};
-        why.append(port_text).append("\" is not a port, 0 to 65535");
-        return refuse(why.append(may_choose_port ? " or *" : ""));
-    }
-
+/// @return With port 0.
+result<host_address> decode_host(std::string_view host) {
     if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
         host = host.substr(1, host.size() - 2);
     }
@@ -81,7 +66,28 @@ result<host_address> decode_host_address(std::string_view text, bool may_choose_
     if (host.size() + scope.size() > host_bytes_max) {
         return refuse("the host is too long");
     }
-    return host_address{std::string{host}, std::string{scope}, *port};
+    return host_address{std::string{host}, std::string{scope}, 0};
+}
+
+/// @param may_choose_port  Whether "*" may stand for the port.
+result<host_address> decode_host_address(std::string_view text, bool may_choose_port) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return refuse("the port is missing");
+    }
+    const std::string_view port_text = text.substr(colon + 1);
+    const std::optional<std::uint16_t> port =
+        may_choose_port && port_text == "*" ? 0 : decode_port(port_text);
+    if (!port) {
+        std::string why{"\""};
+        why.append(port_text).append("\" is not a port, 0 to 65535");
+        return refuse(why.append(may_choose_port ? " or *" : ""));
+    }
+    result<host_address> decoded = decode_host(text.substr(0, colon));
+    if (decoded) {
+        decoded->port = *port;
+    }
+    return decoded;
 }
 
 /// Whether it can be the target of a request unchanged (RFC 3986, 3.3 and 3.4).
@@ -128,8 +134,36 @@ result<endpoint> decode_hosts_to_dial(std::string_view rest) {
     return decoded;
 }
 
+result<endpoint> decode_datagram_hosts(std::string_view rest, endpoint_use use) {
+    std::optional<host_address> interface;
+    if (const std::size_t semicolon = rest.rfind(';'); semicolon != std::string_view::npos) {
+        result<host_address> decoded = decode_host(rest.substr(0, semicolon));
+        if (!decoded) {
+            return decoded.error();
+        }
+        if (decoded->host.empty()) {
+            return refuse("no interface precedes the semicolon");
+        }
+        interface = std::move(*decoded);
+        rest = rest.substr(semicolon + 1);
+    }
+    result<endpoint> decoded =
+        use == endpoint_use::listen ? decode_hosts_to_listen(rest) : decode_hosts_to_dial(rest);
+    if (decoded && use == endpoint_use::dial && decoded->address.port == 0) {
+        return refuse("datagrams cannot be sent to port 0");
+    }
+    if (decoded) {
+        decoded->via = scheme::udp;
+        decoded->source = std::move(interface);
+    }
+    return decoded;
+}
+
 /// @param via  One with a host.
 result<endpoint> decode_hosts(scheme via, std::string_view rest, endpoint_use use) {
+    if (via == scheme::udp) {
+        return decode_datagram_hosts(rest, use);
+    }
     std::string_view path;
     if (is_web(via)) {
         const std::size_t slash = std::min(rest.find('/'), rest.size());
@@ -166,8 +200,8 @@ result<endpoint> decode_inproc(std::string_view name) {
     return endpoint{.via = scheme::inproc, .address = {}, .source = {}, .path = std::string{name}};
 }
 
-/// Appends the address in a form that decode_host_address decodes to the same address.
-void append_host_address(std::string& out, const host_address& address) {
+/// Appends the host in a form that decode_host decodes to the same host.
+void append_host(std::string& out, const host_address& address) {
     std::string host = address.host;
     if (!address.scope.empty()) {
         host.append("%").append(address.scope);
@@ -178,7 +212,13 @@ void append_host_address(std::string& out, const host_address& address) {
         host.insert(host.begin(), '[');
         host.push_back(']');
     }
-    out.append(host).append(":").append(std::to_string(address.port));
+    out.append(host);
+}
+
+/// The same for decode_host_address.
+void append_host_address(std::string& out, const host_address& address) {
+    append_host(out, address);
+    out.append(":").append(std::to_string(address.port));
 }
 
 } // namespace
@@ -188,7 +228,8 @@ std::string endpoint::text() const {
     spelled.append(scheme_end);
     if (has_host(via)) {
         if (source) {
-            append_host_address(spelled, *source);
+            via == scheme::udp ? append_host(spelled, *source)
+                               : append_host_address(spelled, *source);
             spelled.push_back(';');
         }
         append_host_address(spelled, address);
@@ -209,8 +250,8 @@ result<endpoint> decode_endpoint(std::string_view text, endpoint_use use) {
     if (name.empty() || rest.empty()) {
         return refuse(name.empty() ? "the transport is missing" : "nothing follows the ://");
     }
-    for (const scheme each :
-         {scheme::tcp, scheme::tls, scheme::ws, scheme::wss, scheme::http, scheme::https}) {
+    for (const scheme each : {scheme::tcp, scheme::tls, scheme::ws, scheme::wss, scheme::http,
+                              scheme::https, scheme::udp}) {
         if (name == scheme_name(each)) {
             if (is_http(each) && use == endpoint_use::dial) {
                 set_error_text("http and https can only be bound; connect to ws or wss");

@@ -21,7 +21,7 @@ inline constexpr std::size_t web_path_bytes_max = 2048; ///< Of ws and wss, the 
 inline constexpr errc path_too_long = static_cast<errc>(ENAMETOOLONG);
 
 /// The part of an endpoint before the "://".
-enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss, http, https };
+enum class scheme : std::uint8_t { tcp, ipc, inproc, tls, ws, wss, http, https, udp };
 
 /// As it is spelled: "tcp".
 constexpr std::string_view scheme_name(scheme named) noexcept {
@@ -42,11 +42,13 @@ constexpr std::string_view scheme_name(scheme named) noexcept {
         return "http";
     case scheme::https:
         return "https";
+    case scheme::udp:
+        return "udp";
     }
     return "tcp";
 }
 
-/// Whether it runs over tcp, so that its endpoints have a host and a port.
+/// Whether it runs over tcp or udp, so that its endpoints have a host and a port.
 constexpr bool has_host(scheme asked) noexcept {
     return asked != scheme::ipc && asked != scheme::inproc;
 }
@@ -84,8 +86,10 @@ struct host_address {
 /// Where a socket listens or connects, as written. Nothing is resolved.
 struct endpoint {
     scheme via = scheme::tcp;
-    host_address address;               ///< Where has_host(via).
-    std::optional<host_address> source; ///< Likewise, dial only: where to connect from.
+    host_address address; ///< Where has_host(via).
+    /// Likewise, dial only: where to connect from. Over udp, the interface of a multicast address,
+    /// without a port.
+    std::optional<host_address> source;
 
     /// ipc: the file's path, where "@name" is an abstract socket and "*", to listen, is a path that
     /// the library chooses. inproc: the name. ws and wss: the path with its query, "/" if there is
@@ -109,7 +113,8 @@ struct endpoint {
 ///
 /// @error invalid_argument        Malformed: no "://" or nothing on a side of it; no port, or one
 ///                                that is not a number up to 65535 ("*" is valid where the port may
-///                                be chosen); to dial, an impossible host; an empty scope; a path
+///                                be chosen); to dial, an impossible host, or port 0 of udp; an
+///                                empty scope; a path
 ///                                of ws or wss above web_path_bytes_max, with a fragment, or with
 ///                                bytes that are not allowed in a URI unescaped.
 /// @error protocol_not_supported  The scheme is unknown. It is compared exactly.

@@ -94,6 +94,28 @@ TEST_SUITE("base") {
         CHECK(any_port->address == host_address{"::1", "", 5555});
     }
 
+    TEST_CASE("endpoint: reads the interface before a multicast address") {
+        const result<endpoint> bound = decode_endpoint("udp://eth0;239.0.0.1:*", listen);
+        REQUIRE(bound);
+        CHECK(bound->via == scheme::udp);
+        CHECK(bound->source == host_address{"eth0", "", 0});
+        CHECK(bound->address == host_address{"239.0.0.1", "", 0});
+        CHECK(bound->text() == "udp://eth0;239.0.0.1:0");
+
+        const result<endpoint> dialled = decode_endpoint("udp://[fe80::1%lo];[ff02::1]:7", dial);
+        REQUIRE(dialled);
+        CHECK(dialled->source == host_address{"fe80::1", "lo", 0});
+        CHECK(dialled->address == host_address{"ff02::1", "", 7});
+        CHECK(dialled->text() == "udp://[fe80::1%lo];[ff02::1]:7");
+
+        CHECK(!decode_endpoint("udp://127.0.0.1:7", dial)->source);
+        CHECK(error_of("udp://;239.0.0.1:7", listen) == errc::invalid_argument);
+        CHECK(error_of("udp://eth0;239.0.0.1", listen) == errc::invalid_argument);
+        CHECK(error_of("udp://127.0.0.1:0", dial) == errc::invalid_argument);
+        CHECK(error_of("udp://127.0.0.1:*", dial) == errc::invalid_argument);
+        CHECK(error_of("udp://*:7", dial) == errc::invalid_argument);
+    }
+
     TEST_CASE("endpoint: refuses what has no scheme or nothing behind it") {
         for (const char* text : {"", "tcp", "tcp:", "tcp:/", "tcp://", "://", "://x", "foo://",
                                  "ipc://", "inproc://", "127.0.0.1:5555"}) {

@@ -27,6 +27,7 @@ enum class errc : int {
     no_descriptors = EMFILE,                  ///< A limit on sockets or descriptors is reached.
     protocol_violation = EPROTO,              ///< The peer broke its protocol.
     message_too_large = EMSGSIZE,             ///< A size is above its limit.
+    incompatible_protocol = 156384764,        ///< ENOCOMPATPROTO: not for this type of socket.
     wrong_state = 156384763,                  ///< EFSM: not possible in the socket's current state.
     terminated = 156384765,                   ///< ETERM: the context was shut down.
     no_thread = 156384766,                    ///< EMTHREAD: no I/O thread for the requested work.

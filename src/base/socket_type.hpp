@@ -42,9 +42,10 @@ inline constexpr std::array<std::string_view, 21> socket_type_names{
     "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM",  "PEER",   "CHANNEL"};
 
 /// Whether several threads may use a socket of this type without further ado, as libzmq promises
-/// for its draft types.
+/// for its draft types, except DGRAM, whose messages have two frames.
 constexpr bool is_for_several_threads(socket_type type) noexcept {
-    return type >= socket_type::server && type <= socket_type::channel;
+    return type >= socket_type::server && type <= socket_type::channel &&
+           type != socket_type::dgram;
 }
 
 /// Returns the name of `type` on the wire.

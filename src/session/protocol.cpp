@@ -2,6 +2,7 @@
 #include "session/protocol.hpp"
 
 #include "session/connection.hpp"
+#include "session/datagram_protocol.hpp"
 #include "session/http_protocol.hpp"
 #include "session/raw_protocol.hpp"
 #include "session/session.hpp"
@@ -29,6 +30,9 @@ std::unique_ptr<protocol> make_protocol(connection& over) {
     }
     if (is_web(over.origin().where.via)) {
         return std::make_unique<web_entry_protocol>(over);
+    }
+    if (over.origin().where.via == scheme::udp) {
+        return std::make_unique<datagram_protocol>(over);
     }
     if (over.options().type == socket_type::stream) {
         return std::make_unique<stream_protocol>(over, nullptr);

@@ -19,13 +19,6 @@ namespace zlink::session {
 using namespace std::chrono_literals;
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                   endpoint target, pipe::end_ptr end) {
-    auto by = transport::make_dialer(thread.context(), std::move(target), origin->options,
-                                     origin->observer);
-    dial(thread, std::move(origin), std::move(by), std::move(end));
-}
-
-void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
     const socket_options& chosen = *origin->options;
     std::unique_ptr<dialing> plan{
@@ -184,7 +177,7 @@ void session::start_connection(transport::stream_ptr connected) {
     }
     const bool is_proxied = !dialing_ && options().proxy_protocol;
     connection_.emplace(*this, std::move(connected));
-    if (dialing_) {
+    if (dialing_ && origin_->where.via != scheme::udp) { // Datagrams have no connection.
         connection_->tell(connection_event::connected, connection_->stream().descriptor());
     }
     if (origin_->tls) {
@@ -265,6 +258,7 @@ bool session::on_established(const pipe_terms& terms) {
     const boost::intrusive_ptr<pipe::pipe> made{
         new pipe::pipe({.messages_max = pipe::messages_max_of(options().send_hwm)},
                        {.messages_max = pipe::messages_max_of(options().recv_hwm)})};
+    made->is_datagram = origin_->where.via == scheme::udp;
     end_ = pipe::end_ptr(made->second);
     end_->set_home(thread_.mailbox(), this);
     end_->works_in_batches();

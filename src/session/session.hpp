@@ -108,13 +108,9 @@ class session final : public transport::stream_user,
                       public runtime::event_handler,
                       public pipe::event_sink {
 public:
-    /// Starts a session that dials `target`.
+    /// Starts a session that connects through `by`.
     /// @param end  The session's end of its pipe; none: the pipe is made when the peer is reached
     ///             (ZMQ_IMMEDIATE).
-    static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
-                     endpoint target, pipe::end_ptr end);
-
-    /// Starts a session that connects through `by`.
     static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                      transport::dialer_ptr by, pipe::end_ptr end);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/meter.hpp"
 
-#include "base/endpoint.hpp"
 #include "base/limits.hpp"
 #include "socket/pattern.hpp"
 #include "socket/peer.hpp"
@@ -33,6 +32,8 @@ void add_connections(connection_totals& to, const connection_totals& other) noex
     to.accept_failed_count += other.accept_failed_count;
     to.interrupted_count += other.interrupted_count;
     to.lingered_count += other.lingered_count;
+    to.malformed_count += other.malformed_count;
+    to.unsendable_count += other.unsendable_count;
     add_each(to.failed_counts, other.failed_counts);
     add_each(to.disconnected_counts, other.disconnected_counts);
 }
@@ -68,6 +69,8 @@ void add_counters(measures& to, const connection_counters* counters) noexcept {
         add_connections(to.connections, totals);
         to.drop(drop_reason::interrupted, totals.interrupted_count);
         to.drop(drop_reason::linger, totals.lingered_count);
+        to.drop(drop_reason::malformed, totals.malformed_count);
+        to.drop(drop_reason::unsendable, totals.unsendable_count);
     }
 }
 
@@ -86,13 +89,7 @@ socket_sample::peer describe(const peer& asked, const endpoint_meter* of, const 
     told.number = asked.end().arrival;
     told.endpoint = of != nullptr ? of->address : "";
     const pipe::peer_info* const info = asked.info();
-    if (info != nullptr && info->port != 0) {
-        endpoint found;
-        found.via = of != nullptr ? of->via : scheme::tcp;
-        found.address.host = info->properties.find(pipe::peer_address_property).value_or("");
-        found.address.port = info->port;
-        told.address = found.text();
-    }
+    told.address = asked.address(of != nullptr ? of->via : scheme::tcp);
     if (const std::uint32_t id = asked.stream_id; id != 0) {
         told.routing_id = hexadecimal(id);
     } else if (info != nullptr) {

@@ -31,9 +31,12 @@ enum class drop_reason : std::uint8_t {
     disconnected, ///< It was in the queue of a peer whose connection ended for good.
     interrupted,  ///< Two connections ended while it was being sent.
     linger,       ///< The socket was closed, and its linger period was over.
+    malformed,    ///< A datagram that was received is not of its form, or too large.
+    unsendable,   ///< The system refused to send a datagram.
 };
-constexpr std::array<std::string_view, 6> drop_names{"full",         "replaced",    "unreachable",
-                                                     "disconnected", "interrupted", "linger"};
+constexpr std::array<std::string_view, 8> drop_names{"full",         "replaced",    "unreachable",
+                                                     "disconnected", "interrupted", "linger",
+                                                     "malformed",    "unsendable"};
 
 /// Totals of the queues of one direction.
 struct direction_measures {

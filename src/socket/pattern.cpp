@@ -2,6 +2,7 @@
 #include "socket/pattern.hpp"
 
 #include "socket/dealer.hpp"
+#include "socket/dgram.hpp"
 #include "socket/dish.hpp"
 #include "socket/pair.hpp"
 #include "socket/pull.hpp"
@@ -71,7 +72,7 @@ std::unique_ptr<pattern> make_pattern(const socket_options& options) {
     case socket_type::channel:
         return std::make_unique<channel>();
     case socket_type::dgram:
-        break;
+        return std::make_unique<dgram>();
     }
     return nullptr;
 }

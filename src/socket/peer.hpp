@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/copy.hpp"
+#include "base/endpoint.hpp"
 #include "base/inline.hpp"
 #include "base/relaxed.hpp"
 #include "base/retry.hpp"
@@ -407,6 +408,19 @@ public:
 
     /// The connection's properties; null before the first connection.
     const pipe::peer_info* info() const noexcept { return info_; }
+
+    /// The endpoint that the connection comes from or leads to; empty if it has no address.
+    /// @throws std::bad_alloc
+    std::string address(scheme via) const {
+        if (info_ == nullptr || info_->port == 0) {
+            return {};
+        }
+        endpoint found;
+        found.via = via;
+        found.address.host = info_->properties.find(pipe::peer_address_property).value_or("");
+        found.address.port = info_->port;
+        return found.text();
+    }
 
     pipe::peer_info_ptr shared_info() const noexcept { return pipe::peer_info_ptr{info_}; }
 

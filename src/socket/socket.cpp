@@ -374,19 +374,11 @@ void socket::destroy(peer& departed) noexcept {
 }
 
 std::string socket::endpoint_of(peer& asked) const {
-    const pipe::peer_info* const info = asked.info();
     const binding* const origin = bindings_.find(asked.end().origin_id);
     if (origin != nullptr && (!origin->listens || !has_host(origin->via))) {
         return origin->address;
     }
-    if (info == nullptr || info->port == 0) {
-        return {};
-    }
-    endpoint found;
-    found.via = origin != nullptr ? origin->via : scheme::tcp;
-    found.address.host = info->properties.find(pipe::peer_address_property).value_or("");
-    found.address.port = info->port;
-    return found.text();
+    return asked.address(origin != nullptr ? origin->via : scheme::tcp);
 }
 
 result<std::vector<socket::peer_state>> socket::peers() {

@@ -294,7 +294,7 @@ private:
     void reject_pipe(pipe::pipe_end& end) const noexcept;
     std::string endpoint_of(peer& asked) const;
     peer_state state_of(peer& asked) const;
-    result<void> check_transport(const endpoint& where) const;
+    result<void> check_transport(const endpoint& where, endpoint_use use) const;
     result<endpoint> begin_call(std::string_view address, endpoint_use use);
     void destroy(peer& departed) noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
@@ -312,7 +312,11 @@ private:
     result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);
     result<void> bind_network(const endpoint& where, std::string_view address);
+    result<void> bind_datagrams(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
+    pipe::end_ptr attach_session(const session::session_origin& origin, runtime::io_thread& thread);
+    void start_session(const std::shared_ptr<session::session_origin>& origin,
+                       transport::dialer_ptr by, binding added);
     result<void> connect_inproc(const endpoint& where, std::string_view address);
 
     ZLINK_COLD result<void> send_waiting(outgoing& source, bool dont_wait);

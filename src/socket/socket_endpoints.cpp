@@ -8,6 +8,8 @@
 #include "socket/server.hpp"
 #include "socket/socket.hpp"
 #include "transport/address.hpp"
+#include "transport/datagram_socket.hpp"
+#include "transport/dialer.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,8 +17,23 @@
 
 namespace zlink::socket {
 
+/// Whether a socket of that type may use udp so, as libzmq defines.
+bool uses_datagrams(socket_type type, endpoint_use use) noexcept {
+    return use == endpoint_use::dial ? type == socket_type::radio
+                                     : type == socket_type::dish || type == socket_type::dgram;
+}
+
 /// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
-result<void> socket::check_transport(const endpoint& where) const {
+/// @error incompatible_protocol   Datagrams are for RADIO, DISH and DGRAM.
+result<void> socket::check_transport(const endpoint& where, endpoint_use use) const {
+    if (where.via == scheme::udp && !uses_datagrams(options_.type, use)) {
+        set_error_text("over udp a RADIO can be connected, and a DISH or DGRAM bound");
+        return errc::incompatible_protocol;
+    }
+    if (where.via != scheme::udp && options_.type == socket_type::dgram) {
+        set_error_text("a DGRAM can only be bound to udp");
+        return errc::incompatible_protocol;
+    }
     if (is_http(where.via) && options_.type != socket_type::stream) {
         set_error_text("only a ZLINK_STREAM can be bound to http and https");
         return errc::protocol_not_supported;
@@ -53,7 +70,7 @@ result<endpoint> socket::begin_call(std::string_view address, endpoint_use use) 
     }
     result<endpoint> where = decode_endpoint(address, use);
     if (where) {
-        if (const result<void> checked = check_transport(*where); !checked) {
+        if (const result<void> checked = check_transport(*where, use); !checked) {
             return checked.error();
         }
     }
@@ -77,8 +94,9 @@ result<void> socket::bind(std::string_view address) {
     if (!where) {
         return where.error();
     }
-    const result<void> bound =
-        where->via == scheme::inproc ? bind_inproc(*where, address) : bind_network(*where, address);
+    const result<void> bound = where->via == scheme::inproc ? bind_inproc(*where, address)
+                               : where->via == scheme::udp  ? bind_datagrams(*where, address)
+                                                            : bind_network(*where, address);
     if (bound) {
         mailbox_->signal(); // ZMQ_EVENTS may have changed.
     }
@@ -205,6 +223,58 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     return {};
 }
 
+/// The pipe to a session that will outlive its connections; already attached.
+/// @return The session's end.
+pipe::end_ptr socket::attach_session(const session::session_origin& origin,
+                                     runtime::io_thread& thread) {
+    const pipe::pipe_ptr whole{
+        new pipe::pipe({.messages_max = pipe::messages_max_of(options_.send_hwm)},
+                       {.messages_max = pipe::messages_max_of(options_.recv_hwm)})};
+    whole->is_datagram = origin.where.via == scheme::udp;
+    whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
+    pipe::end_ptr sessions_end{whole->second};
+    whole->first.origin_id = origin.id;
+    whole->first.arrival = context_.next_arrival();
+    whole->first.set_home(mailbox_, nullptr);
+    whole->second.set_home(thread.mailbox(), nullptr);
+    whole->second.works_in_batches();
+    attach(whole->first, opener::us);
+    return sessions_end;
+}
+
+/// There are no connections to accept: one session receives everything, like one that dials.
+result<void> socket::bind_datagrams(const endpoint& where, std::string_view address) {
+    if (options_.type == socket_type::dgram && bindings_.begin() != bindings_.end()) {
+        set_error_text("a DGRAM is bound to one endpoint");
+        return errc::invalid_argument;
+    }
+    result<transport::bound_datagrams> opened = transport::bind_datagrams(where, options_);
+    if (!opened) {
+        monitored_->on_connection_event(connection_event::bind_failed,
+                                        static_cast<int>(opened.error()),
+                                        address.substr(address.find("://") + 3));
+        return opened.error();
+    }
+    runtime::io_thread& thread = context_.choose_thread(options_.affinity);
+    std::shared_ptr<session::session_origin> origin;
+    binding added;
+    try {
+        origin = *make_origin(opened->where, endpoint_use::listen);
+        origin->target = opened->where.text();
+        added = {origin->target, {}, origin->id, where.via, true, {}, &thread, {}, {}};
+        if (!has_wildcard(where)) {
+            added.spelling = address;
+        }
+    } catch (...) {
+        close_descriptor(opened->descriptor);
+        throw;
+    }
+    auto by = transport::make_datagram_dialer(thread.context(), std::move(*opened), origin->options,
+                                              origin->counters);
+    start_session(origin, std::move(by), std::move(added));
+    return {};
+}
+
 result<void> socket::connect(std::string_view address) {
     const result<endpoint> where = begin_call(address, endpoint_use::dial);
     if (!where) {
@@ -267,6 +337,12 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
 }
 
 result<void> socket::connect_network(const endpoint& where, std::string_view address) {
+    if (where.via == scheme::udp) {
+        const result<void> checked = transport::check_datagram_target(where, options_);
+        if (!checked) {
+            return checked.error();
+        }
+    }
     if (options_.lacks_security) {
         set_error_text(lacks_security_text);
         return errc::permission_denied;
@@ -283,28 +359,29 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     }
     std::shared_ptr<session::session_origin> origin = std::move(*made);
     origin->target = where.text();
-    pipe::end_ptr sessions_end;
-    if (!options_.has_pipe_per_connection()) {
-        const pipe::pipe_ptr whole{
-            new pipe::pipe({.messages_max = pipe::messages_max_of(options_.send_hwm)},
-                           {.messages_max = pipe::messages_max_of(options_.recv_hwm)})};
-        whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
-        sessions_end = pipe::end_ptr(whole->second);
-        whole->first.origin_id = origin->id;
-        whole->first.arrival = context_.next_arrival();
-        whole->first.set_home(mailbox_, nullptr);
-        whole->second.set_home(thread.mailbox(), nullptr);
-        whole->second.works_in_batches();
-        attach(whole->first, opener::us);
-    }
+    auto by = transport::make_dialer(thread.context(), where, origin->options, origin->observer,
+                                     origin->counters);
     tell_expiry(origin->tls, origin->target);
-    std::string text{address};
+    start_session(origin, std::move(by),
+                  {std::string{address}, {}, origin->id, where.via, false, {}, &thread, {}, {}});
+    return {};
+}
+
+/// Adds a call with a session that connects through `by`.
+void socket::start_session(const std::shared_ptr<session::session_origin>& origin,
+                           transport::dialer_ptr by, binding added) {
     meter_->reserve_one();
-    endpoint_meter measured{origin->id, text, where.via, false, origin->counters};
-    bindings_.add({text, {}, origin->id, where.via, false, {}, &thread, {}, {}});
+    std::string text = added.address;
+    endpoint_meter measured{origin->id, text, added.via, added.listens, origin->counters};
+    runtime::io_thread& thread = *added.thread;
+    pipe::end_ptr sessions_end;
+    if (added.listens || !options_.has_pipe_per_connection()) {
+        sessions_end = attach_session(*origin, thread);
+    }
+    bindings_.add(std::move(added));
     context_.add_dependant();
     try {
-        session::session::dial(thread, std::move(origin), where, std::move(sessions_end));
+        session::session::dial(thread, origin, std::move(by), std::move(sessions_end));
     } catch (...) {
         context_.on_session_gone();
         bindings_.remove_last();
@@ -312,7 +389,6 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
     }
     meter_->add(std::move(measured));
     bindings_.note_endpoint(std::move(text));
-    return {};
 }
 
 result<void> socket::reload_certificates() {

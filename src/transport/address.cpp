@@ -78,21 +78,31 @@ std::optional<socket_address> interface_address(const std::string& name, std::ui
     return found;
 }
 
-std::string host_text(const sockaddr_storage& storage) {
-    char text[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "";
+constexpr socklen_t host_bytes = INET6_ADDRSTRLEN + IF_NAMESIZE + 1;
+using host_buffer = std::array<char, host_bytes>;
+
+/// @return A view of `buffer`.
+std::string_view host_text(const sockaddr_storage& storage, host_buffer& buffer) noexcept {
+    buffer.front() = '\0';
     if (storage.ss_family == AF_INET) {
-        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, text,
-                  sizeof text);
-        return text;
+        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, buffer.data(),
+                  host_bytes);
+        return buffer.data();
     }
     const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
-    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-    std::string host = text;
+    inet_ntop(AF_INET6, &v6.sin6_addr, buffer.data(), host_bytes);
+    std::size_t bytes = std::strlen(buffer.data());
     char name[IF_NAMESIZE];
     if (v6.sin6_scope_id != 0 && if_indextoname(v6.sin6_scope_id, name) != nullptr) {
-        host.append("%").append(name);
+        bytes += static_cast<std::size_t>(
+            std::snprintf(buffer.data() + bytes, buffer.size() - bytes, "%%%s", name));
     }
-    return host;
+    return {buffer.data(), bytes};
+}
+
+std::string host_text(const sockaddr_storage& storage) {
+    host_buffer buffer;
+    return std::string{host_text(storage, buffer)};
 }
 
 bool is_internet(const socket_address& address) noexcept {
@@ -274,6 +284,83 @@ std::uint16_t peer_port(const socket_address& peer) noexcept {
     return is_internet(peer) ? port_of(peer) : std::uint16_t{0};
 }
 
+bool is_multicast(const socket_address& of) noexcept {
+    if (of.family() == AF_INET6) {
+        const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(of.storage).sin6_addr;
+        return IN6_IS_ADDR_MULTICAST(&host);
+    }
+    return IN_MULTICAST(ntohl(reinterpret_cast<const sockaddr_in&>(of.storage).sin_addr.s_addr));
+}
+
+bool is_same_host(const sockaddr& one, const socket_address& other) noexcept {
+    if (one.sa_family != other.family()) {
+        return false;
+    }
+    if (one.sa_family == AF_INET) {
+        return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
+               reinterpret_cast<const sockaddr_in&>(other.storage).sin_addr.s_addr;
+    }
+    const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(one).sin6_addr;
+    return IN6_ARE_ADDR_EQUAL(&host,
+                              &reinterpret_cast<const sockaddr_in6&>(other.storage).sin6_addr);
+}
+
+socket_address any_host(const socket_address& of) noexcept {
+    return of.family() == AF_INET ? from_v4({INADDR_ANY}, port_of(of))
+                                  : from_v6(in6addr_any, 0, port_of(of));
+}
+
+std::uint16_t local_port(int descriptor) noexcept {
+    return peer_port(address_of(descriptor, ::getsockname));
+}
+
+std::size_t write_host_and_port(const socket_address& of,
+                                std::span<char, host_and_port_bytes_max> out) noexcept {
+    constexpr std::size_t v4_offset = 12; // Within an address of IPv6 that stands for one of IPv4.
+    socket_address shown = of;
+    if (of.family() == AF_INET6) {
+        const in6_addr& host = reinterpret_cast<const sockaddr_in6&>(of.storage).sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(&host)) {
+            in_addr v4{};
+            std::memcpy(&v4, host.s6_addr + v4_offset, sizeof v4);
+            shown = from_v4(v4, port_of(of));
+        }
+    }
+    host_buffer buffer;
+    const std::string_view host = host_text(shown.storage, buffer);
+    const int written =
+        std::snprintf(out.data(), out.size(), shown.family() == AF_INET ? "%.*s:%d" : "[%.*s]:%d",
+                      static_cast<int>(host.size()), host.data(), port_of(shown));
+    return static_cast<std::size_t>(written) + 1;
+}
+
+std::optional<socket_address> read_host_and_port(std::string_view text, int family) {
+    if (text.ends_with('\0')) {
+        text.remove_suffix(1);
+    }
+    const result<endpoint> decoded =
+        decode_endpoint(std::string{"udp://"}.append(text), endpoint_use::dial);
+    if (!decoded || decoded->source) {
+        return {};
+    }
+    const host_address& wanted = decoded->address;
+    in_addr v4{};
+    if (inet_pton(AF_INET, wanted.host.c_str(), &v4) == 1) {
+        if (family == AF_INET) {
+            return from_v4(v4, wanted.port);
+        }
+        in6_addr mapped{};
+        mapped.s6_addr[10] = mapped.s6_addr[11] = 0xff;
+        std::memcpy(mapped.s6_addr + 12, &v4, sizeof v4);
+        return from_v6(mapped, 0, wanted.port);
+    }
+    in6_addr v6{};
+    if (family != AF_INET6 || inet_pton(AF_INET6, wanted.host.c_str(), &v6) != 1) {
+        return {};
+    }
+    return from_v6(v6, scope_number(wanted.scope), wanted.port);
+}
+
 bool holds_unsent(int descriptor) noexcept {
     int bytes = 0;
     return ::ioctl(descriptor, SIOCOUTQ, &bytes) == 0 && bytes > 0;
@@ -291,9 +378,9 @@ bool is_connected_to_itself(int descriptor) noexcept {
            std::memcmp(&local.storage, &peer.storage, local.bytes) == 0;
 }
 
-result<int> open_socket(int family, const socket_options& options) noexcept {
-    const int descriptor = open_descriptor(
-        [=] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+result<int> open_socket(int family, const socket_options& options, int kind) noexcept {
+    const int descriptor =
+        open_descriptor([=] { return ::socket(family, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
     if (descriptor < 0) {
         return static_cast<errc>(errno);
     }
@@ -345,6 +432,10 @@ void tune_connection(int descriptor, const socket_options& options) noexcept {
     if (options.tcp_retransmit_max > 0) {
         set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_retransmit_max);
     }
+    mark_packets(descriptor, options);
+}
+
+void mark_packets(int descriptor, const socket_options& options) noexcept {
     if (options.type_of_service != 0) {
         set(descriptor, IPPROTO_IP, IP_TOS, options.type_of_service);
         set(descriptor, IPPROTO_IPV6, IPV6_TCLASS, options.type_of_service);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <vector>
 
@@ -62,6 +63,33 @@ socket_address peer_address(int descriptor) noexcept;
 /// @param host  In network byte order: 4 bytes, or 16.
 socket_address internet_address(std::span<const std::byte> host, std::uint16_t port) noexcept;
 
+/// @param of  An internet address, here and below.
+bool is_multicast(const socket_address& of) noexcept;
+
+/// Whether both have the same host. @param one  Of any family.
+bool is_same_host(const sockaddr& one, const socket_address& other) noexcept;
+
+/// The same port of any host of its family.
+socket_address any_host(const socket_address& of) noexcept;
+
+/// The port that a socket is bound to.
+std::uint16_t local_port(int descriptor) noexcept;
+
+/// The bytes that write_host_and_port() needs at most.
+inline constexpr std::size_t host_and_port_bytes_max = 96;
+
+/// Writes "127.0.0.1:5555" or "[::1]:5555", and a zero byte behind it. A host of IPv4 is written as
+/// such, also if the socket is one of IPv6.
+/// @return The bytes written, the zero byte included.
+std::size_t write_host_and_port(const socket_address& of,
+                                std::span<char, host_and_port_bytes_max> out) noexcept;
+
+/// Reads what write_host_and_port() writes, with or without the zero byte.
+/// @param family  Of the socket that is to send there.
+/// @return Nothing if it is no address, or of no use to that family.
+/// @throws std::bad_alloc
+std::optional<socket_address> read_host_and_port(std::string_view text, int family);
+
 /// The host of a peer; empty for ipc.
 std::string peer_host(const socket_address& peer);
 /// The name of a peer in ZMTP's Peer-Address and in ZAP: its host, or for ipc, as in libzmq, the
@@ -87,10 +115,14 @@ bool is_connected_to_itself(int descriptor) noexcept;
 
 /// Creates a non-blocking socket, with the options applied that must precede connecting. To be
 /// closed by close_descriptor().
+/// @param kind  SOCK_STREAM or SOCK_DGRAM.
 /// @error  The system's.
-result<int> open_socket(int family, const socket_options& options) noexcept;
+result<int> open_socket(int family, const socket_options& options, int kind) noexcept;
 
 /// Applies the options of a connected socket. Options that the kernel refuses keep their defaults.
 void tune_connection(int descriptor, const socket_options& options) noexcept;
+
+/// Applies the options for the headers of packets: ZMQ_TOS and ZMQ_PRIORITY.
+void mark_packets(int descriptor, const socket_options& options) noexcept;
 
 } // namespace zlink::transport

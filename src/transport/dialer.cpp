@@ -6,6 +6,8 @@
 #include "runtime/one_shot.hpp"
 #include "runtime/post.hpp"
 #include "transport/address.hpp"
+#include "transport/datagram_socket.hpp"
+#include "transport/datagram_stream.hpp"
 #include "transport/descriptor_stream.hpp"
 #include "transport/name_lookup.hpp"
 #include "transport/socks_dialer.hpp"
@@ -31,9 +33,11 @@ class descriptor_dialer final : public dialer {
 public:
     descriptor_dialer(boost::asio::io_context& reactor, endpoint target, std::string target_text,
                       std::shared_ptr<const socket_options> options,
-                      std::shared_ptr<connection_observer> observer)
+                      std::shared_ptr<connection_observer> observer,
+                      std::shared_ptr<connection_counters> counters = {})
         : reactor_(reactor), target_(std::move(target)), target_text_(std::move(target_text)),
-          options_(std::move(options)), observer_(std::move(observer)) {}
+          options_(std::move(options)), observer_(std::move(observer)),
+          counters_(std::move(counters)) {}
     ~descriptor_dialer() override { give_up_connecting(); }
 
     void start(outcome_handler handler) override;
@@ -57,7 +61,10 @@ private:
     result<void> await(int descriptor);
     void on_writable(std::uint64_t number);
     void finish_connected(int descriptor);
+    void open_datagrams(const socket_address& to);
     void finish(result<int> outcome);
+    void hand_over(stream_ptr connected);
+    outcome_handler end_attempt() noexcept;
     errc give_up(int descriptor, int error) const noexcept;
     void give_up_connecting() noexcept;
     void tell(connection_event what, std::int32_t value) const noexcept;
@@ -68,6 +75,7 @@ private:
     std::string target_text_; ///< For the observer.
     std::shared_ptr<const socket_options> options_;
     std::shared_ptr<connection_observer> observer_;
+    std::shared_ptr<connection_counters> counters_;
     outcome_handler handler_;
     name_lookup lookup_;
     std::vector<socket_address> addresses_;
@@ -158,7 +166,11 @@ void descriptor_dialer::try_each(std::vector<socket_address> addresses) {
 void descriptor_dialer::try_next() {
     next_timer_.stop();
     while (next_address_ < addresses_.size()) {
-        const result<int> connected = connect(addresses_[next_address_++]);
+        const socket_address& address = addresses_[next_address_++];
+        if (target_.via == scheme::udp) {
+            return open_datagrams(address);
+        }
+        const result<int> connected = connect(address);
         if (connected) {
             return finish_connected(*connected);
         }
@@ -175,6 +187,16 @@ void descriptor_dialer::try_next() {
                           boost::intrusive_ptr<descriptor_dialer>(this),
                           &descriptor_dialer::on_next_due);
     }
+}
+
+/// Nothing tells whether somebody receives there: only the first address of a name is used.
+void descriptor_dialer::open_datagrams(const socket_address& to) {
+    const result<int> opened = open_datagram_sender(target_, to, *options_);
+    if (!opened) {
+        return finish(opened.error());
+    }
+    hand_over(make_datagram_stream(reactor_, *opened,
+                                   {.to = to, .is_addressed = false, .counters = counters_}));
 }
 
 void descriptor_dialer::on_next_due() noexcept {
@@ -200,7 +222,7 @@ result<void> descriptor_dialer::bind_source(int descriptor, int family) {
 /// @return A connected descriptor.
 /// @error EINPROGRESS  It was added to the connections that are not established yet.
 result<int> descriptor_dialer::connect(const socket_address& address) {
-    const result<int> opened = open_socket(address.family(), *options_);
+    const result<int> opened = open_socket(address.family(), *options_, SOCK_STREAM);
     if (!opened) {
         return opened.error();
     }
@@ -298,14 +320,21 @@ void descriptor_dialer::tell(connection_event what, std::int32_t value) const no
 
 /// @param outcome  A connected descriptor, or the error.
 void descriptor_dialer::finish(result<int> outcome) {
-    const outcome_handler handler = std::exchange(handler_, nullptr);
+    if (outcome) {
+        return hand_over(make_descriptor_stream(reactor_, *outcome));
+    }
+    end_attempt()(outcome.error());
+}
+
+/// @param connected  Null: the reactor refused it.
+void descriptor_dialer::hand_over(stream_ptr connected) {
+    end_attempt()(connected ? result<stream_ptr>(std::move(connected)) : errc::no_descriptors);
+}
+
+dialer::outcome_handler descriptor_dialer::end_attempt() noexcept {
     give_up_connecting();
     addresses_ = {};
-    if (!outcome) {
-        return handler(outcome.error());
-    }
-    stream_ptr connected = make_descriptor_stream(reactor_, *outcome);
-    handler(connected ? result<stream_ptr>(std::move(connected)) : errc::no_descriptors);
+    return std::exchange(handler_, nullptr);
 }
 
 } // namespace
@@ -316,11 +345,15 @@ result<endpoint> socks_proxy_of(const socket_options& options) {
 
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
-                       std::shared_ptr<connection_observer> observer) {
+                       std::shared_ptr<connection_observer> observer,
+                       std::shared_ptr<connection_counters> counters) {
     std::string text = target.text();
-    if (!has_host(target.via) || options->socks_proxy.empty()) {
+    const bool uses_proxy =
+        has_host(target.via) && target.via != scheme::udp && !options->socks_proxy.empty();
+    if (!uses_proxy) {
         return dialer_ptr{new descriptor_dialer(reactor, std::move(target), std::move(text),
-                                                std::move(options), std::move(observer))};
+                                                std::move(options), std::move(observer),
+                                                std::move(counters))};
     }
     endpoint proxy = *socks_proxy_of(*options);
     proxy.source = target.source;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/connection_counters.hpp"
 #include "base/connection_event.hpp"
 #include "base/endpoint.hpp"
 #include "base/ref_counted.hpp"
@@ -40,10 +41,12 @@ result<endpoint> socks_proxy_of(const socket_options& options);
 
 /// A dialer that resolves the name of `target`, opens a tcp or unix socket and connects it; over
 /// tcp, through the SOCKS5 proxy that the options name, if any, for which socks_proxy_of()
-/// succeeds.
+/// succeeds. Over udp, its stream sends datagrams there.
 /// @param observer  Receives attempts that take time, and those that fail. May be null.
+/// @param counters  As make_datagram_stream(), for udp only.
 dialer_ptr make_dialer(boost::asio::io_context& reactor, endpoint target,
                        std::shared_ptr<const socket_options> options,
-                       std::shared_ptr<connection_observer> observer);
+                       std::shared_ptr<connection_observer> observer,
+                       std::shared_ptr<connection_counters> counters = {});
 
 } // namespace zlink::transport

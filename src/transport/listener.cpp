@@ -30,7 +30,7 @@ errc last_error() noexcept {
 /// @param where  The endpoint that has the address.
 result<listening> listen_at(const socket_address& address, const endpoint& where,
                             const socket_options& options, connection_observer& observer) {
-    const result<int> created = open_socket(address.family(), options);
+    const result<int> created = open_socket(address.family(), options, SOCK_STREAM);
     if (!created) {
         return created.error();
     }

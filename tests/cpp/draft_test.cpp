@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <doctest/doctest.h>
 #include <set>
 #include <string>
@@ -63,6 +64,7 @@ static_assert(!can_send<gather_socket> && can_receive<gather_socket>);
 static_assert(can_send_bytes<channel_socket> && can_receive<channel_socket>);
 static_assert(!can_send_frames<client_socket> && !can_receive_frames<client_socket>);
 static_assert(can_send_frames<dealer_socket> && can_receive_frames<dealer_socket>);
+static_assert(can_send_frames<dgram_socket> && can_receive_frames<dgram_socket>);
 static_assert(can_join<dish_socket> && !can_join<sub_socket>);
 static_assert(can_disconnect_peers<server_socket> && can_disconnect_peers<peer_socket>);
 static_assert(!can_disconnect_peers<client_socket>);
@@ -164,6 +166,29 @@ TEST_SUITE("draft") {
         CHECK(channel.bound.recv(throws) == "ping");
         channel.bound.send(message{"pong"}, throws);
         CHECK(channel.connected.recv(throws) == "pong");
+    }
+
+    TEST_CASE("datagrams have an address and a content") {
+        context owner;
+        dgram_socket server{owner};
+        server.bind("udp://127.0.0.1:*", throws);
+        dgram_socket client{owner};
+        client.bind("udp://127.0.0.1:*", throws);
+        const std::string address = server.last_endpoint(throws).substr(std::strlen("udp://"));
+        client.send(multipart{address, "question"}, throws);
+        multipart request = server.recv_multipart(throws);
+        REQUIRE(request.size() == 2);
+        CHECK(request[1] == "question");
+        server.send(std::move(request), throws); // To the address that it came from.
+        CHECK(client.recv_multipart(throws)[1] == "question");
+
+        dish_socket dish{owner};
+        dish.join("g", throws);
+        dish.bind("udp://127.0.0.1:*", throws);
+        radio_socket radio{owner};
+        radio.connect(dish.last_endpoint(throws), throws);
+        CHECK(radio.send(for_group("g", "over udp")).has_value());
+        CHECK(dish.recv(throws) == "over udp");
     }
 
     TEST_CASE("peers know each other by numbers") {

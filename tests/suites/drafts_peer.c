@@ -5,7 +5,8 @@
  *
  *   drafts_peer TYPE bind|connect ENDPOINT
  *
- * TYPE is client, server, radio, dish, scatter, gather, channel or peer. The exit status is 0 if
+ * TYPE is client, server, radio, dish, scatter, gather, channel, peer or dgram; a dgram that
+ * connects is bound to the next port, and begins the conversation. The exit status is 0 if
  * everything that the other end has to send came, and nothing else.
  */
 #define ZMQ_BUILD_DRAFT_API
@@ -17,6 +18,9 @@
 
 #define ROUNDS 200
 #define LARGE 100000
+#define LARGE_DATAGRAM 8000
+
+static size_t large = LARGE;
 
 static void fail(const char* what) {
     fprintf(stderr, "Error: %s: %s\n", what, zmq_strerror(zmq_errno()));
@@ -31,7 +35,7 @@ static void check(int is_true, const char* what) {
 
 /* The content of message `number`: every tenth is large. */
 static size_t content(int number, char* into) {
-    const size_t size = number % 10 == 9 ? LARGE + (size_t)number : (size_t)(number % 60) + 4;
+    const size_t size = number % 10 == 9 ? large + (size_t)number : (size_t)(number % 60) + 4;
     memset(into, 'a' + number % 26, size);
     snprintf(into, 4, "%03d", number);
     return size;
@@ -107,6 +111,30 @@ static void radio(void* socket) {
         send_number(socket, number, 0, "two");
         send_number(socket, number, 0, "one");
         send_number(socket, number, 0, "three");
+        if (large != LARGE && number % 20 == 19) {
+            zmq_poll(NULL, 0, 20); /* More might exceed the buffer of the other end. */
+        }
+    }
+}
+
+/* `address` is NULL where the other end begins. */
+static void dgram(void* socket, const char* address) {
+    for (int number = 0; number < ROUNDS; ++number) {
+        char* const made = malloc(LARGE + ROUNDS);
+        char from[256];
+        if (address != NULL) {
+            check(zmq_send(socket, address, strlen(address), ZMQ_SNDMORE) >= 0, "the address");
+            check(zmq_send(socket, made, content(number, made), 0) >= 0, "zmq_send");
+        }
+        const int bytes = zmq_recv(socket, from, sizeof from, 0);
+        check(bytes > 0 && bytes < (int)sizeof from && from[bytes - 1] == 0, "an address");
+        check(address == NULL || strcmp(from, address) == 0, "another address");
+        recv_number(socket, number, NULL);
+        if (address == NULL) {
+            check(zmq_send(socket, from, (size_t)bytes, ZMQ_SNDMORE) >= 0, "the address");
+            check(zmq_send(socket, made, content(number, made), 0) >= 0, "zmq_send");
+        }
+        free(made);
     }
 }
 
@@ -137,7 +165,7 @@ int main(int argc, char** argv) {
         int type;
     } types[] = {{"client", ZMQ_CLIENT},   {"server", ZMQ_SERVER},   {"radio", ZMQ_RADIO},
                  {"dish", ZMQ_DISH},       {"scatter", ZMQ_SCATTER}, {"gather", ZMQ_GATHER},
-                 {"channel", ZMQ_CHANNEL}, {"peer", ZMQ_PEER}};
+                 {"channel", ZMQ_CHANNEL}, {"peer", ZMQ_PEER},       {"dgram", ZMQ_DGRAM}};
     void* context;
     void* socket;
     uint32_t peer = 0;
@@ -155,6 +183,9 @@ int main(int argc, char** argv) {
         }
     }
     binds = strcmp(argv[2], "bind") == 0;
+    if (strncmp(argv[3], "udp", 3) == 0) {
+        large = LARGE_DATAGRAM - ROUNDS; /* libzmq receives 8192 bytes. */
+    }
     check(zmq_has("draft") == 1, "no drafts");
     context = zmq_ctx_new();
     socket = zmq_socket(context, type);
@@ -164,13 +195,20 @@ int main(int argc, char** argv) {
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
     if (binds) {
         check(zmq_bind(socket, argv[3]) == 0, "zmq_bind");
+    } else if (type == ZMQ_DGRAM) {
+        char own[64];
+        snprintf(own, sizeof own, "udp://127.0.0.1:%d", atoi(strrchr(argv[3], ':') + 1) + 1);
+        check(zmq_bind(socket, own) == 0, "zmq_bind");
+        zmq_poll(NULL, 0, 500); /* Nothing tells when the other end is bound. */
     } else if (type == ZMQ_PEER) {
         peer = zmq_connect_peer(socket, argv[3]);
         check(peer != 0, "zmq_connect_peer");
     } else {
         check(zmq_connect(socket, argv[3]) == 0, "zmq_connect");
     }
-    if (type == ZMQ_CLIENT) {
+    if (type == ZMQ_DGRAM) {
+        dgram(socket, binds ? NULL : argv[3] + sizeof "udp://" - 1);
+    } else if (type == ZMQ_CLIENT) {
         ask(socket, 0);
     } else if (type == ZMQ_SERVER) {
         answer(socket, 1);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MPL-2.0
+#pragma once
+
+#include "base/own_descriptors.hpp"
+#include "runtime/readiness.hpp"
+#include "transport/stream.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+namespace zlink::transport {
+
+/// The result of a system call that has moved nothing, by its errno.
+inline io_outcome outcome_of_failure() noexcept {
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+        return {io_outcome::status::would_block};
+    }
+    return {io_outcome::status::failed, 0, errno};
+}
+
+/// A stream over a descriptor: waits for its readiness, and owns it.
+///
+/// Readiness is reported when it changes. Readiness that was reported while there was no wait, or
+/// that was not used up, is requested again by the next wait.
+class watched_stream : public stream, private runtime::watched {
+public:
+    watched_stream(runtime::readiness& watch, int descriptor) noexcept
+        : watch_(watch), descriptor_(descriptor) {}
+    ~watched_stream() override { watched_stream::close(); }
+
+    /// @return Whether the system allows it.
+    bool open() noexcept {
+        is_watched_ = watch_.add(descriptor_, *this, events_);
+        return is_watched_;
+    }
+
+    void wait_readable(stream_user& user) override {
+        if (reader_) {
+            return;
+        }
+        reader_.reset(&user);
+        if (may_read_) {
+            watch_.check_again(descriptor_, *this, events_);
+        }
+    }
+
+    bool stay_readable(stream_user& user) noexcept override {
+        if (reader_ || !watch_.repeat(*this)) {
+            return false;
+        }
+        reader_.reset(&user);
+        return true;
+    }
+
+    void wait_writable(stream_user& user) override {
+        if (writer_) {
+            return;
+        }
+        writer_.reset(&user);
+        // Watched for writing only after the first wait: a unix socket becomes ready again and
+        // again.
+        if (may_write_ || (events_ & EPOLLOUT) == 0) {
+            events_ |= EPOLLOUT;
+            watch_.check_again(descriptor_, *this, events_);
+        }
+    }
+
+    void close() noexcept override {
+        const int closed = std::exchange(descriptor_, -1);
+        if (closed < 0) {
+            return;
+        }
+        if (is_watched_) {
+            watch_.remove(closed, *this);
+        }
+        close_descriptor(closed);
+        reader_.reset();
+        writer_.reset();
+    }
+
+    int descriptor() const noexcept override { return descriptor_; }
+
+protected:
+    /// After an attempt to read, or to write.
+    /// @param may_go_on  Whether the system may have more, or take more, now.
+    void note_read(bool may_go_on) noexcept { may_read_ = has_end_ || may_go_on; }
+    void note_written(bool may_go_on) noexcept { may_write_ = may_go_on; }
+
+private:
+    void on_ready(std::uint32_t events) noexcept override {
+        const stream_ptr keep{this};
+        const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;
+        has_end_ = has_end_ || is_over || (events & EPOLLRDHUP) != 0;
+        may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
+        may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
+        if (!is_over) {
+            tell_writer(); // First: reading may have to wait for queued replies.
+        }
+        tell_reader();
+        tell_writer(); // After the last bytes of a peer that has gone.
+    }
+
+    void tell_reader() noexcept {
+        if (may_read_ && reader_) {
+            const auto told = std::exchange(reader_, nullptr);
+            told->on_readable();
+        }
+    }
+
+    void tell_writer() noexcept {
+        if (may_write_ && writer_) {
+            const auto told = std::exchange(writer_, nullptr);
+            told->on_writable();
+        }
+    }
+
+    runtime::readiness& watch_;
+    boost::intrusive_ptr<stream_user> reader_;    ///< Waits to read.
+    boost::intrusive_ptr<stream_user> writer_;    ///< Waits to write.
+    std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< The watched events.
+    int descriptor_;
+    bool is_watched_ = false;
+    bool may_read_ = false;  ///< Was ready, and has not been exhausted since.
+    bool may_write_ = false; ///< Likewise.
+    bool has_end_ = false;   ///< The end follows the last bytes, and is not reported again.
+};
+
+} // namespace zlink::transport
