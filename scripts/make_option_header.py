@@ -67,6 +67,9 @@ END = """
 } // namespace zlink
 """
 
+# Types that have no name in `pattern` in every build.
+DRAFTS = ("SERVER", "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM", "PEER", "CHANNEL")
+
 VALUES = {
     "flag": "bool",
     "int": "int",
@@ -94,10 +97,8 @@ def patterns(sockets):
         return ""
     if sockets == "any but STREAM":
         return ", detail::all_but_stream"
-    # The C++ interface has no draft types.
-    known = [name for name in sockets.split(", ") if name != "RADIO"]
-    names = ", ".join(f"pattern::{name.lower()}" for name in known)
-    return f", detail::only({names})"
+    names = (("detail::drafts::" if name in DRAFTS else "pattern::") + name.lower() for name in sockets.split(", "))
+    return f", detail::only({', '.join(names)})"
 
 
 def declaration(cells):

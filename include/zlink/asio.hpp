@@ -604,7 +604,7 @@ public:
     /// Receives a message of several frames: void(error_code, zlink::multipart).
     template<class Token = net::default_completion_token_t<Executor>>
     auto async_receive_multipart(Token&& token = Token()) requires(
-        zlink::detail::receives(Socket::type)) {
+        zlink::detail::receives(Socket::type) && zlink::detail::has_frames(Socket::type)) {
         return start<multipart>(
             detail::direction::receive,
             [](Socket& of, auto& made) {
@@ -652,7 +652,8 @@ public:
     /// Sends a message of several frames: void(error_code).
     template<class Token = net::default_completion_token_t<Executor>>
     auto async_send(multipart frames,
-                    Token&& token = Token()) requires(zlink::detail::sends(Socket::type)) {
+                    Token&& token = Token()) requires(zlink::detail::sends(Socket::type) &&
+                                                      zlink::detail::has_frames(Socket::type)) {
         return start<void>(
             detail::direction::send,
             [frames = std::move(frames)](Socket& of, auto&) mutable {
@@ -837,6 +838,17 @@ using xpub_socket = basic_socket<zlink::xpub_socket>;
 using xsub_socket = basic_socket<zlink::xsub_socket>;
 using raw_stream_socket = basic_socket<zlink::raw_stream_socket>;
 using stream_socket = basic_socket<zlink::stream_socket>;
+#ifdef ZLINK_BUILD_DRAFT_API
+using server_socket = basic_socket<zlink::server_socket>;
+using client_socket = basic_socket<zlink::client_socket>;
+using radio_socket = basic_socket<zlink::radio_socket>;
+using dish_socket = basic_socket<zlink::dish_socket>;
+using gather_socket = basic_socket<zlink::gather_socket>;
+using scatter_socket = basic_socket<zlink::scatter_socket>;
+using dgram_socket = basic_socket<zlink::dgram_socket>;
+using peer_socket = basic_socket<zlink::peer_socket>;
+using channel_socket = basic_socket<zlink::channel_socket>;
+#endif
 
 /// Does the I/O of a context without I/O threads on an executor: one thread, and one reactor, for
 /// zlink and everything else of the program.

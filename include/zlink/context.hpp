@@ -30,7 +30,36 @@ enum class pattern : int {
     xsub = ZLINK_XSUB,
     raw_stream = ZLINK_RAW_STREAM,
     stream = ZLINK_STREAM,
+#ifdef ZLINK_BUILD_DRAFT_API
+    server = ZLINK_SERVER,
+    client = ZLINK_CLIENT,
+    radio = ZLINK_RADIO,
+    dish = ZLINK_DISH,
+    gather = ZLINK_GATHER,
+    scatter = ZLINK_SCATTER,
+    dgram = ZLINK_DGRAM,
+    peer = ZLINK_PEER,
+    channel = ZLINK_CHANNEL,
+#endif
 };
+
+/// libzmq's draft types, whose names pattern has in builds with them only. Types of options depend
+/// on them, and are the same in both.
+namespace detail::drafts {
+inline constexpr pattern server{12};
+inline constexpr pattern radio{14};
+inline constexpr pattern dish{15};
+inline constexpr pattern gather{16};
+inline constexpr pattern scatter{17};
+inline constexpr pattern dgram{18};
+inline constexpr pattern peer{19};
+inline constexpr pattern channel{20};
+#ifdef ZLINK_BUILD_DRAFT_API
+static_assert(server == pattern::server && radio == pattern::radio && dish == pattern::dish &&
+              gather == pattern::gather && scatter == pattern::scatter && dgram == pattern::dgram &&
+              peer == pattern::peer && channel == pattern::channel);
+#endif
+} // namespace detail::drafts
 
 /// A duration of an option that stands for "without limit".
 inline constexpr std::chrono::milliseconds no_limit{-1};

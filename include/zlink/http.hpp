@@ -19,7 +19,11 @@ namespace zlink {
 class http_request {
 public:
     /// @throws std::system_error  The message is no request.
-    explicit http_request(message content) : content_(std::move(content)) { take_apart(); }
+    explicit http_request(message content) : content_(std::move(content)) {
+        if (!take_apart()) {
+            detail::raise(last_error());
+        }
+    }
 
     http_request(http_request&& from) noexcept : content_(std::move(from.content_)) {
         take_apart();
@@ -60,13 +64,12 @@ public:
 
 private:
     /// A message that was moved from is empty, and then so are all parts.
-    void take_apart() {
+    /// @return Whether the message is a request.
+    bool take_apart() noexcept {
         parts_ = {};
         parts_.struct_size = sizeof parts_;
-        if (!content_.empty() &&
-            zlink_http_request(content_.data(), content_.size(), &parts_) != 0) {
-            detail::raise(last_error());
-        }
+        return content_.empty() ||
+               zlink_http_request(content_.data(), content_.size(), &parts_) == 0;
     }
 
     message content_;

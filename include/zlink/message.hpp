@@ -7,11 +7,13 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -144,6 +146,33 @@ public:
     friend bool operator==(const message& one, std::string_view text) noexcept {
         return one.text() == text;
     }
+
+#ifdef ZLINK_BUILD_DRAFT_API
+    /// The peer that a SERVER or PEER received it from, or will send it to; 0: none.
+    std::uint32_t routing_id() const noexcept {
+        return zlink_msg_routing_id(const_cast<zlink_msg_t*>(&raw_));
+    }
+    /// @error EINVAL  `peer` is 0.
+    result<void> set_routing_id(std::uint32_t peer) noexcept {
+        return detail::checked(zlink_msg_set_routing_id(&raw_, peer));
+    }
+    void set_routing_id(std::uint32_t peer, throws_t) {
+        detail::unwrap(set_routing_id(peer));
+    }
+
+    /// The group that a DISH received it for, or a RADIO will send it to. Valid until the message
+    /// changes.
+    const char* group() const noexcept {
+        return zlink_msg_group(const_cast<zlink_msg_t*>(&raw_));
+    }
+    /// @error EINVAL  It is longer than ZLINK_GROUP_MAX_LENGTH, or has a zero byte.
+    result<void> set_group(const std::string& name) noexcept {
+        return detail::with_texts({name}, [&] { return zlink_msg_set_group(&raw_, name.c_str()); });
+    }
+    void set_group(const std::string& name, throws_t) {
+        detail::unwrap(set_group(name));
+    }
+#endif
 
 private:
     zlink_msg_t raw_;

@@ -395,7 +395,8 @@ inline constexpr detail::socket_option<ZLINK_XPUB_MANUAL_LAST_VALUE, bool, false
     xpub_manual_last_value{};
 /// Block or fail with EAGAIN instead of dropping.
 inline constexpr detail::socket_option<ZLINK_XPUB_NODROP, bool, false, true,
-                                       detail::only(pattern::pub, pattern::xpub)>
+                                       detail::only(pattern::pub, pattern::xpub,
+                                                    detail::drafts::radio)>
     xpub_nodrop{};
 /// Pass on repeated subscriptions.
 inline constexpr detail::socket_option<ZLINK_XPUB_VERBOSE, bool, false, true,

@@ -7,6 +7,7 @@
 #include <zlink/option.hpp>
 
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <ranges>
@@ -42,10 +43,20 @@ struct peer {
 namespace detail {
 
 constexpr bool sends(pattern type) noexcept {
-    return type != pattern::sub && type != pattern::pull && type != pattern::stream;
+    return type != pattern::sub && type != pattern::pull && type != pattern::stream &&
+           type != drafts::dish && type != drafts::gather;
+}
+/// Whether it sends bytes alone. A SERVER or PEER needs to know to which peer.
+constexpr bool sends_bytes(pattern type) noexcept {
+    return sends(type) && type != drafts::server && type != drafts::peer;
 }
 constexpr bool receives(pattern type) noexcept {
-    return type != pattern::pub && type != pattern::push && type != pattern::stream;
+    return type != pattern::pub && type != pattern::push && type != pattern::stream &&
+           type != drafts::radio && type != drafts::scatter;
+}
+/// Whether its messages may have several frames.
+constexpr bool has_frames(pattern type) noexcept {
+    return type < drafts::server || type > drafts::channel || type == drafts::dgram;
 }
 constexpr bool subscribes(pattern type) noexcept {
     return type == pattern::sub || type == pattern::xpub;
@@ -62,25 +73,31 @@ class socket_owner {
 public:
     socket_owner() noexcept = default;
     explicit socket_owner(void* handle) noexcept : handle_(handle) {}
-    socket_owner(socket_owner&& from) noexcept : handle_(std::exchange(from.handle_, nullptr)) {}
+    socket_owner(socket_owner&& from) noexcept : handle_(from.take()) {}
     socket_owner& operator=(socket_owner&& from) noexcept {
         if (this != &from) {
             close();
-            handle_ = std::exchange(from.handle_, nullptr);
+            handle_.store(from.take(), std::memory_order_relaxed);
         }
         return *this;
     }
     ~socket_owner() { close(); }
 
     void close() noexcept {
-        if (handle_ != nullptr) {
-            zlink_close(std::exchange(handle_, nullptr));
+        if (void* const closing = take()) {
+            zlink_close(closing);
         }
     }
-    void* get() const noexcept { return handle_; }
+    void* get() const noexcept { return handle_.load(std::memory_order_relaxed); }
 
 private:
-    void* handle_ = nullptr;
+    void* take() noexcept {
+        return get() == nullptr ? nullptr : handle_.exchange(nullptr, std::memory_order_relaxed);
+    }
+
+    // Atomic because one thread may close a socket that others use. They see null, or the handle of
+    // a socket that is closed, which the library knows.
+    std::atomic<void*> handle_{nullptr};
 };
 
 } // namespace detail
@@ -109,7 +126,8 @@ inline result<std::string> read_text(void* from, int number, bool has_end) {
 /// The functions of every socket. Each returns an error, or, called with `throws` as the last
 /// argument, throws std::system_error. A closed socket, or one that was moved from, gives ENOTSOCK.
 ///
-/// @threads One at a time, with a full fence when another one takes over.
+/// @threads One at a time, with a full fence when another one takes over; with option::thread_safe
+///          any number, in every function but the constructors, the assignment and the destructor.
 class any_socket {
 public:
     any_socket(any_socket&&) noexcept = default;
@@ -187,6 +205,7 @@ public:
             return last_error();
         }
         std::vector<peer> made;
+        made.reserve(static_cast<std::size_t>(count));
         for (int index = 0; index < count; ++index) {
             made.push_back(detail::describe(raw[static_cast<std::size_t>(index)]));
         }
@@ -300,14 +319,14 @@ public:
     /// @return Its size.
     /// @error  As zlink_send.
     result<std::size_t> send(const_bytes content, flags how = flags::none) noexcept
-        requires(detail::sends(Type)) {
+        requires(detail::sends_bytes(Type)) {
         return detail::counted(
             zlink_send(handle(), content.data(), content.size(), static_cast<int>(how)));
     }
-    std::size_t send(const_bytes content, flags how, throws_t) requires(detail::sends(Type)) {
+    std::size_t send(const_bytes content, flags how, throws_t) requires(detail::sends_bytes(Type)) {
         return detail::unwrap(send(content, how));
     }
-    std::size_t send(const_bytes content, throws_t) requires(detail::sends(Type)) {
+    std::size_t send(const_bytes content, throws_t) requires(detail::sends_bytes(Type)) {
         return detail::unwrap(send(content));
     }
 
@@ -332,7 +351,7 @@ public:
     ///                except where a later frame needs memory that is lacking.
     /// @error EINVAL  There is no frame. Otherwise as zlink_msg_send.
     result<void> send(multipart&& frames, flags how = flags::none) noexcept
-        requires(detail::sends(Type)) {
+        requires(detail::sends(Type) && detail::has_frames(Type)) {
         if (frames.empty()) {
             return std::error_code{EINVAL, category()};
         }
@@ -344,7 +363,8 @@ public:
         }
         return {};
     }
-    void send(multipart&& frames, throws_t) requires(detail::sends(Type)) {
+    void send(multipart&& frames,
+              throws_t) requires(detail::sends(Type) && detail::has_frames(Type)) {
         detail::unwrap(send(std::move(frames)));
     }
 
@@ -386,7 +406,8 @@ public:
 
     /// Receives all frames of a message.
     /// @throws std::bad_alloc
-    result<multipart> recv_multipart(flags how = flags::none) requires(detail::receives(Type)) {
+    result<multipart> recv_multipart(flags how = flags::none) requires(detail::receives(Type) &&
+                                                                       detail::has_frames(Type)) {
         multipart made;
         do {
             message next;
@@ -397,9 +418,69 @@ public:
         } while (made.back().more());
         return made;
     }
-    multipart recv_multipart(throws_t) requires(detail::receives(Type)) {
+    multipart recv_multipart(throws_t) requires(detail::receives(Type) &&
+                                                detail::has_frames(Type)) {
         return detail::unwrap(recv_multipart());
     }
+
+#ifdef ZLINK_BUILD_DRAFT_API
+    // Draft types.
+
+    /// Receive the messages of `group`, too.
+    /// @error EINVAL  It is longer than ZLINK_GROUP_MAX_LENGTH, or the socket has joined it.
+    result<void> join(const std::string& group) requires(Type == pattern::dish) {
+        return detail::with_texts({group}, [&] { return zlink_join(handle(), group.c_str()); });
+    }
+    void join(const std::string& group, throws_t) requires(Type == pattern::dish) {
+        detail::unwrap(join(group));
+    }
+    /// Undoes join(), also for messages that have arrived.
+    /// @error EINVAL  The socket has not joined it.
+    result<void> leave(const std::string& group) requires(Type == pattern::dish) {
+        return detail::with_texts({group}, [&] { return zlink_leave(handle(), group.c_str()); });
+    }
+    void leave(const std::string& group, throws_t) requires(Type == pattern::dish) {
+        detail::unwrap(leave(group));
+    }
+
+    /// Connects, and tells the peer's number, for message::set_routing_id().
+    /// @error As zlink_connect_peer.
+    result<std::uint32_t> connect_peer(const std::string& endpoint) requires(Type ==
+                                                                             pattern::peer) {
+        std::uint32_t number = 0;
+        const auto connected = detail::with_texts({endpoint}, [&] {
+            number = zlink_connect_peer(handle(), endpoint.c_str());
+            return number != 0 ? 0 : -1;
+        });
+        return connected ? result<std::uint32_t>{number} : result<std::uint32_t>{connected.error()};
+    }
+    std::uint32_t connect_peer(const std::string& endpoint,
+                               throws_t) requires(Type == pattern::peer) {
+        return detail::unwrap(connect_peer(endpoint), true);
+    }
+    /// Disconnects one peer, once the messages sent to it are written.
+    /// @error EHOSTUNREACH  There is no such peer, or not any more.
+    result<void> disconnect_peer(std::uint32_t number) noexcept
+        requires(Type == pattern::peer || Type == pattern::server) {
+        return detail::checked(zlink_disconnect_peer(handle(), number));
+    }
+    void disconnect_peer(std::uint32_t number,
+                         throws_t) requires(Type == pattern::peer || Type == pattern::server) {
+        detail::unwrap(disconnect_peer(number));
+    }
+
+    /// Whether there is room for a message to the peer with that routing id.
+    /// @error EHOSTUNREACH  There is no such peer.
+    result<bool> can_send_to(const_bytes routing_id) noexcept requires(Type == pattern::router) {
+        const int events =
+            zlink_socket_get_peer_state(handle(), routing_id.data(), routing_id.size());
+        return events < 0 ? result<bool>{last_error()}
+                          : result<bool>{(events & ZLINK_POLLOUT) != 0};
+    }
+    bool can_send_to(const_bytes routing_id, throws_t) requires(Type == pattern::router) {
+        return detail::unwrap(can_send_to(routing_id));
+    }
+#endif
 
 protected:
     explicit socket_of(void* handle) noexcept : any_socket(handle) {}
@@ -432,5 +513,19 @@ using push_socket = socket_of<pattern::push>;
 using xpub_socket = socket_of<pattern::xpub>;
 using xsub_socket = socket_of<pattern::xsub>;
 using raw_stream_socket = socket_of<pattern::raw_stream>;
+
+#ifdef ZLINK_BUILD_DRAFT_API
+/// libzmq's draft types. Several threads may use such a socket, as one with option::thread_safe,
+/// but for a dgram_socket.
+using server_socket = socket_of<pattern::server>;
+using client_socket = socket_of<pattern::client>;
+using radio_socket = socket_of<pattern::radio>;
+using dish_socket = socket_of<pattern::dish>;
+using gather_socket = socket_of<pattern::gather>;
+using scatter_socket = socket_of<pattern::scatter>;
+using dgram_socket = socket_of<pattern::dgram>;
+using peer_socket = socket_of<pattern::peer>;
+using channel_socket = socket_of<pattern::channel>;
+#endif
 
 } // namespace zlink

@@ -39,6 +39,10 @@ std::string reason(int error, std::string_view action) {
     }
 }
 
+bool is_draft(int type) {
+    return type >= ZLINK_SERVER && type <= ZLINK_CHANNEL;
+}
+
 bool is_wide(int option) {
     switch (option) {
     case ZLINK_AFFINITY:
@@ -165,6 +169,11 @@ core::core(nb::handle from, int wanted, std::string called)
         const without_gil released;
         raw = zlink_socket(ctx, wanted);
         error = errno;
+    }
+    if (raw == nullptr && is_draft(wanted) && zlink_has("draft") == 0) {
+        refuse("", ENOTSUP,
+               "this zlink was built without libzmq's draft types; build it with "
+               "-D ZLINK_DRAFTS=ON");
     }
     if (raw == nullptr) {
         const int count_max = zlink_ctx_get(ctx, ZLINK_MAX_SOCKETS);
@@ -362,6 +371,49 @@ void bind_socket(nb::module_& m) {
                  self.close();
              })
         .def_prop_ro("closed", &core::is_closed, "Whether the socket was closed.")
+        .def("_join_group",
+             [](core& self, const std::string& group) {
+                 whole_text(group);
+                 use used{self, "join"};
+                 if (zlink_join(self.raw, group.c_str()) != 0) {
+                     used.fail(errno, zlink_error_text());
+                 }
+             })
+        .def("_leave_group",
+             [](core& self, const std::string& group) {
+                 whole_text(group);
+                 use used{self, "leave"};
+                 if (zlink_leave(self.raw, group.c_str()) != 0) {
+                     used.fail(errno, zlink_error_text());
+                 }
+             })
+        .def("_connect_peer",
+             [](core& self, const std::string& endpoint) {
+                 whole_text(endpoint);
+                 use used{self, "connect_peer"};
+                 std::uint32_t number;
+                 int error;
+                 {
+                     const without_gil released;
+                     number = zlink_connect_peer(self.raw, endpoint.c_str());
+                     error = errno;
+                 }
+                 if (number == 0) {
+                     used.fail(error, zlink_error_text());
+                 }
+                 self.endpoint = endpoint;
+                 return number;
+             })
+        .def(
+            "_disconnect_peer",
+            [](core& self, nb::handle routing_id) {
+                const std::uint32_t number = peer_argument(routing_id);
+                use used{self, "disconnect_peer"};
+                if (zlink_disconnect_peer(self.raw, number) != 0) {
+                    used.fail(errno);
+                }
+            },
+            nb::sig("def _disconnect_peer(self, routing_id: int, /) -> None"))
         .def_prop_ro(
             "more", [](const core& self) { return self.more; },
             "Whether further frames belong to the message of the frame received last.")

@@ -62,6 +62,15 @@ public:
                          found, static_cast<Py_ssize_t>(std::strlen(found)), "replace"));
     }
 
+    std::uint32_t routing_id() const {
+        return zlink_msg_routing_id(const_cast<zlink_msg_t*>(&content_.raw));
+    }
+    nb::object group() const {
+        const char* const found = zlink_msg_group(const_cast<zlink_msg_t*>(&content_.raw));
+        return nb::steal(
+            PyUnicode_DecodeUTF8(found, static_cast<Py_ssize_t>(std::strlen(found)), "replace"));
+    }
+
 private:
     message content_;
     std::string name_;
@@ -89,6 +98,39 @@ bool send_frame(use& used, const payload& content, int flags, patience limit) {
                return zlink_send(self.raw, content.data(), content.size(), flags | wait);
            }) >= 0;
 }
+
+/// A message of a draft type.
+class addressed_message {
+public:
+    /// @param routing_id  0: to no peer in particular.
+    /// @param group       None: to no group.
+    addressed_message(const payload& content, nb::handle routing_id, nb::handle group)
+        : must_release_{content.size() >= gil_held_bytes_max}, outgoing_{content} {
+        if (const std::uint32_t number = peer_argument(routing_id)) {
+            zlink_msg_set_routing_id(&outgoing_.raw, number);
+        }
+        if (!group.is_none()) {
+            const std::string name = text_argument(group, "group");
+            if (zlink_msg_set_group(&outgoing_.raw, name.c_str()) != 0) {
+                throw nb::value_error(("a group has at most " +
+                                       std::to_string(ZLINK_GROUP_MAX_LENGTH) + " bytes, not " +
+                                       std::to_string(name.size()))
+                                          .c_str());
+            }
+        }
+    }
+
+    /// @return As send_frame.
+    bool send(use& used, patience limit) {
+        return wait_for(used, sending, limit, must_release_, [&](int wait) {
+                   return zlink_msg_send(&outgoing_.raw, used.socket().raw, wait);
+               }) >= 0;
+    }
+
+private:
+    bool must_release_;
+    message outgoing_;
+};
 
 bool recv_message(use& used, message& target, patience limit) {
     core& self = used.socket();
@@ -174,6 +216,9 @@ struct sender : core {
 struct receiver : core {
     using core::core;
 };
+struct frame_receiver : core {
+    using core::core;
+};
 struct duplex : core {
     using core::core;
 };
@@ -238,19 +283,6 @@ void add_receiving(Class& to) {
         "Waits until there is a message, at most `timeout` seconds; None: recv_timeout. Raises\n"
         "Again after that.");
     to.def(
-        "recv_multipart",
-        [](core& self, nb::handle timeout) {
-            use used{self, "recv_multipart"};
-            nb::object frames = recv_multipart(used, patience_from(timeout));
-            if (!frames.is_valid()) {
-                used.fail(EAGAIN);
-            }
-            return frames;
-        },
-        nb::kw_only(), nb::arg("timeout").none() = nb::none(),
-        nb::sig("def recv_multipart(self, *, timeout: float | None = None) -> list[bytes]"),
-        "Receives a message, as a list of its frames.");
-    to.def(
         "recv_into",
         [](core& self, nb::handle buffer, nb::handle timeout) {
             use used{self, "recv_into"};
@@ -277,6 +309,23 @@ void add_receiving(Class& to) {
         nb::kw_only(), nb::arg("timeout").none() = nb::none(),
         nb::sig("def recv_frame(self, *, timeout: float | None = None) -> Frame"),
         "Receives a frame without copying its content, and with the properties of its connection.");
+}
+
+template<class Class>
+void add_receiving_multipart(Class& to) {
+    to.def(
+        "recv_multipart",
+        [](core& self, nb::handle timeout) {
+            use used{self, "recv_multipart"};
+            nb::object frames = recv_multipart(used, patience_from(timeout));
+            if (!frames.is_valid()) {
+                used.fail(EAGAIN);
+            }
+            return frames;
+        },
+        nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+        nb::sig("def recv_multipart(self, *, timeout: float | None = None) -> list[bytes]"),
+        "Receives a message, as a list of its frames.");
 }
 
 } // namespace
@@ -403,6 +452,10 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
             "__bytes__", [](const frame& self) { return self.content().bytes(); },
             nb::sig("def __bytes__(self) -> bytes"))
         .def_prop_ro("more", &frame::more, "Whether further frames of the same message follow.")
+        .def_prop_ro("routing_id", &frame::routing_id,
+                     "The number of the peer that a Server or Peer received it from; else 0.")
+        .def_prop_ro("group", &frame::group, nb::sig("def group(self) -> str"),
+                     "The group that a Dish received it for; else empty.")
         .def("property", &frame::property, nb::arg("name"),
              nb::sig("def property(self, name: str) -> str | None"),
              "A property of the connection through which the frame came: \"Peer-Address\",\n"
@@ -418,6 +471,32 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
         },
         nb::arg("data"), nb::arg("more") = false,
         nb::sig("def _try_send(self, data: Buffer, more: bool = False) -> bool"));
+    base.def(
+        "_send_single",
+        [](core& self, nb::handle data, nb::handle routing_id, nb::handle group,
+           nb::handle timeout) {
+            use used{self, "send"};
+            const payload content{data};
+            addressed_message outgoing{content, routing_id, group};
+            if (!outgoing.send(used, patience_from(timeout))) {
+                used.fail(EAGAIN);
+            }
+        },
+        nb::arg("data").none(), nb::arg("routing_id"), nb::arg("group").none(),
+        nb::arg("timeout").none(),
+        nb::sig("def _send_single(self, data: Buffer, routing_id: int, group: str | None,"
+                " timeout: float | None) -> None"));
+    base.def(
+        "_try_send_single",
+        [](core& self, nb::handle data, nb::handle routing_id, nb::handle group) {
+            use used{self, "send"};
+            const payload content{data};
+            addressed_message outgoing{content, routing_id, group};
+            return !is_tired(self) && outgoing.send(used, patience{0});
+        },
+        nb::arg("data").none(), nb::arg("routing_id"), nb::arg("group").none(),
+        nb::sig("def _try_send_single(self, data: Buffer, routing_id: int, group: str | None)"
+                " -> bool"));
     base.def(
         "_try_send_multipart",
         [](core& self, nb::handle frames) {
@@ -474,10 +553,16 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
     nb::class_<receiver, core> receiving_class(m, "Receiver", "A socket that receives.");
     add_construction(receiving_class);
     add_receiving(receiving_class);
+    add_receiving_multipart(receiving_class);
+    nb::class_<frame_receiver, core> frame_class(m, "FrameReceiver",
+                                                 "A socket that receives messages of one frame.");
+    add_construction(frame_class);
+    add_receiving(frame_class);
     nb::class_<duplex, core> duplex_class(m, "Duplex", "A socket that sends and receives.");
     add_construction(duplex_class);
     add_sending(duplex_class);
     add_receiving(duplex_class);
+    add_receiving_multipart(duplex_class);
 }
 
 } // namespace zlink::python

@@ -71,6 +71,11 @@ def test_first():
     assert run("first.py") == "hello\n"
 
 
+@pytest.mark.skipif(not zlink.has("draft"), reason="the library was built without drafts")
+def test_drafts():
+    assert run("drafts.py") == "re: question\nweather: sunny\n"
+
+
 def test_loop():
     assert run("loop.py") == "ONE TWO THREE\n"
 

@@ -38,6 +38,15 @@ def wait(push: zlink.Push, pull: zlink.Pull, stream: zlink.Stream) -> None:
             assert_type(each.data, memoryview)
 
 
+def drafts(server: zlink.Server, dish: zlink.Dish, radio: zlink.Radio, client: zlink.Client) -> None:
+    assert_type(server.recv_frame().routing_id, int)
+    server.send(b"x", routing_id=1)
+    for heard in dish:
+        assert_type(heard.group, str)
+    radio.send(b"x", group="g")
+    assert_type(client.recv(), bytes)
+
+
 async def wait_not(dealer: aio.Dealer, stream: aio.Stream) -> None:
     assert_type(await dealer.recv(), bytes)
     async for event in stream:
@@ -52,6 +61,14 @@ def wrong(push: zlink.Push, pull: zlink.Pull) -> None:
     push.lingerr = 1  # E
     push.subscribe(b"")  # E
     zlink.Push("context")  # E
+
+
+def wrong_drafts(server: zlink.Server, client: zlink.Client, scatter: zlink.Scatter) -> None:
+    server.send(b"x")  # E
+    client.send(b"x", more=True)  # E
+    client.recv_multipart()  # E
+    scatter.recv()  # E
+    client.join("g")  # E
 """
 
 

@@ -19,6 +19,15 @@ class Pattern(enum.IntEnum):
     XPUB = 9
     XSUB = 10
     RAW_STREAM = 11
+    SERVER = 12
+    CLIENT = 13
+    RADIO = 14
+    DISH = 15
+    GATHER = 16
+    SCATTER = 17
+    DGRAM = 18
+    PEER = 19
+    CHANNEL = 20
     STREAM = 100
 
 

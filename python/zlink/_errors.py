@@ -6,6 +6,7 @@ import errno as _errno
 # First number of the errors that errno.h lacks, as zlink.h has it.
 _HAUSNUMERO = 156384712
 EFSM = _HAUSNUMERO + 51
+ENOCOMPATPROTO = _HAUSNUMERO + 52
 ETERM = _HAUSNUMERO + 53
 
 
@@ -60,5 +61,6 @@ BY_NUMBER: dict[int, type[Error]] = {
     _errno.EINVAL: InvalidValue,
     _errno.ENOTSUP: Unsupported,
     _errno.EPROTONOSUPPORT: Unsupported,
+    ENOCOMPATPROTO: Unsupported,
     _errno.EADDRINUSE: AddressInUse,
 }

@@ -305,7 +305,7 @@ class SocketOptions(_Base):
             self._set_bytes(int(option), value)
 
 
-class SecurityOptions(_Base):
+class CredentialOptions(_Base):
     """CURVE, PLAIN and ZAP, of all patterns but Stream."""
 
     mechanism = MechanismAttribute(Option.MECHANISM, "What the other options select.", writable=False)
@@ -320,6 +320,11 @@ class SecurityOptions(_Base):
     zap_enforce_domain = Flag(
         Option.ZAP_ENFORCE_DOMAIN, "With a domain but no ZAP handler, refuse all peers."
     )
+
+
+class SecurityOptions(CredentialOptions):
+    """Of all patterns but Stream and the draft types."""
+
     routing_id = Octets(Option.ROUTING_ID, "The name under which a Router knows this socket.")
 
 
@@ -341,6 +346,12 @@ class PublisherOptions(_Base):
     welcome_message = Octets(Option.XPUB_WELCOME_MSG, "Sent to each new subscriber.", readable=False)
     invert_matching = Flag(Option.INVERT_MATCHING, "Deliver messages that match no subscription.")
     topics_count = Number(Option.TOPICS_COUNT, "The number of topics that peers subscribed to.", writable=False)
+
+
+class RadioOptions(_Base):
+    """Of Radio."""
+
+    nodrop = Flag(Option.XPUB_NODROP, "Wait or raise Again instead of dropping.", readable=False)
 
 
 class SubscriberOptions(_Base):

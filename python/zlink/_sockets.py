@@ -42,6 +42,10 @@ _WHAT_FOR = {
     "send_batch": "send batches",
     "subscribe": "subscribe",
     "unsubscribe": "unsubscribe",
+    "join": "join groups",
+    "leave": "join groups",
+    "connect_peer": "address its peers",
+    "disconnect_peer": "address its peers",
     "serve": "serve files",
     "route": "take HTTP requests",
 }
@@ -169,6 +173,107 @@ class _Sending:
         self.send(to_json(value), more=more, timeout=timeout)
 
 
+class _SendingSingle:
+    """Of sockets that send messages of one frame."""
+
+    if TYPE_CHECKING:
+
+        def _send_single(
+            self, data: Buffer, routing_id: int, group: str | None, timeout: float | None
+        ) -> None: ...
+
+    def send(self, data: Buffer, *, timeout: float | None = None) -> None:
+        """Sends a message, which has one frame.
+
+        Waits while no peer has room, at most `timeout` seconds; None: send_timeout. Raises Again
+        after that.
+        """
+        self._send_single(data, 0, None, timeout)
+
+    def send_string(self, text: str, *, timeout: float | None = None) -> None:
+        """Sends a text as a message, in UTF-8."""
+        self._send_single(text.encode(), 0, None, timeout)
+
+    def send_json(self, value: Any, *, timeout: float | None = None) -> None:
+        """Sends a value as a message, in JSON."""
+        self._send_single(to_json(value), 0, None, timeout)
+
+
+class _SendingToPeers:
+    """Of sockets that send to a peer by its number: `routing_id` of a Frame, or of connect_peer()."""
+
+    if TYPE_CHECKING:
+
+        def _send_single(
+            self, data: Buffer, routing_id: int, group: str | None, timeout: float | None
+        ) -> None: ...
+
+        def _disconnect_peer(self, routing_id: int, /) -> None: ...
+
+    def send(self, data: Buffer, *, routing_id: int, timeout: float | None = None) -> None:
+        """Sends a message, which has one frame, to one peer.
+
+        Waits while the peer has no room, at most `timeout` seconds; None: send_timeout. Raises Again
+        after that, and PeerUnreachable if there is no such peer, or not any more.
+        """
+        self._send_single(data, routing_id, None, timeout)
+
+    def send_string(self, text: str, *, routing_id: int, timeout: float | None = None) -> None:
+        """Sends a text to one peer, in UTF-8."""
+        self._send_single(text.encode(), routing_id, None, timeout)
+
+    def send_json(self, value: Any, *, routing_id: int, timeout: float | None = None) -> None:
+        """Sends a value to one peer, in JSON."""
+        self._send_single(to_json(value), routing_id, None, timeout)
+
+    def disconnect_peer(self, routing_id: int) -> None:
+        """Disconnects one peer, once the messages sent to it are written."""
+        self._disconnect_peer(routing_id)
+
+
+class _SendingToGroups:
+    """Of sockets that send to a group."""
+
+    if TYPE_CHECKING:
+
+        def _send_single(
+            self, data: Buffer, routing_id: int, group: str | None, timeout: float | None
+        ) -> None: ...
+
+    def send(self, data: Buffer, *, group: str = "", timeout: float | None = None) -> None:
+        """Sends a message, which has one frame, to every Dish that has joined `group`.
+
+        Drops it for a Dish that has no room; with `nodrop` it waits, as the other sockets do.
+        """
+        self._send_single(data, 0, group, timeout)
+
+    def send_string(self, text: str, *, group: str = "", timeout: float | None = None) -> None:
+        """Sends a text to a group, in UTF-8."""
+        self._send_single(text.encode(), 0, group, timeout)
+
+    def send_json(self, value: Any, *, group: str = "", timeout: float | None = None) -> None:
+        """Sends a value to a group, in JSON."""
+        self._send_single(to_json(value), 0, group, timeout)
+
+
+class Joining:
+    """Of Dish."""
+
+    if TYPE_CHECKING:
+
+        def _join_group(self, group: str, /) -> None: ...
+
+        def _leave_group(self, group: str, /) -> None: ...
+
+    def join(self, group: str) -> None:
+        """Receive the messages of `group`, too: at most 255 bytes in UTF-8."""
+        self._join_group(group)
+
+    def leave(self, group: str) -> None:
+        """Undoes join(), also for messages that have arrived."""
+        self._leave_group(group)
+
+
 class _Receiving:
     """Of sockets that receive."""
 
@@ -189,6 +294,32 @@ class _Receiving:
         try:
             while True:
                 yield self.recv()
+        except (Closed, ContextTerminated):
+            return
+
+
+class _ReceivingFrames:
+    """Of sockets that receive frames whose sender or group matters."""
+
+    if TYPE_CHECKING:
+
+        def recv(self, *, timeout: float | None = None) -> bytes: ...
+
+        def recv_frame(self, *, timeout: float | None = None) -> _zlink.Frame: ...
+
+    def recv_string(self, *, timeout: float | None = None) -> str:
+        """Receives a message that is a text in UTF-8."""
+        return self.recv(timeout=timeout).decode()
+
+    def recv_json(self, *, timeout: float | None = None) -> Any:
+        """Receives a message that is JSON, and returns its value."""
+        return from_json(self.recv(timeout=timeout))
+
+    def __iter__(self) -> Iterator[_zlink.Frame]:
+        """Receives until the socket is closed or the context is shut down."""
+        try:
+            while True:
+                yield self.recv_frame()
         except (Closed, ContextTerminated):
             return
 
@@ -300,6 +431,66 @@ class RawStream(Socket, _Sending, _Receiving, _zlink.Duplex):
     """Exchanges bytes over tcp with peers that do not speak ZMTP: libzmq's ZMQ_STREAM."""
 
     pattern = Pattern.RAW_STREAM
+
+
+class Server(
+    Socket, _options.CredentialOptions, _SendingToPeers, _ReceivingFrames, _zlink.FrameReceiver
+):
+    """Sends to the Client that `routing_id` names; receives from all fairly. A draft of libzmq's."""
+
+    pattern = Pattern.SERVER
+
+
+class Client(Socket, _options.CredentialOptions, _SendingSingle, _Receiving, _zlink.FrameReceiver):
+    """Sends to Server sockets in turn; receives from all fairly. A draft of libzmq's."""
+
+    pattern = Pattern.CLIENT
+
+
+class Radio(Socket, _options.CredentialOptions, _options.RadioOptions, _SendingToGroups, _zlink.Core):
+    """Sends to every Dish that has joined the message's group; drops instead of waiting. A draft of libzmq's."""
+
+    pattern = Pattern.RADIO
+
+
+class Dish(Socket, _options.CredentialOptions, Joining, _ReceivingFrames, _zlink.FrameReceiver):
+    """Receives the messages of the groups that it has joined. A draft of libzmq's."""
+
+    pattern = Pattern.DISH
+
+
+class Gather(Socket, _options.CredentialOptions, _Receiving, _zlink.FrameReceiver):
+    """Receives from Scatter sockets fairly. A draft of libzmq's."""
+
+    pattern = Pattern.GATHER
+
+
+class Scatter(Socket, _options.CredentialOptions, _SendingSingle, _zlink.Core):
+    """Sends to Gather sockets in turn. A draft of libzmq's."""
+
+    pattern = Pattern.SCATTER
+
+
+class Dgram(Socket, _Sending, _Receiving, _zlink.Duplex):
+    """Datagrams over udp: frames of the peer's address, such as b"127.0.0.1:5555", and the content. A draft of libzmq's."""
+
+    pattern = Pattern.DGRAM
+
+
+class Peer(Socket, _options.CredentialOptions, _SendingToPeers, _ReceivingFrames, _zlink.FrameReceiver):
+    """As Server, among equals. A draft of libzmq's."""
+
+    pattern = Pattern.PEER
+
+    def connect_peer(self, endpoint: str) -> int:
+        """Connects as connect() does, and returns the other side's `routing_id`."""
+        return self._connect_peer(endpoint)
+
+
+class Channel(Socket, _options.CredentialOptions, _SendingSingle, _Receiving, _zlink.FrameReceiver):
+    """Exactly one peer, both ways. A draft of libzmq's."""
+
+    pattern = Pattern.CHANNEL
 
 
 class MonitorEvent(NamedTuple):

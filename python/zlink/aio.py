@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import _options, _threads, _zlink
 from ._constants import Event, Pattern, Poll
 from ._errors import Again, Closed, ContextTerminated, Error, InUse, PeerUnreachable
-from ._sockets import CommonMonitor, CommonSocket, MonitorEvent, from_json, to_json
+from ._sockets import CommonMonitor, CommonSocket, Joining, MonitorEvent, from_json, to_json
 from ._stream import CommonStream, Fields, File, StreamEvent, field_lines, opened
 
 if TYPE_CHECKING:
@@ -35,16 +35,25 @@ if TYPE_CHECKING:
     from ._context import Context
 
 __all__ = [
+    "Channel",
+    "Client",
     "Dealer",
+    "Dgram",
+    "Dish",
+    "Gather",
     "Monitor",
     "Pair",
+    "Peer",
     "Pub",
     "Pull",
     "Push",
+    "Radio",
     "RawStream",
     "Rep",
     "Req",
     "Router",
+    "Scatter",
+    "Server",
     "Socket",
     "Stream",
     "Sub",
@@ -163,6 +172,9 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
+# Whether these can send depends on the peer, which only an attempt finds out.
+_SENDS_TO_PEERS = (Pattern.STREAM, Pattern.SERVER, Pattern.PEER)
+
 # Of Socket._loop.
 _attaching = threading.Lock()
 
@@ -174,8 +186,7 @@ class Socket(CommonSocket):
         super().__init__(context)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._receiving = _Queue(in_turn=True)
-        # Whether a Stream can send depends on the peer, which only an attempt finds out.
-        self._sending = _Queue(in_turn=self.pattern != Pattern.STREAM, sends=True)
+        self._sending = _Queue(in_turn=self.pattern not in _SENDS_TO_PEERS, sends=True)
         self._polling = _Queue(in_turn=False)
         self._drainer: threading.Thread | None = None
 
@@ -368,7 +379,79 @@ class _Sending(Socket):
             )
 
 
-class _Receiving(Socket):
+class _SendingSingle(Socket):
+    """Of sockets that send messages of one frame."""
+
+    async def _send(self, data: Buffer, routing_id: int, group: str | None) -> None:
+        def attempt() -> bool:
+            return self._try_send_single(data, routing_id, group)
+
+        if (self._sending.in_turn and self._sending.places) or not attempt():
+            await self._until("send", lambda: attempt() or None, self._sending)
+
+
+class _SendingAlone(_SendingSingle):
+    """To any peer."""
+
+    async def send(self, data: Buffer) -> None:
+        """Sends a message, which has one frame, waiting until a peer has room.
+
+        Raises Again after send_timeout.
+        """
+        await self._send(data, 0, None)
+
+    async def send_string(self, text: str) -> None:
+        """Sends a text as a message, in UTF-8."""
+        await self._send(text.encode(), 0, None)
+
+    async def send_json(self, value: Any) -> None:
+        """Sends a value as a message, in JSON."""
+        await self._send(to_json(value), 0, None)
+
+
+class _SendingToPeers(_SendingSingle):
+    """To one peer."""
+
+    async def send(self, data: Buffer, *, routing_id: int) -> None:
+        """Sends a message, which has one frame, to one peer, waiting until that has room.
+
+        Raises Again after send_timeout, and PeerUnreachable if there is no such peer, or not any more.
+        """
+        await self._send(data, routing_id, None)
+
+    async def send_string(self, text: str, *, routing_id: int) -> None:
+        """Sends a text to one peer, in UTF-8."""
+        await self._send(text.encode(), routing_id, None)
+
+    async def send_json(self, value: Any, *, routing_id: int) -> None:
+        """Sends a value to one peer, in JSON."""
+        await self._send(to_json(value), routing_id, None)
+
+    def disconnect_peer(self, routing_id: int) -> None:
+        """Disconnects one peer, once the messages sent to it are written."""
+        self._disconnect_peer(routing_id)
+
+
+class _SendingToGroups(_SendingSingle):
+    """To a group."""
+
+    async def send(self, data: Buffer, *, group: str = "") -> None:
+        """Sends a message, which has one frame, to every Dish that has joined `group`.
+
+        Drops it for a Dish that has no room; with `nodrop` it waits, as the other sockets do.
+        """
+        await self._send(data, 0, group)
+
+    async def send_string(self, text: str, *, group: str = "") -> None:
+        """Sends a text to a group, in UTF-8."""
+        await self._send(text.encode(), 0, group)
+
+    async def send_json(self, value: Any, *, group: str = "") -> None:
+        """Sends a value to a group, in JSON."""
+        await self._send(to_json(value), 0, group)
+
+
+class _ReceivingSingle(Socket):
     """Of sockets that receive."""
 
     # The rest of a message is taken at once, before tasks that wait for another one.
@@ -392,14 +475,6 @@ class _Receiving(Socket):
         """Receives a frame that is JSON, and returns its value."""
         return from_json(await self.recv())
 
-    async def recv_multipart(self) -> list[bytes]:
-        """Receives a message, as a list of its frames."""
-        if not self._receiving.places or self.more:
-            frames = self._try_recv_multipart()
-            if frames is not None:
-                return frames
-        return await self._until("recv_multipart", self._try_recv_multipart, self._receiving)
-
     async def recv_into(self, buffer: Buffer) -> int:
         """Receives a frame into `buffer` and returns the frame's size."""
         if not self._receiving.places or self.more:
@@ -416,6 +491,10 @@ class _Receiving(Socket):
                 return frame
         return await self._until("recv_frame", self._try_recv_frame, self._receiving)
 
+
+class _ReceivingBytes(_ReceivingSingle):
+    """Of sockets that receive frames whose content is enough."""
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Receives until the socket is closed or the context is shut down."""
         try:
@@ -423,6 +502,30 @@ class _Receiving(Socket):
                 yield await self.recv()
         except (Closed, ContextTerminated):
             return
+
+
+class _ReceivingFrames(_ReceivingSingle):
+    """Of sockets that receive frames whose sender or group matters."""
+
+    async def __aiter__(self) -> AsyncIterator[_zlink.Frame]:
+        """Receives until the socket is closed or the context is shut down."""
+        try:
+            while True:
+                yield await self.recv_frame()
+        except (Closed, ContextTerminated):
+            return
+
+
+class _Receiving(_ReceivingBytes):
+    """Of sockets that receive messages of several frames."""
+
+    async def recv_multipart(self) -> list[bytes]:
+        """Receives a message, as a list of its frames."""
+        if not self._receiving.places or self.more:
+            frames = self._try_recv_multipart()
+            if frames is not None:
+                return frames
+        return await self._until("recv_multipart", self._try_recv_multipart, self._receiving)
 
 
 class Pair(_Sending, _Receiving, _options.SecurityOptions, _zlink.Core):
@@ -511,6 +614,64 @@ class RawStream(_Sending, _Receiving, _zlink.Core):
     """Exchanges bytes over tcp with peers that do not speak ZMTP."""
 
     pattern = Pattern.RAW_STREAM
+
+
+class Server(_SendingToPeers, _ReceivingFrames, _options.CredentialOptions, _zlink.Core):
+    """Sends to the Client that `routing_id` names; receives from all fairly. A draft of libzmq's."""
+
+    pattern = Pattern.SERVER
+
+
+class Client(_SendingAlone, _ReceivingBytes, _options.CredentialOptions, _zlink.Core):
+    """Sends to Server sockets in turn; receives from all fairly. A draft of libzmq's."""
+
+    pattern = Pattern.CLIENT
+
+
+class Radio(_SendingToGroups, _options.CredentialOptions, _options.RadioOptions, _zlink.Core):
+    """Sends to every Dish that has joined the message's group; drops instead of waiting. A draft of libzmq's."""
+
+    pattern = Pattern.RADIO
+
+
+class Dish(_ReceivingFrames, _options.CredentialOptions, Joining, _zlink.Core):
+    """Receives the messages of the groups that it has joined. A draft of libzmq's."""
+
+    pattern = Pattern.DISH
+
+
+class Gather(_ReceivingBytes, _options.CredentialOptions, _zlink.Core):
+    """Receives from Scatter sockets fairly. A draft of libzmq's."""
+
+    pattern = Pattern.GATHER
+
+
+class Scatter(_SendingAlone, _options.CredentialOptions, _zlink.Core):
+    """Sends to Gather sockets in turn. A draft of libzmq's."""
+
+    pattern = Pattern.SCATTER
+
+
+class Dgram(_Sending, _Receiving, _zlink.Core):
+    """Datagrams over udp: frames of the peer's address, such as b"127.0.0.1:5555", and the content. A draft of libzmq's."""
+
+    pattern = Pattern.DGRAM
+
+
+class Peer(_SendingToPeers, _ReceivingFrames, _options.CredentialOptions, _zlink.Core):
+    """As Server, among equals. A draft of libzmq's."""
+
+    pattern = Pattern.PEER
+
+    def connect_peer(self, endpoint: str) -> int:
+        """Connects as connect() does, and returns the other side's `routing_id`."""
+        return self._connect_peer(endpoint)
+
+
+class Channel(_SendingAlone, _ReceivingBytes, _options.CredentialOptions, _zlink.Core):
+    """Exactly one peer, both ways. A draft of libzmq's."""
+
+    pattern = Pattern.CHANNEL
 
 
 class Stream(CommonStream, Socket, _zlink.StreamCore):

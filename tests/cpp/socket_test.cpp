@@ -276,6 +276,31 @@ TEST_SUITE("socket") {
         CHECK_THROWS_AS(second.set(option::linger, 0ms, throws), std::system_error);
     }
 
+    TEST_CASE("threads share a socket, until one of them closes it") {
+        joined<router_socket, dealer_socket> it;
+        CHECK_FALSE(it.connected.get(option::thread_safe, throws));
+        it.bound.set(option::thread_safe, true, throws);
+        std::vector<std::jthread> workers;
+        workers.reserve(3);
+        for (int count = 0; count < 3; ++count) {
+            workers.emplace_back([&it] {
+                while (auto request = it.bound.recv_multipart()) {
+                    CHECK(request->size() == 3);
+                    CHECK(it.bound.send(std::move(*request)).has_value());
+                }
+            });
+        }
+        for (int count = 0; count < 300; ++count) {
+            it.connected.send(multipart{"two", "frames"}, throws);
+        }
+        for (int count = 0; count < 300; ++count) {
+            CHECK(it.connected.recv_multipart(throws).size() == 2);
+        }
+        it.bound.close();
+        workers.clear();
+        CHECK(it.bound.recv().error() == std::errc::not_a_socket);
+    }
+
     TEST_CASE("subscriptions, readiness, peers and polling") {
         joined<xpub_socket, sub_socket> it;
         it.connected.subscribe("a", throws);

@@ -82,11 +82,6 @@ RULES = [
         lambda found: found.option == "PRIORITY" and (found.theirs == EINVAL or found.what == "get"),
     ),
     Rule(
-        "ZMQ_METADATA, a draft",
-        "properties of the application's own are read, and not sent",
-        lambda found: found.option == "METADATA" and found.value == "'X-name:value'" and found.refused(),
-    ),
-    Rule(
         "ZMQ_UNSUBSCRIBE of a topic that begins with the byte 1",
         "libzmq takes it for a subscription to what follows",
         lambda found: found.option == "UNSUBSCRIBE" and (found.theirs, found.ours) == ("0; 116 reads 0100*3,", "0"),

@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH", "XPUB", "XSUB", "STREAM"]
 SHOWN_MAX = 40
 
-# Options of libzmq's drafts that zlink.h does not name.
-DRAFTS = {"94": "LOOPBACK_FASTPATH", "95": "METADATA", "96": "MULTICAST_LOOP"}
+# An option of libzmq's drafts that zlink.h does not name.
+DRAFTS = {"94": "LOOPBACK_FASTPATH"}
 
 
 @pytest.fixture(scope="session")
