@@ -630,14 +630,14 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// if one of them is wrong that call fails, and zlink_error_text describes why.
 #define ZLINK_TLS_CERTIFICATE                                                                      \
     1020 ///< Text, any length: PEM file with this side's certificate, followed by those up to its
-         ///< authority.
+         ///< authority; or its contents, with a line `-----BEGIN CERTIFICATE-----`.
 #define ZLINK_TLS_KEY                                                                              \
-    1021 ///< Text, any length: PEM file with this side's key. Unset: it is in the file of
-         ///< ZLINK_TLS_CERTIFICATE.
+    1021 ///< Text, any length: PEM file with this side's key, or its contents. Unset: it is in the
+         ///< file of ZLINK_TLS_CERTIFICATE.
 #define ZLINK_TLS_KEY_PASSWORD 1022 ///< Write, text: the password of an encrypted key.
 #define ZLINK_TLS_CA                                                                               \
-    1023 ///< Text, any length: PEM file, or folder of files named by openssl-rehash(1), with the
-         ///< trusted authorities. Unset: the system's.
+    1023 ///< Text, any length: PEM file, or its contents, or folder of files named by
+         ///< openssl-rehash(1), with the trusted authorities. Unset: the system's.
 #define ZLINK_TLS_VERIFY                                                                           \
     1024 ///< Flag: a peer that this socket connects to must have a certificate for its name from a
          ///< trusted authority. With 0 the peer is not authenticated. 1.
@@ -2008,6 +2008,12 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
        ///< peer connects or disconnects, except over inproc. 0: do not. 0.
 #define ZLINK_IN_BATCH_SIZE 101  ///< int, bytes: no effect. 8192.
 #define ZLINK_OUT_BATCH_SIZE 102 ///< int, bytes: no effect. 8192.
+#define ZLINK_WSS_KEY_PEM 103    ///< Write, text, any length: the contents for ZLINK_TLS_KEY.
+#define ZLINK_WSS_CERT_PEM 104 ///< Write, text, any length: the contents for ZLINK_TLS_CERTIFICATE.
+#define ZLINK_WSS_TRUST_PEM 105 ///< Write, text, any length: the contents for ZLINK_TLS_CA.
+#define ZLINK_WSS_HOSTNAME 106  ///< Write, text: the same as ZLINK_TLS_HOSTNAME.
+#define ZLINK_WSS_TRUST_SYSTEM                                                                     \
+    107 ///< Write, flag: 1 unsets ZLINK_TLS_CA, so that the system's authorities are trusted.
 #define ZLINK_HELLO_MSG                                                                            \
     110 ///< Write, DEALER, ROUTER, CLIENT, SERVER and PEER, bytes, any length: a message that is
         ///< sent first over each connection. Empty: none.

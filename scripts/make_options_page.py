@@ -294,7 +294,8 @@ def make_page():
     values = r"ZLINK_(RECONNECT_STOP_\w+|DONTWAIT|SNDMORE|SNDTEXT|NULL|PLAIN|CURVE|GSSAPI|GSSAPI_NT_\w+|GROUP_MAX_LENGTH|BLOCKY)"
     options = [read_option(each) for each in macros if not re.fullmatch(values, each.name)]
     in_drafts = groups["Draft interface"].members
-    drafts = [read_option(each) for each in in_drafts if isinstance(each, api_header.Macro) and each.name in table]
+    known = table.keys() | elsewhere
+    drafts = [read_option(each) for each in in_drafts if isinstance(each, api_header.Macro) and each.name in known]
     # The table has constants of its own for options that only libzmq's draft API names.
     missing = {name for name in table if name.isupper()} | elsewhere
     missing -= {each.name for each in options + drafts}
@@ -317,7 +318,7 @@ def make_page():
     context += [each for each in macros if each.name in ("ZLINK_IPV6", "ZLINK_BLOCKY")]
     in_builds = DRAFT_INTRODUCTION + HEAD
     for option in sorted(drafts, key=lambda each: each.name):
-        in_builds += row_of(option, table[option.name], defaults, unused)
+        in_builds += row_of(option, table.get(option.name), defaults, unused)
     return page + CONTEXT_INTRODUCTION + context_rows(context) + in_builds + absent
 
 

@@ -291,10 +291,11 @@ inline constexpr detail::socket_option<ZLINK_THREAD_SAFE, bool, true, true> thre
 /// Protocol names to negotiate, separated by commas, the preferred one first. A client that offers
 /// only others is refused. Unset: its offer is ignored.
 inline constexpr detail::socket_option<ZLINK_TLS_ALPN, std::string, true, true> tls_alpn{};
-/// PEM file, or folder of files named by openssl-rehash(1), with the trusted authorities. Unset:
-/// the system's.
+/// PEM file, or its contents, or folder of files named by openssl-rehash(1), with the trusted
+/// authorities. Unset: the system's.
 inline constexpr detail::socket_option<ZLINK_TLS_CA, std::string, true, true> tls_ca{};
-/// PEM file with this side's certificate, followed by those up to its authority.
+/// PEM file with this side's certificate, followed by those up to its authority; or its contents,
+/// with a line `-----BEGIN CERTIFICATE-----`.
 inline constexpr detail::socket_option<ZLINK_TLS_CERTIFICATE, std::string, true, true>
     tls_certificate{};
 /// Ciphers of TLS 1.2 as in openssl-ciphers(1). Unset: AES-GCM and ChaCha20-Poly1305 with ECDHE.
@@ -311,7 +312,8 @@ inline constexpr detail::socket_option<ZLINK_TLS_CLIENT_CERTIFICATES, int, true,
 /// (SNI), without a dot at its end. A name with letters beyond ASCII is given as "xn--...". Unset:
 /// the endpoint's host.
 inline constexpr detail::socket_option<ZLINK_TLS_HOSTNAME, std::string, true, true> tls_hostname{};
-/// PEM file with this side's key. Unset: it is in the file of ZLINK_TLS_CERTIFICATE.
+/// PEM file with this side's key, or its contents. Unset: it is in the file of
+/// ZLINK_TLS_CERTIFICATE.
 inline constexpr detail::socket_option<ZLINK_TLS_KEY, std::string, true, true> tls_key{};
 /// The password of an encrypted key.
 inline constexpr detail::socket_option<ZLINK_TLS_KEY_PASSWORD, std::string, false, true>

@@ -76,10 +76,13 @@ using options = socket_options;
 constexpr int loopback_fast_path = 94;
 
 /// Options that libzmq has only with its draft API.
-constexpr std::array draft_options{ZLINK_ROUTER_NOTIFY,  ZLINK_IN_BATCH_SIZE,
-                                   ZLINK_OUT_BATCH_SIZE, ZLINK_HELLO_MSG,
-                                   ZLINK_DISCONNECT_MSG, ZLINK_HICCUP_MSG,
-                                   ZLINK_SO_BUSY_POLL,   ZLINK_XSUB_VERBOSE_UNSUBSCRIBE};
+constexpr std::array draft_options{ZLINK_ROUTER_NOTIFY,   ZLINK_IN_BATCH_SIZE,
+                                   ZLINK_OUT_BATCH_SIZE,  ZLINK_HELLO_MSG,
+                                   ZLINK_DISCONNECT_MSG,  ZLINK_HICCUP_MSG,
+                                   ZLINK_SO_BUSY_POLL,    ZLINK_XSUB_VERBOSE_UNSUBSCRIBE,
+                                   ZLINK_WSS_KEY_PEM,     ZLINK_WSS_CERT_PEM,
+                                   ZLINK_WSS_TRUST_PEM,   ZLINK_WSS_HOSTNAME,
+                                   ZLINK_WSS_TRUST_SYSTEM};
 
 /// Whether this build does not have the option.
 bool is_absent(int option) noexcept {
@@ -91,6 +94,9 @@ constexpr std::size_t secret_bytes_max = 255;
 
 /// For the path of a file, the system's PATH_MAX without the zero byte, and for other long texts.
 constexpr int path_bytes_max = 4095;
+
+/// For the contents of a PEM file in place of its path.
+constexpr int pem_bytes_max = 65535;
 
 /// For the name of an interface, the system's IFNAMSIZ.
 constexpr int interface_bytes_max = 16;
@@ -186,9 +192,16 @@ constexpr std::array table{
     entry{ZLINK_PRIORITY, &options::priority, access::read_write, any_type, 0},
     entry{ZLINK_ZAP_DOMAIN, &options::zap_domain, access::read_write, any_type, 1, 255, true},
     entry{ZLINK_TLS_CERTIFICATE, &options::tls_certificate, access::read_write, any_type, 0,
-          path_bytes_max, true},
-    entry{ZLINK_TLS_KEY, &options::tls_key, access::read_write, any_type, 0, path_bytes_max, true},
-    entry{ZLINK_TLS_CA, &options::tls_ca, access::read_write, any_type, 0, path_bytes_max, true},
+          pem_bytes_max, true},
+    entry{ZLINK_TLS_KEY, &options::tls_key, access::read_write, any_type, 0, pem_bytes_max, true},
+    entry{ZLINK_TLS_CA, &options::tls_ca, access::read_write, any_type, 0, pem_bytes_max, true},
+    entry{ZLINK_WSS_KEY_PEM, &options::tls_key, access::write_only, any_type, 0, pem_bytes_max,
+          true},
+    entry{ZLINK_WSS_CERT_PEM, &options::tls_certificate, access::write_only, any_type, 0,
+          pem_bytes_max, true},
+    entry{ZLINK_WSS_TRUST_PEM, &options::tls_ca, access::write_only, any_type, 0, pem_bytes_max,
+          true},
+    entry{ZLINK_WSS_HOSTNAME, &options::tls_hostname, access::write_only, any_type, 0, 255, true},
     entry{ZLINK_TLS_VERIFY, &options::tls_verify},
     entry{ZLINK_TLS_HOSTNAME, &options::tls_hostname, access::read_write, any_type, 0, 255, true},
     entry{ZLINK_TLS_CLIENT_CERTIFICATES, &options::tls_client_certificates, access::read_write,
@@ -518,6 +531,22 @@ result<void> add_metadata(socket_options& target, const void* value, std::size_t
     return {};
 }
 
+/// The system's authorities are trusted unless others are named.
+result<void> trust_system(socket_options& target, const void* value, std::size_t size) {
+    constexpr int option = ZLINK_WSS_TRUST_SYSTEM;
+    if (is_absent(option)) {
+        return refuse_setting(option);
+    }
+    const result<int> given = number_within<int>(option, 0, 1, value, size);
+    if (!given) {
+        return given.error();
+    }
+    if (*given != 0) {
+        target.tls_ca.clear();
+    }
+    return {};
+}
+
 /// Other threads may rely on it once it is set.
 result<void> set_thread_safe(socket::socket& target, const void* value, std::size_t size) {
     const result<int> given = number_within<int>(ZLINK_THREAD_SAFE, 0, 1, value, size);
@@ -539,6 +568,8 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
         return set_thread_safe(target, value, size);
     case ZLINK_METADATA:
         return add_metadata(target.options(), value, size);
+    case ZLINK_WSS_TRUST_SYSTEM:
+        return trust_system(target.options(), value, size);
     case ZLINK_SUBSCRIBE:
     case ZLINK_UNSUBSCRIBE:
         return change_subscription(target, option, value, size);

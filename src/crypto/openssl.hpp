@@ -55,6 +55,8 @@ private:
     static void free(SSL_SESSION* each) noexcept { SSL_SESSION_free(each); }
     static void free(BIO_METHOD* each) noexcept { BIO_meth_free(each); }
     static void free(X509* each) noexcept { X509_free(each); }
+    static void free(BIO* each) noexcept { BIO_free(each); }
+    static void free(EVP_PKEY* each) noexcept { EVP_PKEY_free(each); }
     static void free(EVP_CIPHER* each) noexcept { EVP_CIPHER_free(each); }
     static void free(EVP_MAC* each) noexcept { EVP_MAC_free(each); }
     static void free(EVP_MAC_CTX* each) noexcept { EVP_MAC_CTX_free(each); }

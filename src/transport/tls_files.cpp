@@ -17,14 +17,26 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace zlink::transport {
 
 namespace {
 
-errc refuse(errc error, std::string_view option, const std::string& path,
+using crypto::openssl_ptr;
+
+/// Whether an option holds what would be in a file, and not the file's path.
+bool is_pem(std::string_view given) noexcept {
+    return given.find("-----BEGIN ") != std::string_view::npos; // Text may come before it.
+}
+
+errc refuse(errc error, std::string_view option, std::string_view given,
             const std::string& reason) {
-    set_error_text(std::string(option) + " \"" + path + "\": " + reason);
+    std::string text{option};
+    if (!is_pem(given)) {
+        text.append(" \"").append(given).append("\"");
+    }
+    set_error_text(text.append(": ").append(reason));
     return error;
 }
 
@@ -54,17 +66,20 @@ std::string_view fault_of(unsigned long code, content wanted) noexcept {
                   : "what is in it is no certificate that can be used";
 }
 
-/// Reports why OpenSSL rejected a file that can be read.
-errc refuse_content(std::string_view option, const std::string& path, content wanted) {
+/// Reports why OpenSSL rejected a file that can be read, or PEM.
+errc refuse_content(std::string_view option, std::string_view given, content wanted) {
     const bool is_short = crypto::is_openssl_short_of_memory();
     const std::string_view fault =
         is_short ? "there is no memory to read it" : fault_of(ERR_peek_error(), wanted);
     ERR_clear_error();
-    return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, path,
+    return refuse(is_short ? errc::no_memory : errc::invalid_argument, option, given,
                   std::string{fault});
 }
 
 result<void> check_readable(std::string_view option, const std::string& path) {
+    if (is_pem(path)) {
+        return {};
+    }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         const int error = errno;
@@ -96,20 +111,75 @@ int give_password(char* to, int room, int, void* asked) noexcept {
     return bytes;
 }
 
-result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view password) {
-    if (const result<void> readable = check_readable("ZLINK_TLS_KEY", path); !readable) {
+openssl_ptr<BIO> reader_of(std::string_view pem) noexcept {
+    return openssl_ptr<BIO>{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))};
+}
+
+/// Passes each certificate in `pem` to `take`, until it returns false.
+/// @return Whether there was one, and each was taken.
+template<class Take>
+bool read_certificates(std::string_view pem, Take&& take) noexcept {
+    const openssl_ptr<BIO> in = reader_of(pem);
+    for (int count = 0; in; ++count) {
+        openssl_ptr<X509> room{X509_new_ex(crypto::openssl_algorithms(), nullptr)};
+        X509* next = room.get();
+        if (next == nullptr || PEM_read_bio_X509(in.get(), &next, nullptr, nullptr) == nullptr) {
+            static_cast<void>(next == nullptr ? room.release() : nullptr); // Freed when it fails.
+            const bool is_end = count != 0 && ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_PEM &&
+                                ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+            if (is_end) {
+                ERR_clear_error();
+            }
+            return is_end;
+        }
+        if (!take(std::move(room))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool use_certificates(SSL_CTX* rules, const std::string& given) noexcept {
+    if (!is_pem(given)) {
+        return SSL_CTX_use_certificate_chain_file(rules, given.c_str()) == 1;
+    }
+    bool is_own = true;
+    return read_certificates(given, [&](openssl_ptr<X509> each) {
+        if (std::exchange(is_own, false)) {
+            return SSL_CTX_use_certificate(rules, each.get()) == 1;
+        }
+        const bool is_added = SSL_CTX_add0_chain_cert(rules, each.get()) == 1;
+        static_cast<void>(is_added ? each.release() : nullptr); // Taken over.
+        return is_added;
+    });
+}
+
+bool use_key(SSL_CTX* rules, const std::string& given, password_request& request) noexcept {
+    if (!is_pem(given)) {
+        return SSL_CTX_use_PrivateKey_file(rules, given.c_str(), SSL_FILETYPE_PEM) == 1;
+    }
+    const openssl_ptr<BIO> in = reader_of(given);
+    const openssl_ptr<EVP_PKEY> key{
+        in ? PEM_read_bio_PrivateKey_ex(in.get(), nullptr, &give_password, &request,
+                                        crypto::openssl_algorithms(), nullptr)
+           : nullptr};
+    return key && SSL_CTX_use_PrivateKey(rules, key.get()) == 1;
+}
+
+result<void> load_key(SSL_CTX* rules, const std::string& given, std::string_view password) {
+    if (const result<void> readable = check_readable("ZLINK_TLS_KEY", given); !readable) {
         return readable;
     }
     password_request request{password};
     SSL_CTX_set_default_passwd_cb(rules, &give_password);
     SSL_CTX_set_default_passwd_cb_userdata(rules, &request);
-    const bool is_loaded = SSL_CTX_use_PrivateKey_file(rules, path.c_str(), SSL_FILETYPE_PEM) == 1;
+    const bool is_loaded = use_key(rules, given, request);
     SSL_CTX_set_default_passwd_cb_userdata(rules, nullptr);
     SSL_CTX_set_default_passwd_cb(rules, nullptr);
     const bool is_mismatch = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH;
     if (!is_loaded && request.was_made && !is_mismatch) {
         ERR_clear_error();
-        return refuse(errc::permission_denied, "ZLINK_TLS_KEY", path,
+        return refuse(errc::permission_denied, "ZLINK_TLS_KEY", given,
                       password.empty() ? "it is encrypted and ZLINK_TLS_KEY_PASSWORD is not set"
                                        : "ZLINK_TLS_KEY_PASSWORD does not open it");
     }
@@ -118,10 +188,10 @@ result<void> load_key(SSL_CTX* rules, const std::string& path, std::string_view 
     }
     if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509) {
         ERR_clear_error();
-        return refuse(errc::invalid_argument, "ZLINK_TLS_KEY", path,
+        return refuse(errc::invalid_argument, "ZLINK_TLS_KEY", given,
                       "it is not the key of the certificate in ZLINK_TLS_CERTIFICATE");
     }
-    return refuse_content("ZLINK_TLS_KEY", path, content::key);
+    return refuse_content("ZLINK_TLS_KEY", given, content::key);
 }
 
 /// Whether the keys and extensions of all authorities were decoded. If there was no memory for one,
@@ -143,6 +213,17 @@ bool is_all_decoded(SSL_CTX* rules) noexcept {
     return true;
 }
 
+bool add_subjects(std::string_view pem, STACK_OF(X509_NAME) * names) noexcept {
+    return read_certificates(pem, [&](const openssl_ptr<X509>& each) {
+        X509_NAME* const subject = X509_NAME_dup(X509_get_subject_name(each.get()));
+        const bool is_added = subject != nullptr && sk_X509_NAME_push(names, subject) > 0;
+        if (!is_added) {
+            X509_NAME_free(subject);
+        }
+        return is_added;
+    });
+}
+
 } // namespace
 
 result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
@@ -158,7 +239,7 @@ result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
         !readable) {
         return readable;
     }
-    if (SSL_CTX_use_certificate_chain_file(rules, certificate.c_str()) != 1) {
+    if (!use_certificates(rules, certificate)) {
         return refuse_content("ZLINK_TLS_CERTIFICATE", certificate, content::certificate);
     }
     return load_key(rules, options.tls_key.empty() ? certificate : options.tls_key,
@@ -176,6 +257,12 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
         return readable;
     }
     const auto load = [&] {
+        if (is_pem(path)) {
+            X509_STORE* const store = SSL_CTX_get_cert_store(rules);
+            return static_cast<int>(read_certificates(path, [&](const openssl_ptr<X509>& each) {
+                return X509_STORE_add_cert(store, each.get()) == 1;
+            }));
+        }
         return is_folder(path) ? SSL_CTX_load_verify_dir(rules, path.c_str())
                                : SSL_CTX_load_verify_file(rules, path.c_str());
     };
@@ -195,6 +282,7 @@ result<void> announce_authorities(SSL_CTX* rules, const socket_options& options)
     const std::string& path = options.tls_ca;
     STACK_OF(X509_NAME)* const names = sk_X509_NAME_new_null();
     const int added = names == nullptr  ? 0
+                      : is_pem(path)    ? static_cast<int>(add_subjects(path, names))
                       : is_folder(path) ? SSL_add_dir_cert_subjects_to_stack(names, path.c_str())
                                         : SSL_add_file_cert_subjects_to_stack(names, path.c_str());
     SSL_CTX_set_client_CA_list(rules, names);

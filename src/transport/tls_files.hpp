@@ -7,7 +7,8 @@
 
 namespace zlink::transport {
 
-// Loads the files of a TLS context. Errors are those of tls_context::make(), with an error text.
+// Loads the files of a TLS context, or what the options have instead: the contents of a file, which
+// have a "-----BEGIN ". Errors are those of tls_context::make(), with an error text.
 
 /// Loads our certificate and its key, if the options name one.
 result<void> load_identity(SSL_CTX* rules, const socket_options& options);

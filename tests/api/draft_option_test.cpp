@@ -3,11 +3,14 @@
 // Options and events of libzmq's draft interface.
 #include "draft_fixture.hpp"
 #include "raw_peer.hpp"
+#include "testing/certificates.hpp"
 #include "zmtp_peer.hpp"
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -260,6 +263,29 @@ TEST_CASE("draft options: are kept, or reach the system") {
     push.connect(pull.bind(transport::tcp));
     REQUIRE(push.send("x") == ok);
     CHECK(pull.recv_frame() == "x");
+}
+
+TEST_CASE("wss: the options of libzmq hold certificates and keys, not files") {
+    const zlink::testing::temporary_folder folder;
+    zlink::testing::authority ours{folder, "ours"};
+    const zlink::testing::identity shown = ours.issue();
+    const auto contents = [](const std::string& path) {
+        std::ifstream file{path};
+        return std::string{std::istreambuf_iterator<char>{file}, {}};
+    };
+    const context owner;
+    socket server{owner, ZLINK_DEALER};
+    server.set(ZLINK_WSS_CERT_PEM, contents(shown.certificate));
+    server.set(ZLINK_WSS_KEY_PEM, contents(shown.key));
+    socket client{owner, ZLINK_DEALER};
+    client.set(ZLINK_WSS_TRUST_PEM, contents(ours.path()));
+    client.set(ZLINK_WSS_HOSTNAME, "127.0.0.1");
+    client.connect(server.bind("wss://127.0.0.1:*"));
+    REQUIRE(client.send("x") == ok);
+    CHECK(server.recv_frame() == "x");
+    const int one = 1;
+    CHECK(error_of(zlink_setsockopt(client, ZLINK_WSS_TRUST_SYSTEM, &one, sizeof one)) == ok);
+    CHECK(client.text(ZLINK_TLS_CA).empty());
 }
 
 TEST_CASE("context options: may be texts") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 
 using namespace api_test;
 using zlink::testing::authority;
@@ -527,3 +528,56 @@ TEST_SUITE("tls") {
     }
 
 } // TEST_SUITE
+
+TEST_CASE("tls: certificates, keys and authorities may be given as what is in their files") {
+    const auto contents = [](const std::string& path) {
+        std::ifstream file{path};
+        return std::string{std::istreambuf_iterator<char>{file}, {}};
+    };
+    const temporary_folder folder;
+    authority ours{folder, "ours"};
+    authority others{folder, "others"};
+    const identity shown = ours.issue();
+    const identity encrypted = ours.issue({.password = "secret"});
+    const identity clients = ours.issue();
+    const std::string text_before = "subject=/CN=example\n";
+    {
+        const context owner;
+        socket server{owner, ZLINK_PAIR};
+        server.set(ZLINK_TLS_CERTIFICATE,
+                   text_before + contents(encrypted.certificate) + contents(ours.path()));
+        server.set(ZLINK_TLS_KEY, contents(encrypted.key)).set(ZLINK_TLS_KEY_PASSWORD, "secret");
+        server.set(ZLINK_TLS_CLIENT_CERTIFICATES, 2);
+        server.set(ZLINK_TLS_CA, contents(others.path()) + contents(ours.path()));
+        socket client{owner, ZLINK_PAIR};
+        client.set(ZLINK_TLS_CA, contents(ours.path()));
+        client.set(ZLINK_TLS_CERTIFICATE, contents(clients.certificate) + contents(clients.key));
+        client.connect(server.bind("tls://127.0.0.1:*"));
+        REQUIRE(client.send("joined") == ok);
+        CHECK(server.recv() == message{"joined"});
+    }
+    const context owner;
+    socket server{owner, ZLINK_PAIR};
+    const auto why = [&](const std::string& certificate, const std::string& key) {
+        server.set(ZLINK_TLS_CERTIFICATE, certificate).set(ZLINK_TLS_KEY, key);
+        CHECK(server.try_bind("tls://127.0.0.1:*") != ok);
+        const std::string text = zlink_error_text();
+        CHECK(text.find("-----") == std::string::npos); // No secret is shown.
+        return text;
+    };
+    const std::string certificate = contents(shown.certificate);
+    CHECK(why(certificate.substr(0, certificate.size() / 2), contents(shown.key))
+              .find("ZLINK_TLS_CERTIFICATE: ") != std::string::npos);
+    CHECK(why(contents(shown.key), contents(shown.key)).find("no certificate") !=
+          std::string::npos);
+    CHECK(why(certificate, certificate).find("no private key") != std::string::npos);
+    CHECK(why(certificate, contents(clients.key)).find("not the key of the certificate") !=
+          std::string::npos);
+    CHECK(why(contents(encrypted.certificate), contents(encrypted.key)).find("is encrypted") !=
+          std::string::npos);
+    CHECK(why(certificate + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+              contents(shown.key))
+              .find("no certificate that can be used") != std::string::npos);
+    server.set(ZLINK_TLS_CLIENT_CERTIFICATES, 1).set(ZLINK_TLS_CA, contents(shown.key));
+    CHECK(why(certificate, contents(shown.key)).find("ZLINK_TLS_CA: ") != std::string::npos);
+}
