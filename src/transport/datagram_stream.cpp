@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/datagram_stream.hpp"
 
-#include "base/own_descriptors.hpp"
 #include "runtime/post.hpp"
 #include "transport/watched_stream.hpp"
 
 #include <algorithm>
-#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -31,9 +29,10 @@ std::size_t bytes_of(std::span<const iovec> parts) noexcept {
 
 class datagram_stream final : public watched_stream {
 public:
-    datagram_stream(boost::asio::io_context& reactor, int descriptor, datagram_use use)
-        : watched_stream(runtime::readiness::of(reactor), descriptor), reactor_(reactor),
-          use_(std::move(use)), family_(family_of(descriptor)) {}
+    datagram_stream(runtime::readiness& watch, int descriptor, boost::asio::io_context& reactor,
+                    datagram_use use) noexcept
+        : watched_stream(watch, descriptor), reactor_(reactor), use_(std::move(use)),
+          family_(family_of(descriptor)) {}
 
     io_outcome try_read(std::span<const iovec> room) noexcept override {
         for (int attempt = 0; attempt < passed_errors_max; ++attempt) {
@@ -161,15 +160,7 @@ private:
 
 stream_ptr make_datagram_stream(boost::asio::io_context& reactor, int descriptor,
                                 datagram_use use) noexcept {
-    try {
-        boost::intrusive_ptr<datagram_stream> made{
-            new datagram_stream(reactor, descriptor, std::move(use))};
-        return made->open() ? stream_ptr(std::move(made)) : nullptr;
-    } catch (const std::bad_alloc&) {
-    } catch (const boost::system::system_error&) {
-    }
-    close_descriptor(descriptor);
-    return nullptr;
+    return make_watched<datagram_stream>(reactor, descriptor, reactor, std::move(use));
 }
 
 } // namespace zlink::transport

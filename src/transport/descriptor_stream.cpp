@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "transport/descriptor_stream.hpp"
 
-#include "base/own_descriptors.hpp"
 #include "base/write_parts.hpp"
 #include "transport/watched_stream.hpp"
 
 #include <algorithm>
-#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <new>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <utility>
 
 namespace zlink::tuning {
 
@@ -132,15 +128,7 @@ private:
 } // namespace
 
 stream_ptr make_descriptor_stream(boost::asio::io_context& reactor, int descriptor) noexcept {
-    try {
-        boost::intrusive_ptr<descriptor_stream> made{
-            new descriptor_stream(runtime::readiness::of(reactor), descriptor)};
-        return made->open() ? stream_ptr(std::move(made)) : nullptr;
-    } catch (const std::bad_alloc&) {
-    } catch (const boost::system::system_error&) {
-    }
-    close_descriptor(descriptor);
-    return nullptr;
+    return make_watched<descriptor_stream>(reactor, descriptor);
 }
 
 } // namespace zlink::transport

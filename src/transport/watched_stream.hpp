@@ -5,8 +5,11 @@
 #include "runtime/readiness.hpp"
 #include "transport/stream.hpp"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace zlink::transport {
@@ -125,5 +128,21 @@ private:
     bool may_write_ = false; ///< Likewise.
     bool has_end_ = false;   ///< The end follows the last bytes, and is not reported again.
 };
+
+/// A stream of class Stream over `descriptor`, which is taken over.
+/// @return Null if the reactor refused it (out of descriptors or memory); it is closed then.
+template<class Stream, class... Arguments>
+stream_ptr make_watched(boost::asio::io_context& reactor, int descriptor,
+                        Arguments&&... arguments) noexcept {
+    try {
+        boost::intrusive_ptr<Stream> made{new Stream(runtime::readiness::of(reactor), descriptor,
+                                                     std::forward<Arguments>(arguments)...)};
+        return made->open() ? stream_ptr(std::move(made)) : nullptr;
+    } catch (const std::bad_alloc&) {
+    } catch (const boost::system::system_error&) {
+    }
+    close_descriptor(descriptor);
+    return nullptr;
+}
 
 } // namespace zlink::transport
