@@ -7,8 +7,8 @@
 #include "api/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -94,6 +94,13 @@ result<void> set_option(context_options& options, int option, int value) {
     }
 }
 
+/// The number that `text` begins with; 0 if it does not.
+int number_in(const std::string& text) noexcept {
+    int number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
 result<int> option_value(const context_options& options, int option) {
     switch (option) {
     case ZLINK_IO_THREADS:
@@ -109,7 +116,7 @@ result<int> option_value(const context_options& options, int option) {
     case ZLINK_THREAD_SCHED_POLICY:
         return options.thread_scheduling_policy;
     case ZLINK_THREAD_NAME_PREFIX:
-        return std::atoi(options.thread_name_prefix.c_str());
+        return number_in(options.thread_name_prefix);
     case zero_copy_recv:
         return int{options.zero_copy_recv};
     case ZLINK_BUSY_POLL:

@@ -190,6 +190,7 @@ std::vector<metric_label> labels_of(const socket_sample& of) {
 
 std::vector<subjects_of_kind> subjects_of(const context_sample& known) {
     std::vector<subjects_of_kind> made;
+    made.reserve(std::size(subject_kinds));
     for (const subject_kind& each : subject_kinds) {
         made.push_back({each, {}});
     }

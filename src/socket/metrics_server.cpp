@@ -39,7 +39,7 @@ socket_options options_of_server() {
 }
 
 result<endpoint> decode(std::string_view address) {
-    const result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
+    result<endpoint> where = decode_endpoint(address, endpoint_use::listen);
     if (where && where->via == scheme::http && where->path == "/") {
         return where;
     }
