@@ -17,7 +17,13 @@ die() {
     exit 2
 }
 
-[ -e "${1:-}/lib/libzmq.so.5" ] || die "usage: $0 PREFIX, which holds include/zmq.h and lib/libzmq.so.5"
+# A suite that sets takes_packages may be given a folder with the package libzlink-zmq5 instead of a PREFIX.
+packages=
+if [ -n "${takes_packages:-}" ] && compgen -G "${1:-}/libzlink-zmq5_*.deb" >/dev/null; then
+    packages=$(cd "$1" && pwd)
+else
+    [ -e "${1:-}/lib/libzmq.so.5" ] || die "usage: $0 PREFIX, which holds include/zmq.h and lib/libzmq.so.5"
+fi
 prefix=$(cd "$1" && pwd)
 mkdir -p "$logs"
 
