@@ -80,6 +80,25 @@ run_lines() { # SECONDS COMMAND...
     fi
 }
 
+# Prints and counts the results of one program of tests/suites/programs: those in its file of the logs.
+tell() { # NAME STATUS
+    local line
+    while IFS= read -r line; do
+        case $line in
+        PASS\ *) passed=$((passed + 1)) ;;
+        FAIL\ *) failed=$((failed + 1)) ;;
+        SKIP\ *) skipped=$((skipped + 1)) ;;
+        LOADED\ *) ;;
+        *) continue ;;
+        esac
+        echo "$line"
+    done <"$logs/$1.lines"
+    if [ "$2" -ne 0 ]; then
+        echo "FAIL $1/end  status $2: $(tail -1 "$logs/$1.stderr")"
+        failed=$((failed + 1))
+    fi
+}
+
 # Ends a suite whose tools are missing.
 require() { # COMMAND...
     local tool

@@ -32,15 +32,16 @@ class Failure(Exception):
 
 
 class Place:
-    """The folders of one program, and the library of a PREFIX."""
+    """The folders of one program, and the library of a PREFIX, or of the system's packages if `prefix` is None."""
 
     def __init__(self, name, prefix, cache, logs):
         self.name = name
         self.prefix = prefix
-        self.library = (prefix / "lib" / "libzmq.so.5").resolve()
+        self.library = (prefix / "lib" / "libzmq.so.5").resolve() if prefix else installed_library()
         self.cache = cache / name
         self.logs = logs / name
         self.cache.mkdir(parents=True, exist_ok=True)
+        self.peers = set()
         self._started = []
         self._folders = []
 
@@ -118,16 +119,20 @@ class Place:
     # Running.
 
     def environment(self, **more):
-        """This process's environment with the library under test first in the dynamic linker's path."""
-        return {**os.environ, "LD_LIBRARY_PATH": str(self.prefix / "lib"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+        """This process's environment, with the library under test first in the dynamic linker's path if it needs that."""
+        path = {"LD_LIBRARY_PATH": str(self.prefix / "lib")} if self.prefix else {}
+        return {**os.environ, **path, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
     def short_folder(self):
         """A folder that is removed at the end, with a path short enough for sockets of the ipc transport."""
         self._folders.append(Path(tempfile.mkdtemp()))
         return self._folders[-1]
 
-    def start(self, title, *command, **options):
-        """Starts a process of its own group, which ends with the program. Its output is in the logs."""
+    def start(self, title, *command, is_peer=False, **options):
+        """Starts a process of its own group, which ends with the program. Its output is in the logs.
+
+        The libraries of a peer, which is not on the one under test, are not reported.
+        """
         options.setdefault("env", self.environment())
         with (self.logs / f"{title}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -138,6 +143,8 @@ class Place:
                 start_new_session=True,
                 **options,
             )
+        if is_peer:
+            self.peers.add(process.pid)
         self._started.append(process)
         return process
 
@@ -191,12 +198,12 @@ class Place:
         """The last line printed by the process started under `title`."""
         return last_line(self.said(title))
 
-    def lines(self, title, *command, **options):
-        """Runs a test program that prints its own results, one per line, without this program's name."""
+    def lines(self, title, *command, under="", **options):
+        """Runs a test program that prints its own results, one per line, without this program's name and `under`."""
         status = self.run(title, *command, **options)
         results = re.findall(r"^(PASS|FAIL|SKIP) (.*)$", self.said(title), re.M)
         for word, rest in results:
-            print(f"{word} {self.name}/{rest}", flush=True)
+            print(f"{word} {self.name}/{under}{rest}", flush=True)
         if status != 0 or not results:
             self.failed(f"{title}_end", f"status {status}: {self.requested_close(title)}")
 
@@ -231,10 +238,17 @@ class Place:
         self.junit(result, unfit)
 
 
-class Watch:
-    """Records which libraries the descendants of this process map, until stop()."""
+def installed_library():
+    """The file of the package libzlink-zmq5, which is what the system's link libzmq.so.5 leads to."""
+    (link,) = Path("/usr/lib").glob("*/libzmq.so.5")
+    return link.resolve()
 
-    def __init__(self):
+
+class Watch:
+    """Records which libraries the descendants of this process map, until stop(), but those of the processes `others`."""
+
+    def __init__(self, others):
+        self._others = others
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._seen = {}
         self._is_over = threading.Event()
@@ -243,7 +257,7 @@ class Watch:
 
     def _look(self):
         while not self._is_over.wait(WATCH_SECONDS):
-            for pid in descendants():
+            for pid in set(descendants()) - self._others:
                 for file in mapped_libraries(pid):
                     self._seen.setdefault(file, set()).update(program_name(pid))
 
@@ -328,14 +342,14 @@ def main_of(place, module, action):
     """Installs or runs a program. Returns the exit status."""
     if action == "install":
         try:
-            module.install(place)
+            getattr(module, "install", lambda _: None)(place)
         except (Failure, subprocess.TimeoutExpired, OSError) as error:
             print(error)
             return 1
         return 0
     shutil.rmtree(place.logs, ignore_errors=True)
     place.logs.mkdir(parents=True)
-    watch = Watch()
+    watch = Watch(place.peers)
     try:
         module.run(place)
     except Failure as error:
