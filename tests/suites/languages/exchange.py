@@ -9,6 +9,7 @@ HERE = Path(__file__).resolve().parent
 TRANSPORTS = ("tcp", "ipc")
 ROLES = ("connect", "bind")
 KEYS = "import json, zmq; print(json.dumps([key.decode() for key in (*zmq.curve_keypair(), *zmq.curve_keypair())]))"
+DEBIAN = "Debian's libzmq 4.3.4"
 NAMES = ("SERVER_PUBLIC", "SERVER_SECRET", "CLIENT_PUBLIC", "CLIENT_SECRET")
 
 
@@ -46,11 +47,16 @@ def peer_environment(place):
     return place.environment(LD_LIBRARY_PATH=str(folder))
 
 
-def source(place):
-    """The unpacked source package with the authors' tests. Tells that they are skipped if it could not be fetched."""
+def sources(place):
+    """The unpacked source package with the authors' tests, as the only entry; none if it could not be fetched."""
     folder = place.cache / "source"
-    tops = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.exists() else []
-    if not tops:
+    return [entry for entry in folder.iterdir() if entry.is_dir()] if folder.exists() else []
+
+
+def source(place):
+    """The unpacked source package; none, and a skipped test, if there is none."""
+    found = sources(place)
+    if not found:
         place.skipped("own_tests", "Debian's source package cannot be fetched here")
         return None
-    return tops[0]
+    return found[0]

@@ -59,23 +59,32 @@ def main():
     poller = zmq.Poller()
     for socket in (pull, sub, *echoes, *asking):
         poller.register(socket, zmq.POLLIN)
+
+    def on_message(socket, frames):
+        if socket is pull:
+            pulled.append(frames)
+        elif socket is sub:
+            heard.send_multipart(frames, zmq.NOBLOCK)
+        elif socket in echoes:
+            socket.send_multipart(frames, zmq.NOBLOCK)
+        else:
+            asked[socket] += 1
+            unsent[socket] = asking[socket](asked[socket], frames[-1])
+
     print("ready", flush=True)
+    pulled = []
     published = 0
     while True:
+        while pulled and push.poll(0, zmq.POLLOUT):
+            push.send_multipart(pulled.pop(0))
         for socket in [socket for socket in unsent if socket.poll(0, zmq.POLLOUT)]:
-            socket.send_multipart(unsent.pop(socket))
+            with contextlib.suppress(zmq.Again):
+                socket.send_multipart(unsent[socket], zmq.NOBLOCK)
+                del unsent[socket]
         for socket, _ in poller.poll(PUBLISH_MS):
-            frames = socket.recv_multipart()
-            if socket is pull:
-                push.send_multipart(frames)
-            elif socket is sub:
-                with contextlib.suppress(zmq.Again):  # The program has heard enough.
-                    heard.send_multipart(frames, zmq.NOBLOCK)
-            elif socket in echoes:
-                socket.send_multipart(frames)
-            else:
-                asked[socket] += 1
-                unsent[socket] = asking[socket](asked[socket], frames[-1])
+            # Programs end when they like, so nothing may wait for them here.
+            with contextlib.suppress(zmq.Again):
+                on_message(socket, socket.recv_multipart(zmq.NOBLOCK))
         for colour in (b"red", b"blue"):
             pub.send(b"%s %d" % (colour, published))
         published += 1

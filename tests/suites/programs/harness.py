@@ -207,14 +207,14 @@ class Place:
         if status != 0 or not results:
             self.failed(f"{title}_end", f"status {status}: {self.requested_close(title)}")
 
-    def junit(self, file, unfit=()):
-        """Prints the results in a JUnit file. Tests in `unfit` fail with any library."""
+    def junit(self, file, unfit=(), others="the library of pyzmq's wheel"):
+        """Prints the results in a JUnit file. Tests in `unfit` fail with any library, `others` among them."""
         results = {}
         for case in xml.etree.ElementTree.parse(file).iter("testcase"):
             name = ".".join((case.get("classname", "").split(".")[-2:]) + [case.get("name")]).replace(" ", "_")
             bad = case.find("failure") if case.find("failure") is not None else case.find("error")
             if name in unfit:
-                results[name] = self.skipped, "fails with the library of pyzmq's wheel as well"
+                results[name] = self.skipped, f"fails with {others} as well"
             elif bad is not None:  # An error in the teardown makes a passed test fail.
                 results[name] = self.failed, bad.get("message") or "failed"
             elif case.find("skipped") is not None:

@@ -7,6 +7,7 @@ PYTHONPATH can be named as well as those of this folder. If `install` fails, it 
 """
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -16,4 +17,5 @@ if __name__ == "__main__":
     prefix = None if sys.argv[1] == "installed" else Path(sys.argv[1]).absolute()
     cache, logs = (Path(folder).absolute() for folder in sys.argv[2:4])
     action, name = sys.argv[4:]
+    os.environ.pop("PYTHONPATH", None)  # Programs have modules of the same names.
     sys.exit(harness.main_of(harness.Place(name, prefix, cache, logs), importlib.import_module(name), action))
