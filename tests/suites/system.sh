@@ -32,5 +32,5 @@ in_system() { # SYSTEM COMMAND...
     local system=$1
     shift
     unshare --mount --pid --net --fork --kill-child --propagation private \
-        "$suites/enter_system" "$system" "$root/tests" "$prefix" "$cache" "${packages:--}" "$@"
+        "$suites/enter_system" "$system" "$root/tests" "$prefix" "${logs%%/logs/*}" "${packages:--}" "$@"
 }

@@ -103,7 +103,10 @@ class Collector(gr.basic_block):
         gr.basic_block.__init__(self, "collector", [], [])
         self.came = []
         self.message_port_register_in(pmt.intern("in"))
-        self.set_msg_handler(pmt.intern("in"), self.came.append)
+        self.set_msg_handler(pmt.intern("in"), self.take)
+
+    def take(self, message):
+        self.came.append(message)
 
 
 def messages():

@@ -10,8 +10,9 @@ def run(place):
     source = exchange.source(place)
     if not source:
         return
-    # Without it FFI::CheckLib finds the system's library.
+    # FFI::CheckLib searches no other folders than these.
     path = {"FFI_CHECKLIB_PATH": str(place.library.parent)}
+    exchange.lead_link_to_library(place)
     for test in sorted((source / "t").glob("*.t")):
         status = place.run(test.stem, "perl", "-Ilib", f"t/{test.name}", cwd=source, env=place.environment(**path))
         place.check(f"own.{test.stem}", status == 0, f"status {status}: {place.requested_close(test.stem)}")

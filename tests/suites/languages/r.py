@@ -1,14 +1,10 @@
 """R: pbdZMQ 0.3.9, which opens the system's link libzmq.so. Its own tests are programs that stop at the first error."""
 
-from pathlib import Path
-
 import exchange
 
 
 def run(place):
-    (link,) = Path("/usr/lib").glob("*/libzmq.so")
-    link.unlink()  # What is changed here is lost at the end.
-    link.symlink_to(place.library)
+    exchange.lead_link_to_library(place)
     exchange.exchange(place, "Rscript", "--vanilla", exchange.HERE / "exchange.R")
     source = exchange.source(place)
     if not source:

@@ -63,12 +63,15 @@ class Place:
     def _make_venv(self, folder, packages):
         shutil.rmtree(folder, ignore_errors=True)
         self.command("/usr/bin/python3", "-m", "venv", str(folder))
-        self.command(
-            str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check", "install", *packages
-        )
+        # A system of its own has no network, and what it needs was fetched before.
+        source = () if self.prefix else ("--no-index", "--find-links", str(self.cache / "wheels"))
+        python = (str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check")
+        self.command(*python, "install", *source, *packages)
 
     def use_library(self):
-        """Puts the library under test in place of the one that pyzmq's wheel carries."""
+        """Puts the library under test in place of the one that pyzmq's wheel carries, unless it is the system's."""
+        if not self.prefix:
+            return
         bundled = list((self.cache / "venv").glob("lib/python3*/site-packages/pyzmq.libs/libzmq-*.so*"))
         if len(bundled) != 1:
             raise Failure(f"pyzmq carries {len(bundled)} libraries named libzmq-*.so*")
