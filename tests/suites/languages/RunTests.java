@@ -4,7 +4,7 @@ import org.junit.runner.Request;
 import org.junit.runner.notification.Failure;
 import org.junit.runner.notification.RunListener;
 
-/** Runs the JUnit tests of a class, or one (CLASS.testNAME), and prints a line for each. The exit status is 0 if all were run. */
+/** Runs the JUnit tests of a class, or one (CLASS.testNAME), and prints a line for each; ends with 0 if all were run. */
 public final class RunTests extends RunListener {
     private Failure failure;
 

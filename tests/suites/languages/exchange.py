@@ -1,4 +1,4 @@
-"""The test 'exchange' of a binding: a program in its language at one end, peer.py on the system's libzmq at the other."""
+"""The test 'exchange' of a binding: a program in its language, and peer.py on the system's libzmq, exchange messages."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,8 @@ def exchange(place, *command, seconds=120):
             place.lines(
                 title, *command, role, prefix, under=f"{title}.", env=place.environment(**keys), seconds=seconds
             )
-            place.check(f"{title}.peer", peer.poll() is None, f"the peer ended: {place.requested_close(f'{title}.peer')}")
+            last_words = place.requested_close(f"{title}.peer")
+            place.check(f"{title}.peer", peer.poll() is None, f"the peer ended: {last_words}")
             harness.kill_group(peer)
 
 
@@ -48,7 +49,7 @@ def peer_environment(place):
 
 
 def lead_link_to_library(place):
-    """Some bindings open libzmq.so, the link of libzmq3-dev, which leads to libzmq's own file, whatever is installed."""
+    """Some bindings open libzmq.so, the link of libzmq3-dev, which leads to libzmq's own file on every system."""
     (link,) = Path("/usr/lib").glob("*/libzmq.so")
     link.unlink()  # The change is lost when the suite leaves the system.
     link.symlink_to(place.library)

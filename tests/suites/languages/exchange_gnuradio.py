@@ -130,7 +130,8 @@ def bad_endpoint():
         raise AssertionError("no error")
 
 
-for test in (*((push_sink, pub_sink) if ROLE == "bind" else (pull_source, sub_source, req_source)), messages, bad_endpoint):
+streams = (push_sink, pub_sink) if ROLE == "bind" else (pull_source, sub_source, req_source)
+for test in (*streams, messages, bad_endpoint):
     try:
         test()
     except Exception as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import exchange
 
-# Tests that fail on Debian's libzmq 4.3.4 as well; most expect the warnings of an older PHP.
+# Tests that fail on Debian's libzmq 4.3.4 as well, with Debian's PHP 8.2.
 UNFIT = {
     "own.007-addremovepoll",
     "own.013-pollclearandreuse",
