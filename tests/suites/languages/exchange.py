@@ -1,4 +1,4 @@
-"""The test 'exchange' of a binding: a program in its language, and peer.py on the system's libzmq, exchange messages."""
+"""The test 'exchange' of a binding: a program in its language, and peer.py on the system's libzmq."""
 
 import json
 from pathlib import Path

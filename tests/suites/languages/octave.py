@@ -23,4 +23,5 @@ def run(place):
         if status == 0 and counts and tests == passed + skipped and not passed:
             place.skipped(name, "it has no test")
         else:
-            place.check(name, status == 0 and passed and tests == passed + skipped, f"{passed} of {tests}, status {status}")
+            holds = status == 0 and passed and tests == passed + skipped
+            place.check(name, holds, f"{passed} of {tests}, status {status}")

@@ -122,7 +122,7 @@ class Place:
     # Running.
 
     def environment(self, **more):
-        """This process's environment, with the library under test first in the dynamic linker's path if it needs that."""
+        """This process's environment, with the library under test first in the linker's path if it needs that."""
         path = {"LD_LIBRARY_PATH": str(self.prefix / "lib")} if self.prefix else {}
         return {**os.environ, **path, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
@@ -248,7 +248,7 @@ def installed_library():
 
 
 class Watch:
-    """Records which libraries the descendants of this process map, until stop(), but those of the processes `others`."""
+    """Records which libraries the descendants of this process map, but `others`, until stop()."""
 
     def __init__(self, others):
         self._others = others

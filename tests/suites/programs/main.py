@@ -3,7 +3,8 @@
     main.py PREFIX|installed CACHE LOGS install|run NAME
 
 The library is that of PREFIX or, if it is 'installed', that of the system's package libzlink-zmq5. The modules of
-PYTHONPATH can be named as well as those of this folder. If `install` fails, it prints the reason and exits with 1. harness.py describes the output of `run`.
+PYTHONPATH can be named as well as those of this folder. If `install` fails, it prints the reason and exits with 1.
+harness.py describes the output of `run`.
 """
 
 import importlib
