@@ -17,7 +17,13 @@ die() {
     exit 2
 }
 
-[ -e "${1:-}/lib/libzmq.so.5" ] || die "usage: $0 PREFIX, which holds include/zmq.h and lib/libzmq.so.5"
+# A suite that sets takes_packages may be given a folder with the package libzlink-zmq5 instead of a PREFIX.
+packages=
+if [ -n "${takes_packages:-}" ] && compgen -G "${1:-}/libzlink-zmq5_*.deb" >/dev/null; then
+    packages=$(cd "$1" && pwd)
+else
+    [ -e "${1:-}/lib/libzmq.so.5" ] || die "usage: $0 PREFIX, which holds include/zmq.h and lib/libzmq.so.5"
+fi
 prefix=$(cd "$1" && pwd)
 mkdir -p "$logs"
 
@@ -70,6 +76,25 @@ run_lines() { # SECONDS COMMAND...
     done <"$said"
     if [ "$status" -ne 0 ] || [ $((passed + failed)) -eq 0 ]; then
         echo "FAIL the end of all tests  status $status: $(tail -1 "$logs/$suite.log")"
+        failed=$((failed + 1))
+    fi
+}
+
+# Prints and counts the results of one program of tests/suites/programs: those in its file of the logs.
+tell() { # NAME STATUS
+    local line
+    while IFS= read -r line; do
+        case $line in
+        PASS\ *) passed=$((passed + 1)) ;;
+        FAIL\ *) failed=$((failed + 1)) ;;
+        SKIP\ *) skipped=$((skipped + 1)) ;;
+        LOADED\ *) ;;
+        *) continue ;;
+        esac
+        echo "$line"
+    done <"$logs/$1.lines"
+    if [ "$2" -ne 0 ]; then
+        echo "FAIL $1/end  status $2: $(tail -1 "$logs/$1.stderr")"
         failed=$((failed + 1))
     fi
 }

@@ -32,15 +32,16 @@ class Failure(Exception):
 
 
 class Place:
-    """The folders of one program, and the library of a PREFIX."""
+    """The folders of one program, and the library of a PREFIX, or of the system's packages if `prefix` is None."""
 
     def __init__(self, name, prefix, cache, logs):
         self.name = name
         self.prefix = prefix
-        self.library = (prefix / "lib" / "libzmq.so.5").resolve()
+        self.library = (prefix / "lib" / "libzmq.so.5").resolve() if prefix else installed_library()
         self.cache = cache / name
         self.logs = logs / name
         self.cache.mkdir(parents=True, exist_ok=True)
+        self.peers = set()
         self._started = []
         self._folders = []
 
@@ -62,12 +63,15 @@ class Place:
     def _make_venv(self, folder, packages):
         shutil.rmtree(folder, ignore_errors=True)
         self.command("/usr/bin/python3", "-m", "venv", str(folder))
-        self.command(
-            str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check", "install", *packages
-        )
+        # A system of its own has no network, and what it needs was fetched before.
+        source = () if self.prefix else ("--no-index", "--find-links", str(self.cache / "wheels"))
+        python = (str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check")
+        self.command(*python, "install", *source, *packages)
 
     def use_library(self):
-        """Puts the library under test in place of the one that pyzmq's wheel carries."""
+        """Puts the library under test in place of the one that pyzmq's wheel carries, unless it is the system's."""
+        if not self.prefix:
+            return
         bundled = list((self.cache / "venv").glob("lib/python3*/site-packages/pyzmq.libs/libzmq-*.so*"))
         if len(bundled) != 1:
             raise Failure(f"pyzmq carries {len(bundled)} libraries named libzmq-*.so*")
@@ -118,16 +122,20 @@ class Place:
     # Running.
 
     def environment(self, **more):
-        """This process's environment with the library under test first in the dynamic linker's path."""
-        return {**os.environ, "LD_LIBRARY_PATH": str(self.prefix / "lib"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+        """This process's environment, with the library under test first in the linker's path if it needs that."""
+        path = {"LD_LIBRARY_PATH": str(self.prefix / "lib")} if self.prefix else {}
+        return {**os.environ, **path, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
     def short_folder(self):
         """A folder that is removed at the end, with a path short enough for sockets of the ipc transport."""
         self._folders.append(Path(tempfile.mkdtemp()))
         return self._folders[-1]
 
-    def start(self, title, *command, **options):
-        """Starts a process of its own group, which ends with the program. Its output is in the logs."""
+    def start(self, title, *command, is_peer=False, **options):
+        """Starts a process of its own group, which ends with the program. Its output is in the logs.
+
+        The libraries of a peer, which is not on the one under test, are not reported.
+        """
         options.setdefault("env", self.environment())
         with (self.logs / f"{title}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -138,6 +146,8 @@ class Place:
                 start_new_session=True,
                 **options,
             )
+        if is_peer:
+            self.peers.add(process.pid)
         self._started.append(process)
         return process
 
@@ -191,23 +201,23 @@ class Place:
         """The last line printed by the process started under `title`."""
         return last_line(self.said(title))
 
-    def lines(self, title, *command, **options):
-        """Runs a test program that prints its own results, one per line, without this program's name."""
+    def lines(self, title, *command, under="", **options):
+        """Runs a test program that prints its own results, one per line, without this program's name and `under`."""
         status = self.run(title, *command, **options)
         results = re.findall(r"^(PASS|FAIL|SKIP) (.*)$", self.said(title), re.M)
         for word, rest in results:
-            print(f"{word} {self.name}/{rest}", flush=True)
+            print(f"{word} {self.name}/{under}{rest}", flush=True)
         if status != 0 or not results:
             self.failed(f"{title}_end", f"status {status}: {self.requested_close(title)}")
 
-    def junit(self, file, unfit=()):
-        """Prints the results in a JUnit file. Tests in `unfit` fail with any library."""
+    def junit(self, file, unfit=(), others="the library of pyzmq's wheel"):
+        """Prints the results in a JUnit file. Tests in `unfit` fail with any library, `others` among them."""
         results = {}
         for case in xml.etree.ElementTree.parse(file).iter("testcase"):
             name = ".".join((case.get("classname", "").split(".")[-2:]) + [case.get("name")]).replace(" ", "_")
             bad = case.find("failure") if case.find("failure") is not None else case.find("error")
             if name in unfit:
-                results[name] = self.skipped, "fails with the library of pyzmq's wheel as well"
+                results[name] = self.skipped, f"fails with {others} as well"
             elif bad is not None:  # An error in the teardown makes a passed test fail.
                 results[name] = self.failed, bad.get("message") or "failed"
             elif case.find("skipped") is not None:
@@ -231,10 +241,17 @@ class Place:
         self.junit(result, unfit)
 
 
-class Watch:
-    """Records which libraries the descendants of this process map, until stop()."""
+def installed_library():
+    """The file of the package libzlink-zmq5, which is what the system's link libzmq.so.5 leads to."""
+    (link,) = Path("/usr/lib").glob("*/libzmq.so.5")
+    return link.resolve()
 
-    def __init__(self):
+
+class Watch:
+    """Records which libraries the descendants of this process map, but `others`, until stop()."""
+
+    def __init__(self, others):
+        self._others = others
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._seen = {}
         self._is_over = threading.Event()
@@ -243,7 +260,7 @@ class Watch:
 
     def _look(self):
         while not self._is_over.wait(WATCH_SECONDS):
-            for pid in descendants():
+            for pid in set(descendants()) - self._others:
                 for file in mapped_libraries(pid):
                     self._seen.setdefault(file, set()).update(program_name(pid))
 
@@ -328,14 +345,14 @@ def main_of(place, module, action):
     """Installs or runs a program. Returns the exit status."""
     if action == "install":
         try:
-            module.install(place)
+            getattr(module, "install", lambda _: None)(place)
         except (Failure, subprocess.TimeoutExpired, OSError) as error:
             print(error)
             return 1
         return 0
     shutil.rmtree(place.logs, ignore_errors=True)
     place.logs.mkdir(parents=True)
-    watch = Watch()
+    watch = Watch(place.peers)
     try:
         module.run(place)
     except Failure as error:

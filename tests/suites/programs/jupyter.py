@@ -70,7 +70,8 @@ for test in (many_cells, ipc, much_output, error, interrupt, restart):
 
 
 def install(place):
-    place.venv("pyzmq==27.3.0", "nbclient==0.11.0", "ipykernel==7.4.0", "nbformat==5.11.1", "jupyter_client==8.10.0")
+    if place.prefix:  # Otherwise it is Debian's, as is its pyzmq.
+        place.venv("pyzmq==27.3.0", "nbclient==0.11.0", "ipykernel==7.4.0", "nbformat==5.11.1", "jupyter_client==8.10.0")
 
 
 def run(place):
@@ -78,5 +79,5 @@ def run(place):
     folder = place.logs / "home"
     folder.mkdir()
     places = {"HOME": str(folder), "IPYTHONDIR": str(folder), "JUPYTER_PREFER_ENV_PATH": "1"}
-    python = place.cache / "venv" / "bin" / "python"
+    python = place.cache / "venv" / "bin" / "python" if place.prefix else "/usr/bin/python3"
     place.lines("notebooks", python, "-c", NOTEBOOK, env=place.environment(**places), cwd=folder, seconds=400)
