@@ -57,6 +57,27 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     return -1;
 }
 
+/// The common case of send_shared(), as pattern::send_at_once().
+/// @return Whether it was sent. If not, nothing happened.
+ZLINK_HOT bool send_shared_at_once(void* socket, const std::byte* body, std::size_t bytes,
+                                   int flags) noexcept {
+    if ((flags & (ZLINK_SNDMORE | ZLINK_SNDTEXT)) != 0) {
+        return false;
+    }
+    auto* const target = zlink::socket::socket::lock_shared(socket);
+    if (target == nullptr) {
+        return false;
+    }
+    zlink::socket::sharing& shared = *target->shared();
+    const bool is_sent =
+        shared.may(zlink::socket::awaited::sending) && target->send_at_once(body, bytes, false);
+    if (is_sent) {
+        shared.note(zlink::socket::awaited::sending, false);
+    }
+    shared.leave();
+    return is_sent;
+}
+
 /// For a socket that several threads use, or none.
 [[gnu::noinline]] result<void> send_shared(void* socket, outgoing& frame, int flags) {
     const called_socket target{socket};
@@ -72,6 +93,10 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
 
 [[gnu::noinline]] int send_bytes(void* socket, const void* data, size_t size, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
+    if (target == nullptr &&
+        send_shared_at_once(socket, static_cast<const std::byte*>(data), size, flags)) {
+        return size_for_c(size);
+    }
     const int failed = at_hot_boundary([&]() -> result<void> {
         outgoing frame{static_cast<const std::byte*>(data), size, (flags & ZLINK_SNDMORE) != 0};
         if ((flags & ZLINK_SNDTEXT) != 0) {
@@ -86,6 +111,11 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
 [[gnu::noinline]] int send_message(void* socket, message& source, int flags) noexcept {
     zlink::socket::socket* const target = zlink::socket::socket::from_handle(socket);
     const std::size_t bytes = source.bytes();
+    if (target == nullptr && source.is_plain() &&
+        send_shared_at_once(socket, source.data(), bytes, flags)) {
+        source.end_sent(false);
+        return size_for_c(bytes);
+    }
     outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
     const int failed = at_hot_boundary([&]() -> result<void> {
         return target != nullptr ? target->send(frame, (flags & ZLINK_DONTWAIT) != 0)
