@@ -551,6 +551,7 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     93 ///< Flag: with a domain but no ZAP handler, refuse all peers. 0.
 
 /// Drafts in libzmq 4.3.5, with the same numbers.
+#define ZLINK_LOOPBACK_FASTPATH 94 ///< Flag: no effect, as in libzmq except on Windows. 0.
 #define ZLINK_METADATA                                                                             \
     95 ///< Write, bytes, any length: "X-NAME:VALUE", a property that peers of later
        ///< connections read with zlink_msg_gets. The first one of a name counts; at most 128.

@@ -124,6 +124,10 @@ inline constexpr detail::socket_option<ZLINK_LAST_ENDPOINT, std::string, true, f
 /// most 5 s to disconnect. SUB and XSUB: 0. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_LINGER, std::chrono::milliseconds, true, true>
     linger{};
+/// No effect, as in libzmq except on Windows.
+inline constexpr detail::socket_option<ZLINK_LOOPBACK_FASTPATH, bool, true, true,
+                                       detail::all_but_stream>
+    loopback_fastpath{};
 /// Largest frame accepted. Default of a STREAM: 16777216. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_MAXMSGSIZE, std::int64_t, true, true> maxmsgsize{};
 /// Largest number open at a time; a further one is closed at once, and monitors report

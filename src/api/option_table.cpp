@@ -72,9 +72,6 @@ struct entry {
 
 using options = socket_options;
 
-// An option of libzmq's draft API that its stable library also accepts, and that pyzmq uses.
-constexpr int loopback_fast_path = 94;
-
 /// Options that libzmq has only with its draft API.
 constexpr std::array draft_options{ZLINK_ROUTER_NOTIFY,   ZLINK_IN_BATCH_SIZE,
                                    ZLINK_OUT_BATCH_SIZE,  ZLINK_HELLO_MSG,
@@ -215,8 +212,8 @@ constexpr std::array table{
     entry{ZLINK_TLS_SESSION_RESUMPTION, &options::tls_session_resumption},
     entry{ZLINK_BINDTODEVICE, &options::device, access::read_write, any_type, 1,
           interface_bytes_max, true, 1, true},
-    entry{loopback_fast_path, &options::loopback_fast_path, access::read_write, any_type, INT_MIN,
-          INT_MAX},
+    entry{ZLINK_LOOPBACK_FASTPATH, &options::loopback_fast_path, access::read_write, any_type,
+          INT_MIN, INT_MAX},
     entry{ZLINK_MULTICAST_LOOP, &options::multicast_loop, access::read_write, any_type, INT_MIN,
           INT_MAX},
     entry{ZLINK_ROUTER_NOTIFY, &options::router_notify, access::read_write,
@@ -243,7 +240,7 @@ constexpr std::array unused_by_streams{ZLINK_ROUTING_ID,         ZLINK_RATE,
                                        ZLINK_PLAIN_USERNAME,     ZLINK_PLAIN_PASSWORD,
                                        ZLINK_CURVE_SERVER,       ZLINK_CURVE_PUBLICKEY,
                                        ZLINK_CURVE_SECRETKEY,    ZLINK_CURVE_SERVERKEY,
-                                       loopback_fast_path,       ZLINK_MULTICAST_LOOP,
+                                       ZLINK_LOOPBACK_FASTPATH,  ZLINK_MULTICAST_LOOP,
                                        ZLINK_METADATA,           ZLINK_HELLO_MSG,
                                        ZLINK_DISCONNECT_MSG,     ZLINK_HICCUP_MSG};
 

@@ -220,9 +220,6 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
     }
     const io_outcome moved = on.stream.try_write(parts);
     if (moved.what == io_outcome::status::would_block) {
-        if (rope.return_all_credit()) { // For what the kernel has: it may be a while.
-            wake_socket(on);
-        }
         return await_room(on);
     }
     if (moved.what == io_outcome::status::failed) {

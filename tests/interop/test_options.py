@@ -22,16 +22,13 @@ HERE = Path(__file__).parent
 TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH", "XPUB", "XSUB", "STREAM"]
 SHOWN_MAX = 40
 
-# An option of libzmq's drafts that zlink.h does not name.
-DRAFTS = {"94": "LOOPBACK_FASTPATH"}
-
 
 @pytest.fixture(scope="session")
 def names():
     """Names of socket options by number; of several names the first one."""
     header = (ROOT / "include" / "zlink.h").read_text().replace("\\\n", "")
     header = header[header.index("@name Socket options") : header.index("/// Flags of sending")]
-    found = dict(DRAFTS)
+    found = {}
     for name, number in re.findall(r"#define ZLINK_(\w+)\s+(\d+)", header):
         found.setdefault(number, name)
     return found
