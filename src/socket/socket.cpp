@@ -506,8 +506,7 @@ result<void> socket::report_statistics() {
         }
         const binding* const call = bindings_.find(each->end().origin_id);
         const std::string other = endpoint_of(*each);
-        const std::string local =
-            call != nullptr && call->listens ? call->address : std::string{};
+        const std::string local = call != nullptr && call->listens ? call->address : std::string{};
         monitored_->on_statistics(each->end().out.measure().waiting.message_count,
                                   each->end().in.measure().waiting.message_count,
                                   {other, local, other});
