@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
-#include "api/option_room.hpp"
 #include "api/socket_types.hpp"
 #include "api/symbols.hpp"
 #include "api/text.hpp"
+#include "base/error_text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -133,6 +134,7 @@ result<int> option_value(const context_options& options, int option) {
 /// As in libzmq, what has the size of an int is one, also where a text would do.
 result<void> set_option(zlink::socket::context& target, int option, const void* value,
                         std::size_t size) {
+    zlink::set_error_text({});
     if (value == nullptr) {
         return errc::invalid_argument;
     }
@@ -155,20 +157,33 @@ result<void> set_option(zlink::socket::context& target, int option, const void* 
     return {};
 }
 
+/// Writes `data` to the caller's buffer, if it has room.
+result<void> give(std::string_view data, void* value, std::size_t* size) noexcept {
+    if (*size < data.size()) {
+        return errc::invalid_argument;
+    }
+    std::memcpy(value, data.data(), data.size());
+    *size = data.size();
+    return {};
+}
+
 result<void> read_option(zlink::socket::context& source, int option, void* value,
                          std::size_t* size) {
     if (value == nullptr || size == nullptr) {
         return errc::invalid_argument;
     }
-    const zlink::api::room to{option, value, size};
     if (option == ZLINK_METRICS_ENDPOINT) {
-        return to.give_text(source.metrics_address(), true);
+        const std::string text = source.metrics_address();
+        return give({text.c_str(), text.size() + 1}, value, size);
     }
     if (option == ZLINK_THREAD_NAME_PREFIX && *size != sizeof(int)) {
-        return to.give_text(source.options().thread_name_prefix, false);
+        return give(source.options().thread_name_prefix, value, size);
     }
     const result<int> number = option_value(source.options(), option);
-    return number ? to.give_number(*number) : number.error();
+    if (!number || *size != sizeof *number) {
+        return errc::invalid_argument;
+    }
+    return give({reinterpret_cast<const char*>(&*number), sizeof *number}, value, size);
 }
 
 zlink_blocker_t describe(const zlink::socket::context::blocker& from) noexcept {

@@ -106,7 +106,8 @@ struct endpoint {
 /// Decodes `text`, e.g. "tcp://*:5555", "tcp://[fe80::1%eth0]:5555", "tcp://eth0:*",
 /// "tcp://192.168.0.7:0;server:5555" (source; destination), "ipc:///tmp/x", "inproc://x". Host and
 /// port of tls, ws and wss are those of tcp; a path may follow those of ws and wss, e.g.
-/// "wss://example.org:443/chat?room=1".
+/// "wss://example.org:443/chat?room=1". Over udp the interface of a multicast address may come
+/// before it: "udp://eth0;239.0.0.1:5555".
 ///
 /// The last colon separates host and port, so an IPv6 address needs no brackets. For listening any
 /// host is accepted, as in libzmq: the resolver decides whether there is such an interface.
@@ -114,9 +115,9 @@ struct endpoint {
 /// @error invalid_argument        Malformed: no "://" or nothing on a side of it; no port, or one
 ///                                that is not a number up to 65535 ("*" is valid where the port may
 ///                                be chosen); to dial, an impossible host, or port 0 of udp; an
-///                                empty scope; a path
-///                                of ws or wss above web_path_bytes_max, with a fragment, or with
-///                                bytes that are not allowed in a URI unescaped.
+///                                empty scope or interface; a path of ws or wss above
+///                                web_path_bytes_max, with a fragment, or with bytes that are not
+///                                allowed in a URI unescaped.
 /// @error protocol_not_supported  The scheme is unknown. It is compared exactly.
 /// @error path_too_long           An ipc path above ipc_path_bytes_max.
 result<endpoint> decode_endpoint(std::string_view text, endpoint_use use);

@@ -160,17 +160,18 @@ struct socket_options {
     int web_deflate_window = 15;      ///< Logarithm of the bytes.
     bool web_deflate_context = false; ///< Messages may refer to those before them.
 
-    // Kept for getsockopt; the transports they belong to are not part of this library.
+    // Kept for getsockopt: the transports they belong to are not part of this library, or they
+    // have no effect.
     int rate = 100;
     int recovery_interval = 10000;
-    int multicast_hops = 1;
     int multicast_max_tpdu = 1500;
     int in_batch_bytes = 8192;
     int out_batch_bytes = 8192;
     bool loopback_fast_path = false;
 
-    // Of multicast over udp, besides ZMQ_MULTICAST_HOPS.
-    bool multicast_loop = true;
+    // Of multicast over udp.
+    int multicast_hops = 1;
+    bool multicast_loop = true; ///< Sockets of the same machine receive it, too.
 
     // Mechanisms.
     security_mechanism mechanism = security_mechanism::null;

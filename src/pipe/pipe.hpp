@@ -53,6 +53,9 @@ public:
         set_owner(owner);
     }
 
+    /// Whether `asked` is the mailbox of this end's events.
+    bool lives_in(const mailbox& asked) const noexcept { return home_.get() == &asked; }
+
     /// The receiver of the events; null before there is one, and after close().
     event_sink* owner() const noexcept { return owner_.load(std::memory_order_acquire); }
     void set_owner(event_sink* owner) noexcept { owner_.store(owner, std::memory_order_release); }

@@ -430,10 +430,11 @@ void context::unbind_inproc(const std::string& name, const void* binder) noexcep
     }
 }
 
-std::string context::farewell_for(const std::string& name) {
+std::string context::farewell_for(const std::string& name, const pipe::pipe_end& end) {
     const std::lock_guard lock{inproc_mutex_};
     const auto found = inproc_names_.find(name);
-    return found != inproc_names_.end() ? found->second.farewell : std::string{};
+    const bool is_meant = found != inproc_names_.end() && end.lives_in(*found->second.mailbox);
+    return is_meant ? found->second.farewell : std::string{};
 }
 
 void context::connect_inproc(const std::string& name, pipe::pipe_ptr joined) {

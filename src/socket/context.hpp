@@ -174,9 +174,10 @@ public:
     /// @error address_in_use  The name is taken.
     result<void> bind_inproc(const std::string& name, inproc_binding bound);
     void unbind_inproc(const std::string& name, const void* binder) noexcept;
-    /// The inproc_binding::farewell of the socket that is bound to `name`; empty if none is.
+    /// The inproc_binding::farewell of the socket that is bound to `name`, if `end` is its end of a
+    /// pipe; otherwise empty: another one may have been bound since.
     /// @throws std::bad_alloc
-    std::string farewell_for(const std::string& name);
+    std::string farewell_for(const std::string& name, const pipe::pipe_end& end);
     /// Connects `connecting`, the second end of a pipe, to the socket bound to `name`, now or as
     /// soon as one is bound.
     void connect_inproc(const std::string& name, pipe::pipe_ptr joined);

@@ -17,11 +17,15 @@
 
 namespace zlink::socket {
 
+namespace {
+
 /// Whether a socket of that type may use udp so, as libzmq defines.
 bool uses_datagrams(socket_type type, endpoint_use use) noexcept {
     return use == endpoint_use::dial ? type == socket_type::radio
                                      : type == socket_type::dish || type == socket_type::dgram;
 }
+
+} // namespace
 
 /// @error protocol_not_supported  It cannot carry raw bytes, or only carries ZMTP patterns.
 /// @error incompatible_protocol   Datagrams are for RADIO, DISH and DGRAM.
@@ -178,8 +182,11 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
             if (origin->observer->watches(connection_event::accepted)) {
                 const std::string local = transport::local_endpoint_text(descriptor, origin->where);
-                const std::string peer = transport::peer_endpoint_text(
-                    transport::peer_address(descriptor), origin->where);
+                const std::string peer =
+                    origin->observer->wants_both_ends()
+                        ? transport::peer_endpoint_text(transport::peer_address(descriptor),
+                                                        origin->where)
+                        : std::string{};
                 origin->observer->on_connection_event(connection_event::accepted, descriptor,
                                                       {local, local, peer});
             }

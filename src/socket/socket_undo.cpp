@@ -154,7 +154,7 @@ void socket::say_farewell(peer& left) noexcept {
     }
     retry_allocation([&] {
         const std::string said =
-            context_.farewell_for(call->address.substr(sizeof "inproc://" - 1));
+            context_.farewell_for(call->address.substr(sizeof "inproc://" - 1), left.end().other());
         if (!said.empty()) {
             left.rollback();
             left.end().send_message(said);

@@ -16,8 +16,7 @@ inline constexpr std::size_t datagram_address_bytes = host_and_port_bytes_max;
 
 /// The use of a udp socket.
 struct datagram_use {
-    socket_address
-        to; ///< Where all datagrams go; of no family: they are addressed, or none is sent.
+    socket_address to; ///< Of all datagrams; of no family: they are addressed, or none is sent.
     bool is_addressed = false;
     std::shared_ptr<connection_counters> counters; ///< Null: dropped datagrams are not counted.
 };

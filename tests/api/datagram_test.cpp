@@ -258,11 +258,13 @@ TEST_CASE("datagrams: over IPv6") {
     REQUIRE(zlink_join(dish, "TV") == 0);
     CHECK(publish(radio, "TV", "Friends") == ok);
     CHECK(recv_grouped(dish) == "TV: Friends");
-    CHECK(dish.try_bind("udp://[ff02::7a65:1]:*") == ok);
+    // At the loopback interface: others may have no IPv6. Linux sends no such datagram through it.
+    CHECK(dish.try_bind("udp://lo;[ff02::7a65:1]:*") == ok);
     socket third{owner, ZLINK_RADIO};
     third.set(ZLINK_IPV6, 1);
     const std::string group = dish.last_endpoint();
-    CHECK(group.starts_with("udp://[ff02::7a65:1]:"));
+    CHECK(group.starts_with("udp://lo;[ff02::7a65:1]:"));
+    CHECK(third.try_connect(group) == ok);
 }
 
 TEST_CASE("datagrams: a dgram answers whoever has sent something") {

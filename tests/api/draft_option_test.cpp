@@ -181,6 +181,23 @@ TEST_CASE("disconnect message: is the last one of a peer") {
     }
 }
 
+TEST_CASE("disconnect message: over inproc only that of the socket that was connected to") {
+    const context owner;
+    socket first{owner, ZLINK_SERVER};
+    first.bind("inproc://name");
+    socket client{owner, ZLINK_CLIENT};
+    client.connect("inproc://name");
+    REQUIRE(client.send("x") == ok);
+    CHECK(first.recv_frame() == "x");
+    first.unbind("inproc://name");
+    socket second{owner, ZLINK_SERVER};
+    set_message(second, ZLINK_DISCONNECT_MSG, "of another");
+    second.bind("inproc://name");
+    client.close();
+    CHECK(first.poll(ZLINK_POLLIN, moment) == 0);
+    CHECK(second.recv_error() == EAGAIN);
+}
+
 TEST_CASE("disconnect message: comes in place of a message that was cut off") {
     const context owner;
     socket router{owner, ZLINK_ROUTER};
