@@ -161,10 +161,12 @@ class Comparison:
         return self.arguments.io_threads.get(subject.name, 1)
 
     def _options(self, subject, case):
+        pause = self.arguments.pause if case.is_latency else 0
         return [
             *("--size", str(case.size), "--peers", str(case.peers), "--api", case.api),
             *("--mechanism", case.mechanism),
             *("--io-threads", str(self.io_threads(subject, case))),
+            *("--pause", str(pause)),
         ]
 
     def run_once(self, subject, case):
@@ -180,7 +182,7 @@ class Comparison:
         )
         lines = outcome.results[0]
         if case.is_latency:
-            value = lines["sender"]["half_median_us"]
+            value = lines["sender"]["half_mean_us" if self.arguments.pause else "half_median_us"]
         else:
             value = lines["receiver"]["rate"]
         figures = {"p99_us": lines["sender"].get("half_p99_us")}
@@ -300,6 +302,7 @@ def make_lines(context, case, comparison, values, figures, failures, profiles, b
         seconds=comparison.arguments.seconds,
         warmup=comparison.arguments.warmup,
         busy=comparison.arguments.busy,
+        pause=comparison.arguments.pause,
     )
     raw = comparison.raw_limit(case)
     lines = []
@@ -490,6 +493,8 @@ def decode_arguments():
     )
     parser.add_argument("--busy", type=int, default=0, metavar="N",
                         help="run N compute-bound processes at the same time, as on a machine with other work (0)")
+    parser.add_argument("--pause", type=int, default=0, metavar="US",
+                        help="round trips: the requester sleeps between them, and their mean is compared (0)")
     parser.add_argument("--profile", action="store_true",
                         help="also count system calls (strace) and instructions (callgrind)")
     parser.add_argument("--instructions", action="store_true",
@@ -506,6 +511,8 @@ def decode_arguments():
     arguments.io_threads = threads
     if arguments.busy < 0:
         parser.error("--busy must be 0 or more")
+    if arguments.pause < 0:
+        parser.error("--pause must be 0 or more")
     return arguments, decode_subjects(parser, arguments)
 
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -65,6 +66,7 @@ struct settings {
     mechanism security = mechanism::null;
     bool verifies_bodies = false;
     bool paced = false;
+    std::chrono::microseconds pause{0};
     int round_count = 1;
     unsigned time_limit_seconds = 0; // 0: derived from the duration of the run.
 };
@@ -115,6 +117,7 @@ inline constexpr char usage_text[] =
     "  --paced            per round, the connecting side waits for a line on standard input "
     "before\n"
     "                     it starts, and the sender for one before it closes\n"
+    "  --pause US         the requester sleeps for so many microseconds between round trips (0)\n"
     "  --peers N          subscribers of pub_sub (1)\n"
     "  --io-threads N     ZMQ_IO_THREADS (1); 0 is for libraries whose caller drives I/O\n"
     "  --zlink-io-threads N  the same\n"
@@ -170,6 +173,8 @@ inline settings decode_arguments(int argument_count, char** arguments) {
             run.message_count = std::strtoull(value.c_str(), nullptr, 10);
         } else if (option == "--rounds") {
             run.round_count = std::atoi(value.c_str());
+        } else if (option == "--pause") {
+            run.pause = std::chrono::microseconds{std::atoi(value.c_str())};
         } else if (option == "--peers") {
             run.peer_count = std::atoi(value.c_str());
         } else if (option == "--io-threads" || option == "--zlink-io-threads") {
@@ -196,7 +201,8 @@ inline settings decode_arguments(int argument_count, char** arguments) {
     }
     const bool is_inproc = run.endpoint.starts_with("inproc:");
     if (run.shape == nullptr || run.endpoint.empty() || is_inproc != (run.role == "both") ||
-        run.body_bytes < sizeof(header) || run.peer_count < 1 || run.round_count < 1) {
+        run.body_bytes < sizeof(header) || run.peer_count < 1 || run.round_count < 1 ||
+        run.pause.count() < 0 || (run.pause.count() > 0 && !run.shape->echoes)) {
         reject(usage_text);
     }
     if (run.time_limit_seconds == 0) {

@@ -49,7 +49,7 @@ public:
     /// @return Whether `found` returned true: the wait is over.
     template<class Found>
     bool begin(typename clock::time_point wait_end, Found&& found,
-               bool (*yields)() noexcept = yield_processor) {
+               bool (*yields)() noexcept = yield_in_conversation) {
         begun_ = clock::now();
         if (!is_worth_it_) {
             return false;

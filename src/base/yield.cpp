@@ -8,19 +8,9 @@
 
 namespace zlink {
 
-void contention::on_yielded(clock::time_point begin, clock::time_point end) noexcept {
-    if (end - begin < tuning::long_wait_min) {
-        return;
-    }
-    const bool is_again = begin - rest_end_ < tuning::long_wait_min;
-    rest_ = is_again ? std::clamp<clock::duration>(2 * rest_, tuning::contention_rest_min,
-                                                   tuning::contention_rest_max)
-                     : clock::duration::zero();
-    rest_end_ = end + rest_;
-}
+namespace {
 
-std::optional<contention::clock::duration> timed_yield() noexcept {
-    static thread_local contention known;
+std::optional<contention::clock::duration> timed_yield(contention& known) noexcept {
     const auto begin = contention::clock::now();
     if (known.is_high(begin)) {
         return {};
@@ -29,6 +19,28 @@ std::optional<contention::clock::duration> timed_yield() noexcept {
     const auto end = contention::clock::now();
     known.on_yielded(begin, end);
     return end - begin;
+}
+
+} // namespace
+
+void contention::on_yielded(clock::time_point begin, clock::time_point end) noexcept {
+    if (end - begin < rules_.long_yield_min) {
+        return;
+    }
+    const bool is_again = begin - rest_end_ < rules_.again_max;
+    rest_ =
+        is_again ? std::clamp(2 * rest_, rules_.long_rest_min, rules_.long_rest_max) : rules_.rest;
+    rest_end_ = end + rest_;
+}
+
+std::optional<contention::clock::duration> timed_yield() noexcept {
+    static thread_local contention known{tuning::stream_contention};
+    return timed_yield(known);
+}
+
+bool yield_in_conversation() noexcept {
+    static thread_local contention known{tuning::conversation_contention};
+    return timed_yield(known).has_value();
 }
 
 bool yield_processor() noexcept {

@@ -51,7 +51,8 @@ public:
             away_count_ = 0;
             return {};
         }
-        const bool others_ran = taken > tuning::idle_yield_max && taken < tuning::long_wait_min;
+        const bool others_ran =
+            taken > tuning::idle_yield_max && taken < tuning::stream_contention.long_yield_min;
         if (!others_ran) {
             return {};
         }

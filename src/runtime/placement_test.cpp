@@ -69,7 +69,7 @@ TEST_SUITE("runtime") {
 
     TEST_CASE("placement: stays where nobody else has something to do, or others compute") {
         CHECK(!streamer{}.moves_after(10000, 1, tuning::idle_yield_max));
-        CHECK(!streamer{}.moves_after(10000, 1, tuning::long_wait_min));
+        CHECK(!streamer{}.moves_after(10000, 1, tuning::stream_contention.long_yield_min));
     }
 
     TEST_CASE("placement: stays where others have something to do only now and then") {
