@@ -338,6 +338,9 @@ result<int> events(socket::socket& asked) {
     if (!now) {
         return now.error();
     }
+    if (asked.shared() != nullptr) {
+        asked.shared()->note_looked();
+    }
     return (now->can_recv ? ZLINK_POLLIN : 0) | (now->can_send ? ZLINK_POLLOUT : 0);
 }
 

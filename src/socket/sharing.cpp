@@ -62,6 +62,7 @@ bool sharing::may_now(awaited what) const noexcept {
     case awaited::receiving:
         return may_recv;
     case awaited::sending:
+    case awaited::turn:
         return may_send;
     case awaited::either:
     case awaited::news:
@@ -75,8 +76,12 @@ void sharing::note_part(awaited what, bool more) noexcept {
     if (more == (owner != 0)) {
         return;
     }
-    owner = more ? thread_number() : 0;
-    begun_count_ = static_cast<std::uint8_t>(begun_count_ + (more ? 1 : -1));
+    if (more) {
+        owner = thread_number();
+        ++begun_count_;
+    } else {
+        end_part(what);
+    }
     try {
         std::vector<void*>& handles = begun_by_this_thread().handles;
         if (more) {
@@ -90,16 +95,45 @@ void sharing::note_part(awaited what, bool more) noexcept {
     }
 }
 
+void sharing::end_part(awaited what) noexcept {
+    owner_of(what) = 0;
+    --begun_count_;
+    if (is_watched_ && watcher_ != thread_number()) {
+        (what == awaited::sending ? tells_of_room_ : tells_of_message_) = true;
+    }
+}
+
 void sharing::abandon(std::uint64_t thread) noexcept {
     if (sender_ == thread) {
         of_.rules().abandon_message();
-        sender_ = 0;
-        --begun_count_;
+        end_part(awaited::sending);
     }
     if (receiver_ == thread) {
         of_.drop_rest();
-        receiver_ = 0;
-        --begun_count_;
+        end_part(awaited::receiving);
+    }
+}
+
+void sharing::note_watched() noexcept {
+    is_watched_ = true;
+    watcher_ = thread_number();
+}
+
+void sharing::note_looked() noexcept {
+    reads_events_ = true;
+    if (const std::uint64_t me = thread_number(); std::exchange(watcher_, me) == me) {
+        tells_of_message_ = false;
+        tells_of_room_ = false;
+    }
+}
+
+/// What another thread would have learned from the descriptor, it is told when the call ends. A
+/// thread that never reads ZLINK_EVENTS may be another one than watcher_; it is not told of room
+/// again because it took the news of that itself.
+void sharing::note_taken(bool has_mail) noexcept {
+    if (watcher_ != thread_number()) {
+        tells_of_message_ = true;
+        tells_of_room_ |= has_mail || reads_events_;
     }
 }
 
@@ -113,8 +147,11 @@ result<void> sharing::wait(pipe::deadline until, awaited what) {
     if (is_closing_) {
         return errc::not_a_socket;
     }
-    if (has_news_) {
+    if (has_to_wake()) {
         wake_others();
+    }
+    if (what == awaited::sending && !may_now(what)) {
+        what = awaited::turn;
     }
     enter();
     const result<void> outcome = has_leader_ ? follow(until, what) : lead(until, what);
@@ -165,7 +202,7 @@ void sharing::exit() noexcept {
 }
 
 void sharing::leave() noexcept {
-    if (visitor_count_ != 0 || has_collected_) [[unlikely]] {
+    if (visitor_count_ != 0 || tells_of_message_ || tells_of_room_) [[unlikely]] {
         wake_others();
         hand_over_lead();
     }
@@ -186,20 +223,24 @@ bool sharing::can(awaited what) noexcept {
 
 /// Wakes a thread for each condition that holds.
 void sharing::wake_others() noexcept {
-    const bool tells_application = is_watched_ && std::exchange(has_collected_, false);
+    const bool tells_of_message = std::exchange(tells_of_message_, false);
+    const bool tells_of_room = std::exchange(tells_of_room_, false);
     const bool has_news = std::exchange(has_news_, false);
     const bool is_over = of_.is_terminated() || is_closing_;
-    const bool some_watch = !watchers_.empty() || tells_application;
-    const bool some_wait = some_watch || waiting(awaited::either) != 0;
-    const bool can_recv =
-        (some_wait || waiting(awaited::receiving) != 0) && can(awaited::receiving);
-    const bool can_send = (some_wait || waiting(awaited::sending) != 0) && can(awaited::sending);
+    const bool some_wait = !watchers_.empty() || waiting(awaited::either) != 0;
+    const bool can_recv = (some_wait || tells_of_message || waiting(awaited::receiving) != 0) &&
+                          can(awaited::receiving);
+    const bool can_send =
+        (some_wait || tells_of_room || waiting(awaited::sending) != 0) && can(awaited::sending);
     const bool by_message = of_.options().has_room_by_message();
     if (can_recv) {
         wake(awaited::receiving, is_over);
     }
     if (can_send && (!by_message || has_news || is_over)) {
         wake(awaited::sending, by_message || is_over);
+    }
+    if (sender_ == 0 || is_over) {
+        wake(awaited::turn, is_over);
     }
     if (can_recv || can_send) {
         wake(awaited::either, true);
@@ -212,7 +253,7 @@ void sharing::wake_others() noexcept {
             signal(*each.by);
         }
     }
-    if (tells_application && (can_recv || can_send)) {
+    if ((tells_of_message && can_recv) || (tells_of_room && can_send)) {
         of_.mailbox().signal();
     }
 }

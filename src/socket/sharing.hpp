@@ -22,6 +22,7 @@ enum class awaited : std::uint8_t {
     sending,   ///< There is room for one.
     either,    ///< One of the two.
     news,      ///< The mailbox was processed.
+    turn,      ///< No other thread is in the middle of sending a message. (wait() chooses it.)
 };
 
 /// Lets several threads use one socket at the same time: a call holds the socket's lock, except
@@ -34,7 +35,12 @@ enum class awaited : std::uint8_t {
 /// finds no room wakes nobody.
 ///
 /// A thread that has sent or received the first frame of a message owns that direction until the
-/// message ends; others wait. If the thread ends before, the rest of the message is dropped.
+/// message ends; others wait. If the thread ends before, the rest of the message is dropped. Of
+/// those that wait for their turn to send, each call that leaves the turn free wakes one.
+///
+/// A thread may also wait for the mailbox's descriptor, which the calls of other threads clear: one
+/// that leaves something to do makes it readable again. The thread that waits is, as far as is
+/// known, the last one that asked for the descriptor or for ZLINK_EVENTS.
 ///
 /// @threads Any. Everything but the constructor needs the socket's lock, unless it says otherwise.
 class sharing {
@@ -71,16 +77,19 @@ public:
     void close() noexcept;
     bool is_closing() const noexcept { return is_closing_; }
 
-    /// The mailbox was processed: its descriptor is no longer readable.
-    /// @param has_mail  There was something in it.
-    void note_collected(bool has_mail) noexcept {
-        has_collected_ = is_watched_;
+    /// The mailbox is processed: its descriptor is readable no longer.
+    /// @param has_mail       There is something in it.
+    /// @param was_signalled  The descriptor was readable.
+    void note_collected(bool has_mail, bool was_signalled) noexcept {
         has_news_ |= has_mail;
+        if (is_watched_ && (has_mail || was_signalled)) [[unlikely]] {
+            note_taken(has_mail);
+        }
     }
-    /// ZLINK_EVENTS was read: the reader knows what the descriptor would tell.
-    void note_looked() noexcept { has_collected_ = false; }
-    /// The application may wait for the mailbox's descriptor from now on.
-    void note_watched() noexcept { is_watched_ = true; }
+    /// The calling thread may wait for the mailbox's descriptor from now on.
+    void note_watched() noexcept;
+    /// The calling thread has read ZLINK_EVENTS: it knows what the descriptor would tell.
+    void note_looked() noexcept;
 
     /// A descriptor that becomes readable when a call has left something to do for a thread that
     /// waits for several sockets.
@@ -113,11 +122,17 @@ private:
         bool sends;
     };
 
-    static constexpr std::size_t sides = 4;
+    static constexpr std::size_t sides = 5;
     static std::size_t index_of(awaited what) noexcept { return static_cast<std::size_t>(what); }
 
     bool may_now(awaited what) const noexcept;
     void note_part(awaited what, bool more) noexcept;
+    void note_taken(bool has_mail) noexcept;
+    void end_part(awaited what) noexcept;
+    bool has_to_wake() const noexcept {
+        return has_news_ || tells_of_message_ || tells_of_room_ ||
+               (sender_ == 0 && waiting(awaited::turn) != 0);
+    }
     std::uint64_t& owner_of(awaited what) noexcept {
         return what == awaited::sending ? sender_ : receiver_;
     }
@@ -141,12 +156,15 @@ private:
     std::atomic<bool> is_leader_called_{false};
     awaited led_for_ = awaited::either;
     bool is_closing_ = false;
-    bool is_watched_ = false;
-    bool has_collected_ = false;
-    bool has_news_ = false; ///< The mailbox was processed, and the others were not woken for it.
-    std::uint8_t begun_count_ = 0; ///< Of the two below, those that are not 0.
-    std::uint64_t sender_ = 0;     ///< The thread that is sending a message of several frames.
-    std::uint64_t receiver_ = 0;   ///< The same for receiving.
+    bool has_news_ = false;   ///< The mailbox was processed, and the others were not woken for it.
+    bool is_watched_ = false; ///< A thread may wait for the descriptor.
+    bool reads_events_ = false;
+    bool tells_of_message_ = false; ///< That thread is to learn of a message, if there is one.
+    bool tells_of_room_ = false;    ///< The same for room.
+    std::uint8_t begun_count_ = 0;  ///< Of the two below, those that are not 0.
+    std::uint64_t sender_ = 0;      ///< The thread that is sending a message of several frames.
+    std::uint64_t receiver_ = 0;    ///< The same for receiving.
+    std::uint64_t watcher_ = 0;     ///< The thread that may wait for the descriptor.
 };
 
 /// Keeps a socket that several threads use from being destroyed; of another one it does nothing.

@@ -151,9 +151,6 @@ result<socket::readiness> socket::ready() {
         }
         now = look();
     }
-    if (sharing_) {
-        sharing_->note_looked();
-    }
     destroy_departed();
     return now;
 }
@@ -169,6 +166,9 @@ result<int> socket::descriptor() {
 void socket::set_notified(pipe::notifier::function* called, void* hint) {
     if (called != nullptr) {
         pattern_->on_watched();
+        if (sharing_) {
+            sharing_->note_watched();
+        }
     }
     mailbox_->set_notified(called, hint);
 }
@@ -183,7 +183,7 @@ result<void> socket::process_mail() {
         if (sharing_->is_closing()) {
             return errc::not_a_socket;
         }
-        sharing_->note_collected(mailbox_->has_mail());
+        sharing_->note_collected(mailbox_->has_mail(), mailbox_->is_signalled());
     }
     pattern_->begin_turn();
     bool has_memory = true;
@@ -417,6 +417,7 @@ result<socket::peer_state> socket::peer_of(std::span<const std::byte> routing_id
 
 result<void> socket::change_group(std::string_view group, bool join) {
     if (options_.type != socket_type::dish) {
+        set_error_text("only a ZLINK_DISH joins groups");
         return errc::not_supported;
     }
     if (const result<void> processed = process_mail(); !processed) {

@@ -287,7 +287,12 @@ public:
     bool is_ready_to_receive() const noexcept { return is_undisturbed() && departed_.empty(); }
     void destroy_departed() noexcept;
     /// A frame was received.
-    void note_received(bool more) noexcept { receives_more_ = more; }
+    void note_received(bool more) noexcept {
+        receives_more_ = more;
+        if (sharing_) [[unlikely]] {
+            sharing_->note(awaited::receiving, more);
+        }
+    }
 
     /// Delivers the shutdown event of the context to the mailbox. @threads any
     void tell_shut_down() noexcept;

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <poll.h>
 #include <pthread.h>
 #include <set>
@@ -316,6 +317,46 @@ TEST_CASE("thread-safe: while one thread is in the middle of a message, others w
     CHECK(receiver.outcome() == ok);
 }
 
+TEST_CASE("thread-safe: threads that wait for another's message to end go on, with any type") {
+    const std::array types{
+        std::pair{ZLINK_PUSH, ZLINK_PULL},     std::pair{ZLINK_PUB, ZLINK_SUB},
+        std::pair{ZLINK_XPUB, ZLINK_SUB},      std::pair{ZLINK_XSUB, ZLINK_XPUB},
+        std::pair{ZLINK_DEALER, ZLINK_DEALER}, std::pair{ZLINK_ROUTER, ZLINK_DEALER},
+        std::pair{ZLINK_PAIR, ZLINK_PAIR}};
+    for (const auto& [type, peers] : types) {
+        for (const setting& over : every_setting()) {
+            for (const bool by_poll : {false, true}) {
+                CAPTURE(type);
+                CAPTURE(over);
+                CAPTURE(by_poll);
+                const context owner{over};
+                socket one = shared_socket(owner, type);
+                socket other{owner, peers};
+                other.set(ZLINK_ROUTING_ID, "peer");
+                other.connect(one.bind(over.via));
+                wait_until(owner,
+                           [&] { return one.send("peer", ZLINK_SNDMORE | ZLINK_DONTWAIT) == ok; });
+                waiting_thread first{[&] {
+                    return by_poll && one.poll(ZLINK_POLLOUT, patience) != ZLINK_POLLOUT
+                               ? -1
+                               : one.send(message{"peer", "first"});
+                }};
+                waiting_thread second{[&] { return one.send(message{"peer", "second"}); }};
+                REQUIRE(one.send("end") == ok);
+                CHECK(first.outcome() == ok);
+                CHECK(second.outcome() == ok);
+                // Also if the thread ends within its message.
+                std::optional<waiting_thread> third;
+                on_threads(1, [&](int) {
+                    REQUIRE(one.send("peer", ZLINK_SNDMORE) == ok);
+                    third.emplace([&] { return one.send(message{"peer", "third"}); });
+                });
+                CHECK(third->outcome() == ok);
+            }
+        }
+    }
+}
+
 TEST_CASE("thread-safe: the unfinished message of a thread that ended is dropped") {
     const std::array senders{std::pair{ZLINK_PUSH, ZLINK_PULL}, std::pair{ZLINK_PUB, ZLINK_SUB},
                              std::pair{ZLINK_DEALER, ZLINK_DEALER},
@@ -437,6 +478,74 @@ TEST_CASE("thread-safe: the descriptor stays readable while another thread leave
     CHECK(push.get(ZLINK_THREAD_SAFE) == 0);
 }
 
+TEST_CASE("thread-safe: the descriptor is not readable while there is nothing to do") {
+    for (const int type : {ZLINK_PULL, ZLINK_XPUB, ZLINK_XSUB, ZLINK_DEALER, ZLINK_ROUTER,
+                           ZLINK_PAIR, ZLINK_STREAM}) {
+        CAPTURE(type);
+        const context owner;
+        socket one = shared_socket(owner, type);
+        one.bind(transport::tcp);
+        pollfd watched{one.get(ZLINK_FD), POLLIN, 0};
+        // Receives all, then waits, as docs/guide/event_loops.md says.
+        int wakes = 0;
+        do {
+            while (one.recv_error() == ok) {
+            }
+        } while (::poll(&watched, 1, 0) == 1 && ++wakes < 10);
+        CHECK(wakes <= 2);
+        // The same in another thread than the one that has asked for the descriptor.
+        on_threads(1, [&](int) {
+            wakes = 0;
+            do {
+                while (one.recv_error() == ok) {
+                }
+            } while (::poll(&watched, 1, 0) == 1 && ++wakes < 10);
+            CHECK(wakes <= 2);
+        });
+    }
+}
+
+TEST_CASE("thread-safe: the descriptor tells that another thread's message has ended") {
+    const context owner;
+    socket push = shared_socket(owner, ZLINK_PUSH);
+    socket pull = shared_socket(owner, ZLINK_PULL);
+    push.connect(pull.bind(transport::inproc));
+    pollfd to_send{push.get(ZLINK_FD), POLLIN, 0};
+    pollfd to_receive{pull.get(ZLINK_FD), POLLIN, 0};
+    const auto wait = [&](pollfd& watched, socket& of, int wanted) {
+        while ((of.events() & wanted) == 0) {
+            if (::poll(&watched, 1, static_cast<int>(patience.count())) != 1) {
+                return -1;
+            }
+        }
+        return ok;
+    };
+    REQUIRE(push.send("1", ZLINK_SNDMORE) == ok);
+    waiting_thread sender{[&] { return wait(to_send, push, ZLINK_POLLOUT); }};
+    REQUIRE(push.send("2") == ok);
+    CHECK(sender.outcome() == ok);
+
+    REQUIRE(push.send(message{"3", "4"}) == ok);
+    REQUIRE(push.send("5") == ok);
+    CHECK(pull.recv_frame() == "1");
+    waiting_thread receiver{[&] { return wait(to_receive, pull, ZLINK_POLLIN); }};
+    CHECK(pull.recv_frame() == "2");
+    CHECK(receiver.outcome() == ok);
+
+    // Also if the thread ends within it, and by a function instead of the descriptor.
+    std::atomic<int> called{0};
+    const auto count = [](void* hint) { ++*static_cast<std::atomic<int>*>(hint); };
+    REQUIRE(zlink_socket_notify(pull, count, &called) == 0);
+    on_threads(1, [&](int) {
+        CHECK(pull.recv_frame() == "3");
+        on_threads(1, [&](int) { CHECK(pull.recv_error() == EAGAIN); });
+        called = 0;
+    });
+    CHECK(called > 0);
+    CHECK(pull.recv() == message{"5"});
+    REQUIRE(zlink_socket_notify(pull, nullptr, nullptr) == 0);
+}
+
 TEST_CASE("thread-safe: a proxy passes messages while other threads use its sockets") {
     const context owner;
     socket front = shared_socket(owner, ZLINK_PULL);
@@ -520,6 +629,30 @@ TEST_CASE("thread-safe: a stream serves its peers from several threads") {
         zlink_stream_message_t batch[2];
         CHECK(error_of(zlink_stream_recv_batch(server, batch, 2, ZLINK_DONTWAIT)) == ENOTSUP);
     }
+}
+
+TEST_CASE("thread-safe: events of a stream are received whole") {
+    const context owner;
+    socket server = shared_socket(owner, ZLINK_STREAM);
+    const std::string endpoint = server.bind(transport::tcp);
+    socket first{owner, ZLINK_STREAM};
+    socket second{owner, ZLINK_STREAM};
+    first.connect(endpoint);
+    second.connect(endpoint);
+    char id[4];
+    char event[2];
+    REQUIRE(zlink_stream_recv(server, id, event, sizeof event, 0) == 1);
+    REQUIRE(server.more());
+    waiting_thread other{[&] {
+        char to[4];
+        char what[2];
+        return zlink_stream_recv(server, to, what, sizeof what, 0) == 1 && server.more()
+                   ? ok
+                   : zlink_errno();
+    }};
+    server.recv_frame(); // The text of the event.
+    CHECK(!server.more());
+    CHECK(other.outcome() == ok);
 }
 
 TEST_CASE("thread-safe: a cancelled thread ends after its call, and harms nobody") {
