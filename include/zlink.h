@@ -53,6 +53,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef ZLINK_BUILD_DRAFT_API
+#include <signal.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,12 +114,14 @@ ZLINK_EXPORT int zlink_errno(void);
 ///         ends; for the system's, until the thread calls this function or strerror again.
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
-/// Describes why this thread's last failed call of zlink_bind, zlink_connect, zlink_unbind,
-/// zlink_disconnect, zlink_setsockopt or zlink_getsockopt failed: which endpoint, option, value,
-/// size or file was wrong, and in what way.
+/// Describes why this thread's last failed call of zlink_bind, zlink_connect, zlink_connect_peer,
+/// zlink_unbind, zlink_disconnect, zlink_ctx_set_text, zlink_join, zlink_leave, zlink_setsockopt or
+/// zlink_getsockopt failed: which endpoint, option, group, value, size or file was wrong, and in
+/// what way.
 ///
-/// @return A text in English, never NULL; empty if no such call has failed, or one of the first
-///         five has succeeded since. Valid until the thread's next call of one of these functions.
+/// @return A text in English, never NULL; empty if no such call has failed, or one of those except
+///         zlink_getsockopt has succeeded since. Valid until the thread's next call of one of these
+///         functions.
 ZLINK_EXPORT const char* zlink_error_text(void);
 
 /// Writes the version of the library in use; ZLINK_VERSION_* give the one at compile time.
@@ -222,12 +227,13 @@ ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
 
 /// Sets a context option that is a text, which is ZLINK_METRICS_ENDPOINT.
 ///
-/// @error EADDRINUSE  Another socket listens at the endpoint.
-/// @error EFAULT      `context` is not a context.
-/// @error EINVAL      The option is unknown, or no text. The text is NULL, or malformed:
-///                    zlink_error_text says how.
-/// @error EMFILE      The process has no descriptor left.
-/// @error ENODEV      The endpoint's host is none of this machine.
+/// @error EADDRINUSE     Another socket listens at the endpoint.
+/// @error EADDRNOTAVAIL  The endpoint's address is none of this machine.
+/// @error EFAULT         `context` is not a context.
+/// @error EINVAL         The option is unknown, or no text. The text is NULL, or malformed:
+///                       zlink_error_text says how.
+/// @error EMFILE         The process has no descriptor left.
+/// @error ENODEV         The endpoint's host has no address.
 /// @error ENOMEM      Out of memory.
 /// @error ETERM       The context was shut down.
 /// @error others      From the operating system's bind(2), such as EACCES for a low port.
@@ -580,8 +586,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_DROPPED                                                                              \
     1001 ///< Read, uint64_t, messages: number dropped so far, which libzmq does not report: those
          ///< that a publisher or ROUTER dropped for a full peer, that a ROUTER or REP dropped for
-         ///< an unknown or disconnected one, that were queued for a peer that disconnected, and
-         ///< that ZLINK_CONFLATE replaced.
+         ///< an unknown or disconnected one, that were queued for a peer that disconnected,
+         ///< that ZLINK_CONFLATE replaced, and that had several frames where the type allows one.
+         ///< Datagrams that are dropped are in the metrics only.
 
 #define ZLINK_SOCKET_NAME                                                                          \
     1002 ///< Text: a name of the socket, which the metrics have as a label (zlink_metrics). Unset:
@@ -728,12 +735,13 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_GSSAPI_NT_KRB5_PRINCIPAL 2
 
 /// @name Sockets
-/// @threads One thread at a time for each socket, with a full memory barrier in between. Other
-///          threads may use the context meanwhile.
+/// @threads One thread at a time for each socket, with a full memory barrier in between; any number
+///          at the same time with ZLINK_THREAD_SAFE 1. Other threads may use the context meanwhile.
 
 /// Opens a socket, not yet bound or connected.
 ///
-/// @param type  ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM.
+/// @param type  ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM; in a build with drafts also
+///              ZLINK_SERVER ... ZLINK_CHANNEL.
 /// @owns  The caller, until zlink_close, which must precede the end of the context.
 /// @error EINVAL  The type is unknown.
 /// @error EFAULT  `context` is not a context.
@@ -807,7 +815,7 @@ ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
 ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
 
 /// Stops accepting peers at `endpoint`, spelled as ZLINK_LAST_ENDPOINT returned it. Established
-/// connections are closed.
+/// connections are closed, except over inproc, where the peers stay connected.
 ///
 /// @error EINVAL    The endpoint is malformed.
 /// @error ENOENT    The socket is not bound there.
@@ -1967,8 +1975,6 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 
 #ifdef ZLINK_BUILD_DRAFT_API
 
-#include <signal.h>
-
 /// @name Draft interface
 /// libzmq's draft interface, with the same names and numbers as in zmq.h. It exists only in a build
 /// with -D ZLINK_DRAFTS=ON, which zlink_has("draft") tells; programs are then compiled with
@@ -2221,7 +2227,7 @@ ZLINK_EXPORT int zlink_poller_size(void* poller);
 /// @param events     ZLINK_POLLIN | ZLINK_POLLOUT; 0: none at present.
 /// @error EFAULT    `poller` is none.
 /// @error ENOTSOCK  `socket` is not an open socket.
-/// @error EINVAL    It was added already, or `events` has other bits.
+/// @error EINVAL    It was added already, or `events` has bits that are no ZLINK_POLL*.
 /// @error ENOMEM    Out of memory.
 ZLINK_EXPORT int zlink_poller_add(void* poller, void* socket, void* user_data, short events);
 
@@ -2248,8 +2254,9 @@ ZLINK_EXPORT int zlink_poller_remove(void* poller, void* socket);
 ///               Cleared on failure.
 /// @return 0.
 /// @error EAGAIN    Nothing happened in that time.
-/// @error EFAULT    `poller` is none, `event` is NULL, or there is nothing to wait for.
-/// @error ENOTSOCK  One of the sockets was closed.
+/// @error EFAULT    `poller` is none, `event` is NULL, or `timeout` is -1 and there is nothing to
+///                  wait for.
+/// @error ENOTSOCK  One of the sockets that it waits for was closed.
 /// @error EINTR     A signal handler ran.
 /// @error ETERM     The context of one of the sockets was shut down.
 /// @error ENOMEM    Out of memory.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MPL-2.0 */
 /*
- * libzmq's stable C API, provided by zlink: the same names, types, values and errno numbers as
- * libzmq 4.3.5 without its draft interface, so that source and binaries written for it run on
- * zlink. Every function is the one of the same name in zlink.h, which documents it.
+ * libzmq's C API, provided by zlink: the same names, types, values and errno numbers as libzmq
+ * 4.3.5, so that source and binaries written for it run on zlink; its draft interface only with
+ * ZMQ_BUILD_DRAFT_API defined. Every function is the one of the same name in zlink.h, which documents it.
  *
  * Needs no other header of zlink, and may be included together with zlink.h.
  */
@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef ZMQ_BUILD_DRAFT_API
+#include <signal.h>
+#endif
 
 /* Tells programs that would define the types of <stdint.h> themselves that they are defined. */
 #ifndef ZMQ_DEFINED_STDINT
@@ -435,7 +438,6 @@ ZMQ_EXPORT void zmq_threadclose(void* thread);
 
 /* libzmq's draft interface; in a build with -D ZLINK_DRAFTS=ON only (zlink.h). */
 #ifdef ZMQ_BUILD_DRAFT_API
-#include <signal.h>
 
 #define ZMQ_SERVER 12
 #define ZMQ_CLIENT 13

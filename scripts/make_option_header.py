@@ -61,6 +61,13 @@ namespace option {
 
 """
 
+DRAFTS_BEGIN = """
+#ifdef ZLINK_BUILD_DRAFT_API
+"""
+DRAFTS_END = """
+#endif
+"""
+
 END = """
 } // namespace option
 
@@ -68,7 +75,7 @@ END = """
 """
 
 # Types that have no name in `pattern` in every build.
-DRAFTS = ("SERVER", "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM", "PEER", "CHANNEL")
+DRAFTS = ("SERVER", "CLIENT", "RADIO", "DISH", "GATHER", "SCATTER", "DGRAM", "PEER", "CHANNEL")
 
 VALUES = {
     "flag": "bool",
@@ -83,10 +90,14 @@ VALUES = {
 }
 
 
-def rows():
-    """The cells of each option of sockets."""
+def sections():
+    """The tables of the options of sockets: of every build, and of one with drafts."""
     page = PAGE.read_text()
-    table = page[: page.index("## Context options")]
+    return page[: page.index("## Context options")], page[page.index("## Draft options") :]
+
+
+def rows(table):
+    """The cells of each option."""
     for line in table.splitlines():
         if line.startswith("| `ZLINK_"):
             yield [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -120,7 +131,8 @@ def formatted(text):
 
 
 def main():
-    made = formatted(BEGIN + "\n".join(declaration(cells) for cells in rows()) + END)
+    always, drafts = ("\n".join(declaration(cells) for cells in rows(table)) for table in sections())
+    made = formatted(BEGIN + always + DRAFTS_BEGIN + drafts + DRAFTS_END + END)
     if "--check" not in sys.argv[1:]:
         HEADER.write_text(made)
         print(f"{HEADER.relative_to(ROOT)} written")

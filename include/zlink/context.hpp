@@ -47,6 +47,7 @@ enum class pattern : int {
 /// on them, and are the same in both.
 namespace detail::drafts {
 inline constexpr pattern server{12};
+inline constexpr pattern client{13};
 inline constexpr pattern radio{14};
 inline constexpr pattern dish{15};
 inline constexpr pattern gather{16};
@@ -55,9 +56,9 @@ inline constexpr pattern dgram{18};
 inline constexpr pattern peer{19};
 inline constexpr pattern channel{20};
 #ifdef ZLINK_BUILD_DRAFT_API
-static_assert(server == pattern::server && radio == pattern::radio && dish == pattern::dish &&
-              gather == pattern::gather && scatter == pattern::scatter && dgram == pattern::dgram &&
-              peer == pattern::peer && channel == pattern::channel);
+static_assert(server == pattern::server && client == pattern::client && radio == pattern::radio &&
+              dish == pattern::dish && gather == pattern::gather && scatter == pattern::scatter &&
+              dgram == pattern::dgram && peer == pattern::peer && channel == pattern::channel);
 #endif
 } // namespace detail::drafts
 
@@ -188,15 +189,12 @@ public:
     /// @throws std::bad_alloc
     template<int Number>
     result<void> set(detail::context_text_option<Number>, const std::string& value) {
-        if (value.find('\0') != std::string::npos) {
-            errno = EINVAL;
-            return last_error();
-        }
-        return detail::checked(zlink_ctx_set_text(handle_, Number, value.c_str()));
+        return detail::with_texts(
+            {value}, [&] { return zlink_ctx_set_text(handle_, Number, value.c_str()); });
     }
     template<int Number>
     void set(detail::context_text_option<Number> which, const std::string& value, throws_t) {
-        detail::unwrap(set(which, value));
+        detail::unwrap(set(which, value), true);
     }
 
     /// @throws std::bad_alloc

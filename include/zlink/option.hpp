@@ -73,7 +73,8 @@ inline constexpr detail::socket_option<ZLINK_CURVE_SERVERKEY, detail::octets, tr
     curve_serverkey{};
 /// Number dropped so far, which libzmq does not report: those that a publisher or ROUTER dropped
 /// for a full peer, that a ROUTER or REP dropped for an unknown or disconnected one, that were
-/// queued for a peer that disconnected, and that ZLINK_CONFLATE replaced.
+/// queued for a peer that disconnected, that ZLINK_CONFLATE replaced, and that had several frames
+/// where the type allows one. Datagrams that are dropped are in the metrics only.
 inline constexpr detail::socket_option<ZLINK_DROPPED, std::uint64_t, true, false> dropped{};
 /// ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not block.
 inline constexpr detail::socket_option<ZLINK_EVENTS, int, true, false> events{};
@@ -424,6 +425,54 @@ inline constexpr detail::socket_option<ZLINK_ZAP_DOMAIN, std::string, true, true
 inline constexpr detail::socket_option<ZLINK_ZAP_ENFORCE_DOMAIN, bool, true, true,
                                        detail::all_but_stream>
     zap_enforce_domain{};
+#ifdef ZLINK_BUILD_DRAFT_API
+/// A message that is received as the last one of a peer that had connected to this socket. Empty:
+/// none.
+inline constexpr detail::socket_option<ZLINK_DISCONNECT_MSG, detail::octets, false, true,
+                                       detail::only(pattern::router, detail::drafts::server,
+                                                    detail::drafts::peer)>
+    disconnect_msg{};
+/// A message that is sent first over each connection. Empty: none.
+inline constexpr detail::socket_option<ZLINK_HELLO_MSG, detail::octets, false, true,
+                                       detail::only(pattern::dealer, pattern::router,
+                                                    detail::drafts::client, detail::drafts::server,
+                                                    detail::drafts::peer)>
+    hello_msg{};
+/// A message that is received when a connection is lost that this socket makes again. Empty: none.
+inline constexpr detail::socket_option<ZLINK_HICCUP_MSG, detail::octets, false, true,
+                                       detail::only(pattern::dealer, detail::drafts::client,
+                                                    detail::drafts::peer)>
+    hiccup_msg{};
+/// No effect.
+inline constexpr detail::socket_option<ZLINK_IN_BATCH_SIZE, int, true, true> in_batch_size{};
+/// No effect.
+inline constexpr detail::socket_option<ZLINK_OUT_BATCH_SIZE, int, true, true> out_batch_size{};
+/// ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a peer connects or
+/// disconnects, except over inproc. 0: do not.
+inline constexpr detail::socket_option<ZLINK_ROUTER_NOTIFY, int, true, true,
+                                       detail::only(pattern::router)>
+    router_notify{};
+/// How long the system may poll the network for a connection, SO_BUSY_POLL; in zmq.h it is
+/// ZMQ_BUSY_POLL. 0: the system's default.
+inline constexpr detail::socket_option<ZLINK_SO_BUSY_POLL, int, true, true> so_busy_poll{};
+/// The contents for ZLINK_TLS_CERTIFICATE.
+inline constexpr detail::socket_option<ZLINK_WSS_CERT_PEM, std::string, false, true> wss_cert_pem{};
+/// The same as ZLINK_TLS_HOSTNAME.
+inline constexpr detail::socket_option<ZLINK_WSS_HOSTNAME, std::string, false, true> wss_hostname{};
+/// The contents for ZLINK_TLS_KEY.
+inline constexpr detail::socket_option<ZLINK_WSS_KEY_PEM, std::string, false, true> wss_key_pem{};
+/// The contents for ZLINK_TLS_CA.
+inline constexpr detail::socket_option<ZLINK_WSS_TRUST_PEM, std::string, false, true>
+    wss_trust_pem{};
+/// 1 unsets ZLINK_TLS_CA, so that the system's authorities are trusted.
+inline constexpr detail::socket_option<ZLINK_WSS_TRUST_SYSTEM, bool, false, true>
+    wss_trust_system{};
+/// Pass on every unsubscription, not only the last one of a topic.
+inline constexpr detail::socket_option<ZLINK_XSUB_VERBOSE_UNSUBSCRIBE, bool, false, true,
+                                       detail::only(pattern::xsub)>
+    xsub_verbose_unsubscribe{};
+#endif
+
 } // namespace option
 
 } // namespace zlink

@@ -3,6 +3,7 @@
 
 #include "api/boundary.hpp"
 #include "api/handles.hpp"
+#include "api/option_words.hpp"
 #include "base/error_text.hpp"
 
 #include <cstring>
@@ -91,9 +92,16 @@ extern "C" int zlink_ctx_set_text(void* context, int option, const char* value) 
         return at_context(context, [&](auto& target) -> result<void> {
             zlink::set_error_text({});
             if (option != ZLINK_METRICS_ENDPOINT || value == nullptr) {
+                zlink::set_error_text(value == nullptr ? "the text is a null pointer"
+                                                       : "the only option that is a text is "
+                                                         "ZLINK_METRICS_ENDPOINT");
                 return errc::invalid_argument;
             }
-            return target.serve_metrics(value);
+            const result<void> served = target.serve_metrics(value);
+            if (!served) {
+                zlink::api::tell_failure(value, served.error());
+            }
+            return served;
         });
     });
 }

@@ -248,13 +248,13 @@ void tell_option_failure(int option, errc error) {
     }
 }
 
-void tell_failure(std::string_view endpoint, errc error) {
+void tell_failure(std::string_view name, errc error) {
     const std::string why{*error_text() != '\0' ? error_text() : words(error)};
     if (why.starts_with("ZLINK_")) {
         return;
     }
-    std::string text{endpoint.substr(0, endpoint_shown_max)};
-    text.append(endpoint.size() > endpoint_shown_max ? "...: " : ": ").append(why);
+    std::string text{name.substr(0, endpoint_shown_max)};
+    text.append(name.size() > endpoint_shown_max ? "...: " : ": ").append(why);
     set_error_text(text);
 }
 

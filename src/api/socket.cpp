@@ -19,27 +19,33 @@ using zlink::api::at_boundary;
 using zlink::api::at_system_boundary;
 using zlink::api::socket_from;
 
-/// Calls `act` with the address, for bind, connect, and the calls that undo them. On failure
-/// error_text() gives the address and the reason.
+/// Calls `act` with the name of something. On failure error_text() gives the name and the reason.
+/// @param what  For a name that is null: what it would name.
 template<class Act>
-int at_endpoint(void* socket, const char* address, Act&& act) {
+int at_named(void* socket, const char* name, const char* what, Act&& act) {
     return at_system_boundary([&]() -> result<void> {
         zlink::set_error_text({});
         const auto target = socket_from(socket);
         if (!target) {
-            zlink::api::tell_failure(address != nullptr ? address : "NULL", target.error());
+            zlink::api::tell_failure(name != nullptr ? name : "NULL", target.error());
             return target.error();
         }
-        if (address == nullptr) {
-            zlink::set_error_text("the endpoint is a null pointer");
+        if (name == nullptr) {
+            zlink::set_error_text(std::string{"the "}.append(what).append(" is a null pointer"));
             return errc::invalid_argument;
         }
-        const result<void> done = act(**target, std::string_view{address});
+        const result<void> done = act(**target, std::string_view{name});
         if (!done) {
-            zlink::api::tell_failure(address, done.error());
+            zlink::api::tell_failure(name, done.error());
         }
         return done;
     });
+}
+
+/// For bind, connect, and the calls that undo them.
+template<class Act>
+int at_endpoint(void* socket, const char* address, Act&& act) {
+    return at_named(socket, address, "endpoint", act);
 }
 
 /// Calls `act` to set or read an option. On failure error_text() gives the reason.
@@ -272,16 +278,8 @@ extern "C" int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void
 namespace {
 
 int change_group(void* dish, const char* group, bool join) noexcept {
-    return at_boundary([&]() -> result<void> {
-        const auto target = socket_from(dish);
-        if (!target) {
-            return target.error();
-        }
-        if (group == nullptr) {
-            return errc::invalid_argument;
-        }
-        return (*target)->change_group(group, join);
-    });
+    return at_named(dish, group, "group",
+                    [&](auto& target, auto name) { return target.change_group(name, join); });
 }
 
 } // namespace

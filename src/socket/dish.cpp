@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/dish.hpp"
 
+#include "base/error_text.hpp"
 #include "base/retry.hpp"
 #include "socket/restart_mark.hpp"
 #include "wire/zmtp/command.hpp"
 
+#include <string>
 #include <utility>
 
 namespace zlink::socket {
@@ -51,10 +53,13 @@ void dish::tell_all(std::string_view group, bool joins) {
 
 result<void> dish::join(std::string_view group) {
     if (group.size() > zmtp::group_bytes_max) {
+        set_error_text("a group has at most " + std::to_string(zmtp::group_bytes_max) +
+                       " bytes, not " + std::to_string(group.size()));
         return errc::invalid_argument;
     }
     command_.reserve(zmtp::group_command_bytes_max);
     if (!groups_.emplace(group).second) {
+        set_error_text("the group was joined already");
         return errc::invalid_argument;
     }
     tell_all(group, true);
@@ -65,6 +70,7 @@ result<void> dish::leave(std::string_view group) {
     command_.reserve(zmtp::group_command_bytes_max);
     const auto found = groups_.find(group);
     if (found == groups_.end()) {
+        set_error_text("the group was not joined");
         return errc::invalid_argument;
     }
     tell_all(group, false);

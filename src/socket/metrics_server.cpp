@@ -6,6 +6,7 @@
 #include "base/own_descriptors.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/listening.hpp"
 #include "socket/metrics.hpp"
 
 #include <unistd.h>
@@ -130,14 +131,7 @@ result<std::string> metrics_server::listen(const endpoint& where, const socket_o
     }
     transport::listener::accept_handler accept =
         [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
-            owner.add_dependant();
-            try {
-                session::session::accept(owner.choose_thread(0), origin, descriptor,
-                                         std::move(who));
-            } catch (...) {
-                owner.on_session_gone();
-                throw;
-            }
+            begin_session(owner, origin, descriptor, std::move(who));
         };
     context_.add_dependant();
     try {
@@ -155,15 +149,7 @@ result<std::string> metrics_server::listen(const endpoint& where, const socket_o
 void metrics_server::stop() noexcept {
     for (const listening& each : all_) {
         each.listener->free_address();
-        each.thread->post([listener = each.listener, &owner = context_, id = each.origin_id] {
-            listener->stop();
-            owner.for_each_thread([id](runtime::io_thread& with_sessions) {
-                with_sessions.post([&with_sessions, id] { // From now on no more sessions start.
-                    with_sessions.tell_origin_gone(id, false);
-                });
-            });
-            owner.on_session_gone();
-        });
+        stop_listener(context_, *each.thread, each.listener, each.origin_id, {});
     }
     all_.clear();
 }

@@ -5,6 +5,7 @@
 #include "base/own_descriptors.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/listening.hpp"
 #include "socket/server.hpp"
 #include "socket/socket.hpp"
 #include "transport/address.hpp"
@@ -190,14 +191,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
                 origin->observer->on_connection_event(connection_event::accepted, descriptor,
                                                       {local, local, peer});
             }
-            owner.add_dependant();
-            try {
-                session::session::accept(owner.choose_thread(origin->options->affinity), origin,
-                                         descriptor, std::move(who));
-            } catch (...) {
-                owner.on_session_gone();
-                throw;
-            }
+            begin_session(owner, origin, descriptor, std::move(who));
         };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
@@ -303,9 +297,11 @@ result<void> socket::connect(std::string_view address) {
 
 result<std::uint32_t> socket::connect_peer(std::string_view address) {
     if (options_.type != socket_type::peer) {
+        set_error_text("only a ZLINK_PEER connects to a peer whose number it learns");
         return errc::not_supported;
     }
     if (options_.immediate) {
+        set_error_text("with ZLINK_IMMEDIATE 1 there is no peer yet whose number could be told");
         return errc::bad_address;
     }
     if (const result<void> connected = connect(address); !connected) {

@@ -4,6 +4,7 @@
 #include "base/retry.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
+#include "socket/listening.hpp"
 #include "socket/server.hpp"
 #include "socket/socket.hpp"
 
@@ -11,21 +12,6 @@
 #include <utility>
 
 namespace zlink::socket {
-
-namespace {
-
-void tell_all_sessions(context& owner, std::uint64_t origin_id, const countdown_ptr& told) {
-    owner.for_each_thread([&](runtime::io_thread& each) {
-        each.post([&each, origin_id, told] {
-            each.tell_origin_gone(origin_id, told != nullptr);
-            if (told) {
-                told->arrive();
-            }
-        });
-    });
-}
-
-} // namespace
 
 result<void> socket::unbind(std::string_view address) {
     return undo(address, endpoint_use::listen);
@@ -181,12 +167,7 @@ void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     const int descriptor = undone.listener->descriptor();
     undone.listener->free_address();
     monitored_->on_connection_event(connection_event::closed, descriptor, at_bound(undone.address));
-    undone.thread->post(
-        [listener = undone.listener, &owner = context_, id = undone.origin_id, told] {
-            listener->stop();
-            tell_all_sessions(owner, id, told); // From now on no more sessions start.
-            owner.on_session_gone();
-        });
+    stop_listener(context_, *undone.thread, undone.listener, undone.origin_id, told);
 }
 
 /// Tells sessions without a pipe, on their own threads, that a connect call was undone.

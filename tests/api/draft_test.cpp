@@ -2,6 +2,7 @@
 //
 // libzmq's draft socket types and functions, in a build with them and in one without.
 #include "draft_fixture.hpp"
+#include "zap_handler.hpp"
 #include "zmtp_peer.hpp"
 
 #include <cstring>
@@ -96,6 +97,37 @@ TEST_CASE("server: answers each of its clients, by their numbers") {
         // The number stays.
         REQUIRE(clients[1].send("again") == ok);
         CHECK(recv_numbered(server).from == numbers["I am b"]);
+    }
+}
+
+TEST_CASE("server: a client with the password gets in, one with another does not") {
+    for (const setting& over : network_settings()) {
+        CAPTURE(over);
+        const context owner{over};
+        const zap_handler handler{
+            owner, [](const message& question) {
+                const bool knows = question.frames.back() == "secret";
+                return std::vector<std::string>{knows ? "200" : "400", "", "user", ""};
+            }};
+        socket server{owner, ZLINK_SERVER};
+        server.set(ZLINK_PLAIN_SERVER, 1).set(ZLINK_ZAP_DOMAIN, "global");
+        const std::string endpoint = server.bind(over.via);
+        socket stranger{owner, ZLINK_CLIENT};
+        stranger.set(ZLINK_PLAIN_USERNAME, "joe").set(ZLINK_PLAIN_PASSWORD, "wrong");
+        stranger.connect(endpoint);
+        REQUIRE(stranger.send("from a stranger") == ok);
+        socket client{owner, ZLINK_CLIENT};
+        client.set(ZLINK_PLAIN_USERNAME, "joe").set(ZLINK_PLAIN_PASSWORD, "secret");
+        client.connect(endpoint);
+        REQUIRE(client.send("question") == ok);
+
+        frame received;
+        REQUIRE(zlink_msg_recv(received.get(), server, 0) >= 0);
+        CHECK(received.text() == "question");
+        CHECK(zlink_msg_gets(received.get(), "User-Id") == std::string{"user"});
+        REQUIRE(send_to(server, zlink_msg_routing_id(received.get()), "answer") == ok);
+        CHECK(client.recv() == message{"answer"});
+        CHECK(server.poll(ZLINK_POLLIN, moment) == 0);
     }
 }
 
@@ -393,6 +425,29 @@ TEST_CASE("dish: the name of a group has at most 255 bytes, and is joined once")
     CHECK(error_of(zlink_leave(sub, "group")) == ENOTSUP);
     CHECK(error_of(zlink_join(nullptr, "group")) == ENOTSOCK);
     CHECK(dish.get(ZLINK_LINGER) == 0);
+}
+
+TEST_CASE("drafts: zlink_error_text describes why a group or peer was refused") {
+    const context owner;
+    socket dish{owner, ZLINK_DISH};
+    const auto said = [](int failed) {
+        CHECK(failed != 0);
+        return std::string{zlink_error_text()};
+    };
+    REQUIRE(zlink_join(dish, "a") == 0);
+    CHECK(said(zlink_join(dish, "a")) == "a: the group was joined already");
+    CHECK(said(zlink_leave(dish, "b")) == "b: the group was not joined");
+    CHECK(said(zlink_join(dish, std::string(256, 'g').c_str()))
+              .ends_with(": a group has at most 255 bytes, not 256"));
+    CHECK(said(zlink_join(dish, nullptr)) == "the group is a null pointer");
+    CHECK(said(zlink_join(nullptr, "a")) == "a: not a socket, or a closed one");
+    REQUIRE(zlink_leave(dish, "a") == 0);
+    CHECK(std::string{zlink_error_text()}.empty());
+    socket server{owner, ZLINK_SERVER};
+    CHECK(said(zlink_join(server, "a")) == "a: only a ZLINK_DISH joins groups");
+    CHECK(zlink_connect_peer(server, "inproc://x") == 0);
+    CHECK(std::string{zlink_error_text()} ==
+          "inproc://x: only a ZLINK_PEER connects to a peer whose number it learns");
 }
 
 TEST_CASE("dish: joins its groups again when the connection was lost") {

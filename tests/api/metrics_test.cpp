@@ -547,6 +547,11 @@ TEST_CASE("metrics: bad arguments") {
               std::string_view::npos);
         CHECK(metrics_endpoint(owner).empty());
     }
+    api_test::socket listening{owner, ZLINK_PULL};
+    const std::string taken = "http" + listening.bind(transport::tcp).substr(3);
+    CHECK(error_of(zlink_ctx_set_text(owner, ZLINK_METRICS_ENDPOINT, taken.c_str())) == EADDRINUSE);
+    CHECK(zlink_error_text() == taken + ": the address is already in use");
+    listening.close();
     char room[4];
     std::size_t bytes = sizeof room;
     REQUIRE(zlink_ctx_set_text(owner, ZLINK_METRICS_ENDPOINT, "local") == 0);

@@ -128,6 +128,19 @@ TEST_SUITE("draft") {
         CHECK(clients[0].send("one", flags::more).error() == std::errc::invalid_argument);
     }
 
+    TEST_CASE("messages tell of connections that come and go") {
+        context owner;
+        server_socket server{owner};
+        server.set(option::hello_msg, "welcome", throws);
+        server.set(option::disconnect_msg, "gone", throws);
+        server.bind("tcp://127.0.0.1:*", throws);
+        client_socket client{owner};
+        client.connect(server.last_endpoint(throws), throws);
+        CHECK(client.recv(throws) == "welcome");
+        client.close();
+        CHECK(server.recv(throws) == "gone");
+    }
+
     TEST_CASE("a dish receives the groups that it joined") {
         joined<dish_socket, radio_socket> it;
         it.bound.join("news", throws);

@@ -350,6 +350,8 @@ TEST_SUITE("socket") {
         CHECK(it.owner.get(context_option::metrics_endpoint).value().empty());
         CHECK(it.owner.set(context_option::metrics_endpoint, "nowhere").error() ==
               std::errc::invalid_argument);
+        CHECK_THROWS_WITH_AS(it.owner.set(context_option::metrics_endpoint, "nowhere", throws),
+                             doctest::Contains("http://HOST:PORT"), std::system_error);
         it.owner.set(context_option::metrics_endpoint, "http://127.0.0.1:*", throws);
         CHECK(it.owner.get(context_option::metrics_endpoint)
                   .value()
