@@ -15,6 +15,7 @@ HEADER = ROOT / "include" / "zlink.h"
 TAG = re.compile(r"@(\w+)\s*(.*)")
 MACRO = re.compile(r"#\s*define\s+(ZLINK_\w+|E[A-Z]+)\s+(\S+.*?)\s*(?:///<\s*(.*))?$")
 FUNCTION = re.compile(r"\b(zlink_\w+)\(")
+TYPE = re.compile(r"(zlink_\w+)\)?(?:\(.*\))?;$")
 
 
 @dataclasses.dataclass
@@ -39,6 +40,13 @@ class Macro:
 class Function:
     name: str
     declaration: str
+    comment: Comment
+
+
+@dataclasses.dataclass
+class Type:
+    name: str
+    declaration: str  # Its lines, with the comments of its members.
     comment: Comment
 
 
@@ -99,6 +107,14 @@ def read():
                 said.append(lines[index].strip()[4:].strip())
                 index += 1
             groups[-1].members.append(Macro(macro[1], macro[2], parse_comment(said or comment)))
+        elif line.startswith("typedef") and groups:
+            declaration = [line]
+            while "{" in line and not declaration[-1].startswith("}"):
+                declaration.append(lines[index])
+                index += 1
+            if "zmq_" not in line:  # Those that zmq.h declares have other names there, and no members here.
+                name = TYPE.search(declaration[-1])[1]
+                groups[-1].members.append(Type(name, "\n".join(declaration), parse_comment(comment)))
         elif line.startswith("ZLINK_EXPORT"):
             while not line.endswith(";"):
                 line += " " + lines[index].strip()

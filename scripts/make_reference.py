@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Writes docs/reference/, a page for each group of functions, from the comments in include/zlink.h.
+"""Writes docs/reference/, a page for each group of functions and their types, from the comments in include/zlink.h.
 
     make_reference.py [--check]
 
@@ -13,7 +13,7 @@ import sys
 
 import api_header
 import translations
-from api_header import ROOT, Function, Macro
+from api_header import ROOT, Function, Macro, Type
 
 FOLDER = "docs/reference"
 NOTE = "<!-- Written by scripts/make_reference.py from include/zlink.h. -->\n\n"
@@ -84,6 +84,11 @@ def function_text(function, group, link):
     return text
 
 
+def type_text(described, link):
+    text = f"## {described.name}\n\n```c\n{described.declaration}\n```\n\n"
+    return text + "".join(link(each) + "\n\n" for each in described.comment.text)
+
+
 def constants_text(macros, link):
     text = "## Constants\n\n| name | value | meaning |\n|---|---|---|\n"
     for macro in macros:
@@ -105,6 +110,9 @@ def page_of(group, pages):
         text += "\n\n".join(link(each) for each in group.comment.text) + "\n\n"
     for each in functions:
         text += function_text(each, group, link)
+    for each in group.members:
+        if isinstance(each, Type):
+            text += type_text(each, link)
     if macros:
         text += constants_text(macros, link)
     return text.rstrip() + "\n"
@@ -132,7 +140,8 @@ def main():
     complaints = [f"{each.name} {fault}" for each, _ in functions if (fault := check(each))]
     if complaints:
         sys.exit("\n".join(complaints))
-    pages = {each.name: f"{slug(group.name)}.md" for each, group in functions}
+    described = [(each, group) for group in groups for each in group.members if isinstance(each, (Function, Type))]
+    pages = {each.name: f"{slug(group.name)}.md" for each, group in described}
     texts = {f"{FOLDER}/{slug(group.name)}.md": page_of(group, pages) for group in groups}
     texts[f"{FOLDER}/README.md"] = index_of(preamble, groups, pages)
     is_check = sys.argv[1:] == ["--check"]
