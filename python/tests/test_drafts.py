@@ -69,6 +69,18 @@ def test_what_a_type_cannot_do(context, kind, method):
 
 
 @with_drafts
+def test_messages_tell_of_connections_that_come_and_go(context):
+    server = opened(zlink.Server, context)
+    server.set_option(zlink.Option.HELLO_MSG, b"welcome")
+    server.set_option(zlink.Option.DISCONNECT_MSG, b"gone")
+    client = opened(zlink.Client, context)
+    client.connect(server.bind("tcp://127.0.0.1:*"))
+    assert client.recv() == b"welcome"
+    client.close()
+    assert server.recv() == b"gone"
+
+
+@with_drafts
 @pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:*", "inproc://server", "ipc://*"])
 def test_a_server_answers_its_clients(context, endpoint):
     server = opened(zlink.Server, context)

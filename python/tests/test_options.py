@@ -116,6 +116,15 @@ def test_options_by_number(context):
         router.nonsense
 
 
+def test_every_option_of_the_header_has_a_name():
+    page = (HEADER.parents[1] / "docs" / "options.md").read_text()
+    before, _, behind = page.partition("## Context options")
+    rows = re.findall(r"^\| `ZLINK_(\w+)` \| (\d+) ", before + behind.partition("## Draft options")[2], re.M)
+    assert len(rows) > 100
+    known = {name: option.value for name, option in zlink.Option.__members__.items()}
+    assert {name: int(number) for name, number in rows}.items() <= known.items()
+
+
 @pytest.mark.parametrize("name", ["linger", "recv_timeout", "send_timeout"])
 def test_infinity_is_no_limit(context, name):
     socket = zlink.Dealer(context)
