@@ -2,7 +2,8 @@
 /*
  * libzmq's C API, provided by zlink: the same names, types, values and errno numbers as libzmq
  * 4.3.5, so that source and binaries written for it run on zlink; its draft interface only with
- * ZMQ_BUILD_DRAFT_API defined. Every function is the one of the same name in zlink.h, which documents it.
+ * ZMQ_BUILD_DRAFT_API defined. Every function is the one of the same name in zlink.h, which
+ * documents it.
  *
  * Needs no other header of zlink, and may be included together with zlink.h.
  */

@@ -38,8 +38,8 @@ std::string option_name(int option);
 /// or concerns files: then an explanation is already stored.
 void tell_option_failure(int option, errc error);
 
-/// Reports the endpoint or group that failed with `error`, as a prefix of an explanation that is already
-/// stored. An explanation of an option is left unchanged.
+/// Reports the endpoint or group that failed with `error`, as a prefix of an explanation that is
+/// already stored. An explanation of an option is left unchanged.
 void tell_failure(std::string_view name, errc error);
 
 } // namespace zlink::api
