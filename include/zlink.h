@@ -234,9 +234,9 @@ ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
 ///                       zlink_error_text says how.
 /// @error EMFILE         The process has no descriptor left.
 /// @error ENODEV         The endpoint's host has no address.
-/// @error ENOMEM      Out of memory.
-/// @error ETERM       The context was shut down.
-/// @error others      From the operating system's bind(2), such as EACCES for a low port.
+/// @error ENOMEM         Out of memory.
+/// @error ETERM          The context was shut down.
+/// @error others         From the operating system's bind(2), such as EACCES for a low port.
 ZLINK_EXPORT int zlink_ctx_set_text(void* context, int option, const char* value);
 
 /// Reads a context option that is a text.
