@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MPL-2.0
-"""Writes docs/figures.md, with its charts, from the result files in bench/results.
+"""Writes every figure of the documentation from the result files in bench/results: docs/figures.md with its charts, the chart
+docs/throughput.svg, and the blocks of other pages that begin with `<!-- figures: NAME -->` and end with `<!-- end of figures -->`.
 
     make_figures.py [--check]           with --check nothing is written: the exit status is 0 if the page is up to date
     make_figures.py --add FILE NAME     copies FILE, a results.jsonl of a benchmark, to bench/results/NAME.jsonl before
@@ -11,6 +12,7 @@ the others sum up, are not copied.
 
 import html
 import json
+import re
 import sys
 
 import api_header
@@ -19,6 +21,15 @@ from api_header import ROOT
 PAGE = "docs/figures.md"
 RESULTS = ROOT / "bench" / "results"
 CHARTS = "docs/figures"
+THROUGHPUT = "docs/throughput.svg"
+# Pages with blocks of figures.
+QUOTING = ("README.md", "README.ko.md", "docs/performance.md")
+BLOCK = re.compile(r"<!-- figures: (\w+) -->\n.*?<!-- end of figures -->\n", re.S)
+# The rows of the block `patterns`, and those of the chart, in which all messages have 64 bytes.
+QUOTED = ("PUSH/PULL tcp 64 B", "PUSH/PULL tcp 64 KiB", "PUSH/PULL ipc 64 B", "PUSH/PULL inproc 64 B", "DEALER/ROUTER tcp 64 B",
+          "PUB/SUB tcp 64 B, 1 subscriber", "PUSH/PULL tcp 64 B, CURVE", "half a REQ/REP round trip tcp 64 B")
+DRAWN = ("PUSH/PULL inproc 64 B", "PUSH/PULL ipc 64 B", "PUSH/PULL tcp 64 B", "PUB/SUB tcp 64 B, 1 subscriber",
+         "ROUTER/ROUTER tcp 64 B", "DEALER/ROUTER tcp 64 B", "PUSH/PULL tcp 64 B, CURVE")
 # Each program's section: title, what a ratio is, and how its lines are read (below).
 PROGRAMS = ("bench/compare.py", "bench/apps/run.py", "bench/stream/scenarios.py", "bench/media/experiment.py")
 SUMMED_UP = ("run",)
@@ -284,6 +295,96 @@ def make_chart(title, ratios):
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+# --- the chart of rates ---
+
+
+def make_throughput(cases):
+    """Bars of the rates of both libraries, for each case of DRAWN."""
+    left, right, top, row, bar = 210, 90, 50, 44, 16
+    colors = (("libzmq", "#9aa5b1"), ("zlink", "#2f6fdf"))
+    most = max(cases[name]["zlink"]["median"] for name in DRAWN)
+    height = top + row * len(DRAWN) + 16
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
+        "<!-- Written by scripts/make_figures.py from bench/results. -->",
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+        svg_text(16, 26, "Messages of 64 bytes per second", font_size=16, font_weight="bold", fill="#1f2933"),
+    ]
+    for place, (library, color) in enumerate(colors):
+        x = WIDTH - right - 120 + 90 * place
+        parts += [f'<rect x="{x}" y="15" width="12" height="12" fill="{color}"/>', svg_text(x + 18, 26, library, fill="#1f2933")]
+    for index, name in enumerate(DRAWN):
+        label = name.replace(" 64 B", "").replace(", 1 subscriber", "")
+        parts.append(svg_text(left - 12, top + row * index + bar + 5, label, text_anchor="end", fill="#1f2933"))
+        for place, (library, color) in enumerate(colors):
+            value, y = cases[name][library]["median"], top + row * index + bar * place
+            length = (WIDTH - left - right) * value / most
+            shown = number(value) if place == 0 else f"{number(value)} ({digits(cases[name]['ratio']['median'])} x)"
+            parts += [f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{bar - 2}" fill="{color}"/>',
+                      svg_text(round(left + length + 6, 1), y + 12, shown, font_size=12, fill="#52606d")]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+# --- blocks of other pages ---
+
+
+def pattern_cases(files):
+    """The lines of each case that was measured on libzmq and zlink: `libzmq`, `zlink` and `ratio`."""
+    cases = {}
+    for lines in files.values():
+        if program_of(lines[0]) != "bench/compare.py":
+            continue
+        for line in lines:
+            if line["kind"] in ("absolute", "ratio"):
+                place = line["subject"] if line["kind"] == "absolute" else "ratio"
+                case = cases.setdefault(case_name(line["parameters"]), {})
+                if place in case:
+                    raise BadResults(f"bench/results has two values of {case_name(line['parameters'])}; each figure has one place")
+                case[place] = line
+    return cases
+
+
+def origin(lines):
+    first = lines[0]
+    return (f"{first['time'][:10]}, commit `{first['commit']}`, {first['machine']['cpu']}, {first['machine']['cores']} processors, "
+            f"Linux {first['machine']['kernel']}")
+
+
+def patterns_block(files, cases):
+    del files
+    rows = []
+    for name in QUOTED:
+        case = cases[name]
+        unit = " µs" if case["ratio"]["medians_unit"] == "us" else "/s"
+        rows.append([name, *(f"{number(case[library]['median'])}{unit}" for library in ("libzmq", "zlink")), ratio_text(case["ratio"])])
+    origins = dict.fromkeys(origin([cases[name]["ratio"]]) for name in QUOTED)
+    return table(["", "libzmq", "zlink", "ratio"], rows) + "\n" + "; ".join(origins) + "\n"
+
+
+def program_block(program):
+    def make(files, cases):
+        del cases
+        made = [f"{origin(lines)}:\n\n{SECTIONS[program][1](lines)[0]}" for lines in files.values() if program_of(lines[0]) == program]
+        return "\n".join(made)
+
+    return make
+
+
+BLOCKS = {"patterns": patterns_block, "applications": program_block("bench/apps/run.py"),
+          "stream": program_block("bench/stream/scenarios.py"), "files": program_block("bench/media/experiment.py")}
+
+
+def with_blocks(page, files, cases):
+    """The text of `page` with the present figures in its blocks."""
+
+    def one(match):
+        if match[1] not in BLOCKS:
+            raise BadResults(f"{page}: there are no figures '{match[1]}'; there are {', '.join(BLOCKS)}")
+        return f"<!-- figures: {match[1]} -->\n\n{BLOCKS[match[1]](files, cases)}\n<!-- end of figures -->\n"
+
+    return BLOCK.sub(one, (ROOT / page).read_text())
+
+
 # --- the page ---
 
 
@@ -343,6 +444,14 @@ def make_pages():
     text.append("Every benchmark writes `results.jsonl`; its last line says where. This takes one into the page:\n\n"
                 "    scripts/make_figures.py --add build/bench/results/results.jsonl NAME\n")
     pages[PAGE] = "\n".join(text)
+    quoting = [page for page in QUOTING if (ROOT / page).exists()]
+    if quoting:
+        cases = pattern_cases(files)
+        missing = [name for name in dict.fromkeys((*DRAWN, *QUOTED)) if name not in cases]
+        if missing:
+            raise BadResults(f"bench/results lacks {'; '.join(missing)}, which {quoting[0]} shows")
+        pages[THROUGHPUT] = make_throughput(cases)
+        pages |= {page: with_blocks(page, files, cases) for page in quoting}
     return pages
 
 

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("ko",)
 # Pages that a language should have.
 EXPECTED = ("README.md", "docs/guide.md", "docs/guide/*.md", "docs/reference/peers_of_a_stream.md")
+FIGURES = re.compile(r"^<!-- figures: \w+ -->\n.*?^<!-- end of figures -->\n", re.M | re.S)
 STATE = re.compile(r"^<!-- Translation of (\S+), state (\w+) -->\n", re.M)
 
 
@@ -45,8 +46,9 @@ def translations():
 
 
 def state_of(page):
-    """Stands for a page's text; the line that links to a translation says nothing of it."""
+    """Stands for a page's text, without the line that links to a translation, and without figures, which a program writes."""
     text = markdown_text.without_lines_like(page.read_text(), r"\[[^\]]+\]\([\w.]+\.md\)")
+    text = FIGURES.sub("", text)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
