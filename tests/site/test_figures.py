@@ -80,3 +80,45 @@ def test_a_file_without_results_is_refused(project, text, told):
         make_figures.main(["--add", str(project / "results.jsonl"), "mine"])
     assert told in str(raised.value)
     assert not (project / "bench/results").exists()
+
+
+def cases_of_all_quoted_rows():
+    lines = []
+    for name in dict.fromkeys((*make_figures.QUOTED, *make_figures.DRAWN)):
+        pattern = next(key for key, shown in sorted(make_figures.PATTERNS.items(), key=lambda each: -len(each[1]))
+                       if name.startswith(f"{shown} "))
+        size = 65536 if "64 KiB" in name else 64
+        parameters = {**ORIGIN["parameters"], "pattern": pattern, "size": size, "peers": 1,
+                      "transport": next(each for each in ("inproc", "ipc", "tcp") if f" {each} " in name),
+                      "mechanism": "curve" if "CURVE" in name else "null"}
+        lines += [{**each, "parameters": parameters} for each in LINES]
+    return lines
+
+
+def test_pages_quote_the_results(project):
+    page = project / "README.md"
+    page.write_text("before\n<!-- figures: patterns -->\nold\n<!-- end of figures -->\nafter\n")
+    assert make_figures.main(["--add", str(write(project / "results.jsonl", cases_of_all_quoted_rows())), "mine"]) == 0
+
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| PUSH/PULL tcp 64 KiB | 1.23 M/s | 1.00 M/s | 0.81 (0.50 to 1.12) |" in text
+    assert "2026-01-02, commit `0123456789ab`, Some CPU, 2 processors, Linux 6.1" in text
+    assert "1.23 M" in (project / "docs/throughput.svg").read_text()
+    assert make_figures.main(["--check"]) == 0
+
+    page.write_text(text.replace("1.23", "1.24"))
+    assert make_figures.main(["--check"]) == 1
+
+
+@pytest.mark.parametrize("block, lines, told", [
+    ("patterns", LINES, "lacks PUSH/PULL inproc 64 B"),
+    ("patterns", [*cases_of_all_quoted_rows(), *LINES], "has two values of PUSH/PULL tcp 64 KiB"),
+    ("weather", cases_of_all_quoted_rows(), "there are no figures 'weather'"),
+])
+def test_results_that_pages_cannot_quote_are_refused(project, block, lines, told):
+    (project / "README.md").write_text(f"<!-- figures: {block} -->\n<!-- end of figures -->\n")
+
+    with pytest.raises(SystemExit) as raised:
+        make_figures.main(["--add", str(write(project / "results.jsonl", lines)), "mine"])
+    assert told in str(raised.value)
