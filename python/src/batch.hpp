@@ -22,6 +22,8 @@ public:
 
     const std::vector<zlink_stream_message_t>& messages() const { return messages_; }
     bool is_from(const core& socket) const { return from_ == &socket; }
+    /// The Python object of the socket, if the messages are lent.
+    const nb::object& owner() const { return owner_; }
 
     long export_count = 0;
     std::vector<nb::object> views; ///< Weak references to the views that were handed out.

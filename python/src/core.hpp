@@ -119,6 +119,21 @@ public:
     watch* watched = nullptr;
 };
 
+/// Shows the garbage collector the object that an instance of `Class` holds, so that a cycle
+/// through it is found. There is no tp_clear: each cycle also goes through the attributes of an
+/// instance of a Python class, which clears those, and what the class here needs is there until its
+/// end.
+///
+/// @tparam held  Returns the object.
+template<class Class, const nb::object& held(const Class&)>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) {
+        Py_VISIT(held(*nb::inst_ptr<Class>(self)).ptr());
+    }
+    return 0;
+}
+
 /// Marks a socket as used by this thread, for one call.
 class use {
 public:
@@ -302,6 +317,9 @@ nb::object bytes_from(const void* data, std::size_t size);
 std::array<unsigned char, 4> id_from(std::uint32_t peer);
 std::uint32_t peer_from(const void* routing_id);
 
+/// Of each class that is derived from core: nanobind lets none inherit them.
+extern std::array<PyType_Slot, 2> core_slots;
+
 void bind_context(nb::module_& m);
 void bind_socket(nb::module_& m);
 void bind_transfer(nb::module_& m, nb::class_<core>& base);
@@ -310,6 +328,8 @@ void bind_stream(nb::module_& m);
 void bind_waker(nb::module_& m, nb::class_<core>& base);
 void bind_polling(nb::module_& m);
 
+/// From now on no event loop is given the socket's object.
+void end_watch(core& of) noexcept;
 /// Ends the notifications of a socket.
 void unwatch(core& of) noexcept;
 

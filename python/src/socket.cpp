@@ -155,7 +155,14 @@ void drain(core& self, nb::handle timeout) {
     used.fail(ECANCELED);
 }
 
+const nb::object& context_of(const core& of) {
+    return of.owner;
+}
+
 } // namespace
+
+std::array<PyType_Slot, 2> core_slots{
+    {{Py_tp_traverse, reinterpret_cast<void*>(&traverse<core, context_of>)}, {0, nullptr}}};
 
 core::core(nb::handle from, int wanted, std::string called)
     : owner{nb::borrow(from)}, home{nb::cast<context*>(from)}, type{wanted}, name{std::move(
@@ -189,6 +196,7 @@ core::~core() {
     if (raw == nullptr) {
         return;
     }
+    end_watch(*this); // Other threads run meanwhile, and with them perhaps its event loop.
     nb::error_scope kept;
     const std::string text = "unclosed zlink socket " + name;
     if (run_python([&] { return PyErr_WarnEx(PyExc_ResourceWarning, text.c_str(), 1); }) != 0) {
@@ -294,7 +302,8 @@ void set_timeout(core& of, direction way, int ms) {
 }
 
 void bind_socket(nb::module_& m) {
-    nb::class_<core> base(m, "Core", "A socket of the library.", nb::is_weak_referenceable());
+    nb::class_<core> base(m, "Core", "A socket of the library.", nb::is_weak_referenceable(),
+                          nb::type_slots(core_slots.data()));
     base.def(nb::init<nb::handle, int, std::string>(), nb::arg("context"), nb::arg("type"),
              nb::arg("name"),
              nb::sig("def __init__(self, context: ContextCore, type: int, name: str) -> None"))

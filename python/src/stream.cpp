@@ -87,9 +87,15 @@ void release_buffer(PyObject* self, Py_buffer*) {
     --nb::inst_ptr<message_view>(self)->from->export_count;
 }
 
-std::array view_slots{PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_buffer)},
-                      PyType_Slot{Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
-                      PyType_Slot{0, nullptr}};
+const nb::object& batch_of(const message_view& of) {
+    return of.owner;
+}
+
+std::array view_slots{
+    PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_buffer)},
+    PyType_Slot{Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(&traverse<message_view, batch_of>)},
+    PyType_Slot{0, nullptr}};
 
 connected connected_from(std::uint32_t peer, std::string_view text) {
     connected event{peer, {}, {}, {}, {}, {}};
@@ -179,6 +185,29 @@ struct batch_iterator {
     nb::object owner;
     std::size_t next = 0;
 };
+
+const nb::object& iterated(const batch_iterator& by) {
+    return by.owner;
+}
+
+std::array iterator_slots{
+    PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(&traverse<batch_iterator, iterated>)},
+    PyType_Slot{0, nullptr}};
+
+const nb::object& socket_of(const batch& of) {
+    return of.owner();
+}
+
+std::array batch_slots{
+    PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(&traverse<batch, socket_of>)},
+    PyType_Slot{0, nullptr}};
+
+/// The argument, or a copy if it is of a class that a program has derived, whose attributes could
+/// refer to the event that gets it.
+nb::object plain_bytes(const nb::bytes& given) {
+    return PyBytes_CheckExact(given.ptr()) ? nb::object{given}
+                                           : bytes_from(given.data(), given.size());
+}
 
 nb::object view_of(nb::handle self) {
     auto& of = nb::cast<message_view&>(self);
@@ -326,7 +355,7 @@ outgoing_batch outgoing_from(nb::handle from) {
             const auto& view = nb::cast<const message_view&>(each);
             made.add(view.peer, each, (view.content().flags & ZLINK_SNDTEXT) != 0);
         } else if (PyTuple_Check(each.ptr()) && PyTuple_Size(each.ptr()) == 2) {
-            std::uint32_t peer;
+            std::uint32_t peer = 0;
             if (!nb::try_cast(each[0], peer)) {
                 throw nb::type_error("send_batch: a peer is an int");
             }
@@ -365,7 +394,7 @@ bool send_on(use& used, const outgoing_batch& outgoing, std::size_t& done, std::
 std::vector<unsigned char> ids_from(nb::handle peers) {
     std::vector<unsigned char> ids;
     for (nb::handle each : listed(peers, "expected an iterable of peers")) {
-        std::uint32_t peer;
+        std::uint32_t peer = 0;
         if (!nb::try_cast(each, peer)) {
             throw nb::type_error("expected an iterable of peers, which are ints");
         }
@@ -467,7 +496,7 @@ void bind_event_classes(nb::module_& m) {
         .def(
             "__init__",
             [](message_event* self, std::uint32_t peer, nb::bytes data, bool is_text) {
-                new (self) message_event{peer, data, is_text};
+                new (self) message_event{peer, plain_bytes(data), is_text};
             },
             nb::arg("peer"), nb::arg("data"), nb::arg("is_text") = false)
         .def_ro("peer", &message_event::peer, "The number of the peer.")
@@ -609,7 +638,7 @@ void bind_event_classes(nb::module_& m) {
 }
 
 void bind_batch(nb::module_& m) {
-    nb::class_<batch_iterator>(m, "BatchIterator")
+    nb::class_<batch_iterator>(m, "BatchIterator", nb::type_slots(iterator_slots.data()))
         .def(
             "__iter__", [](nb::handle self) { return nb::borrow(self); },
             nb::sig("def __iter__(self) -> BatchIterator"))
@@ -622,7 +651,7 @@ void bind_batch(nb::module_& m) {
                 return item_of(self.owner, self.next++);
             },
             nb::sig("def __next__(self) -> MessageView | Connected | Disconnected | Request"));
-    nb::class_<batch>(m, "Batch",
+    nb::class_<batch>(m, "Batch", nb::type_slots(batch_slots.data()),
                       nb::sig("class Batch(Sequence[MessageView | Connected | Disconnected | "
                               "Request])"),
                       "Messages and events that were received together: a sequence.")
@@ -914,7 +943,8 @@ void bind_functions(nb::class_<stream, core>& to) {
 }
 
 void bind_blocking(nb::module_& m) {
-    nb::class_<blocking_stream, stream>(m, "BlockingStreamCore", "A STREAM whose calls wait.")
+    nb::class_<blocking_stream, stream>(m, "BlockingStreamCore", nb::type_slots(core_slots.data()),
+                                        "A STREAM whose calls wait.")
         .def(nb::init<nb::handle, int, std::string>(), nb::arg("context"), nb::arg("type"),
              nb::arg("name"),
              nb::sig("def __init__(self, context: ContextCore, type: int, name: str) -> None"))
@@ -1054,7 +1084,7 @@ nb::object peer_tuple(const zlink_peer_t& about) {
 void bind_stream(nb::module_& m) {
     bind_event_classes(m);
     bind_batch(m);
-    nb::class_<stream, core> to(m, "StreamCore", "A STREAM.");
+    nb::class_<stream, core> to(m, "StreamCore", nb::type_slots(core_slots.data()), "A STREAM.");
     to.def(nb::init<nb::handle, int, std::string>(), nb::arg("context"), nb::arg("type"),
            nb::arg("name"),
            nb::sig("def __init__(self, context: ContextCore, type: int, name: str) -> None"));

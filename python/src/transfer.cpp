@@ -547,18 +547,22 @@ void bind_transfer(nb::module_& m, nb::class_<core>& base) {
         return std::exchange(self.immediate_count, 0) > immediate_count_max;
     });
 
-    nb::class_<sender, core> sending_class(m, "Sender", "A socket that sends.");
+    nb::class_<sender, core> sending_class(m, "Sender", nb::type_slots(core_slots.data()),
+                                           "A socket that sends.");
     add_construction(sending_class);
     add_sending(sending_class);
-    nb::class_<receiver, core> receiving_class(m, "Receiver", "A socket that receives.");
+    nb::class_<receiver, core> receiving_class(m, "Receiver", nb::type_slots(core_slots.data()),
+                                               "A socket that receives.");
     add_construction(receiving_class);
     add_receiving(receiving_class);
     add_receiving_multipart(receiving_class);
     nb::class_<frame_receiver, core> frame_class(m, "FrameReceiver",
+                                                 nb::type_slots(core_slots.data()),
                                                  "A socket that receives messages of one frame.");
     add_construction(frame_class);
     add_receiving(frame_class);
-    nb::class_<duplex, core> duplex_class(m, "Duplex", "A socket that sends and receives.");
+    nb::class_<duplex, core> duplex_class(m, "Duplex", nb::type_slots(core_slots.data()),
+                                          "A socket that sends and receives.");
     add_construction(duplex_class);
     add_sending(duplex_class);
     add_receiving(duplex_class);

@@ -38,7 +38,8 @@ private:
 /// A socket on a ready list. Freed by its socket, or, while it is on the list, by waker::take.
 struct watch {
     std::shared_ptr<ready_list> list;
-    PyObject* socket; ///< Not owned; null: the socket is not watched any more.
+    PyObject* socket;       ///< Not owned; null: the socket is not watched any more.
+    bool is_ending = false; ///< The socket's object is being destroyed.
     watch* next = nullptr;
     std::atomic<bool> is_listed{false};
 };
@@ -88,7 +89,9 @@ public:
             }
             // From here on it may be listed again.
             each->is_listed.store(false, std::memory_order_release);
-            sockets.append(nb::borrow(each->socket));
+            if (!each->is_ending) {
+                sockets.append(nb::borrow(each->socket));
+            }
         }
         return sockets;
     }
@@ -106,6 +109,12 @@ void unwatch(core& of) noexcept {
     // No notification is running, and none follows.
     if (!ending->is_listed.load(std::memory_order_acquire)) {
         delete ending;
+    }
+}
+
+void end_watch(core& of) noexcept {
+    if (of.watched != nullptr) {
+        of.watched->is_ending = true;
     }
 }
 

@@ -112,47 +112,66 @@ class _Queue:
 class _Waker:
     """Completes what waits in one event loop."""
 
-    def __init__(self) -> None:
-        # Does not refer to the event loop: each is kept as long as its event loop is.
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        # Kept as long as the event loop is, so it does not keep that, nor sockets and contexts that
+        # are used no more.
+        self._loop = weakref.ref(loop)
         self._waker = _zlink.Waker()
-        self._sockets = 0
+        #: The sockets, each with the descriptor of its context if the event loop does its I/O.
+        self._sockets: dict[weakref.ref[Socket], int | None] = {}
         self._driven: dict[int, int] = {}
 
     def add(self, socket: Socket) -> None:
         loop = asyncio.get_running_loop()
         socket._watch(self._waker)
-        if self._sockets == 0:
+        if not self._sockets:
             loop.add_reader(self._waker.fileno(), self._on_ready)
-        self._sockets += 1
+        file = None
         context = socket.context
         if context.io_threads == 0:
-            # The loop does the I/O of this context.
             file = context.fileno()
             self._driven[file] = self._driven.get(file, 0) + 1
             if self._driven[file] == 1:
-                loop.add_reader(file, _drive, context)
+                loop.add_reader(file, _drive, weakref.ref(context))
+        self._sockets[weakref.ref(socket, self._on_lost)] = file
 
     def remove(self, socket: Socket) -> None:
-        loop = asyncio.get_running_loop()
-        context = socket.context
-        self._sockets -= 1
-        if self._sockets == 0:
+        self._remove(weakref.ref(socket))
+
+    def _on_lost(self, socket: weakref.ref[Socket]) -> None:
+        """Called when a socket is collected that was not closed, by any thread."""
+        loop = self._loop()
+        if loop is None or loop.is_closed():
+            return
+        if loop is _running_loop():
+            self._remove(socket)
+        else:
+            with contextlib.suppress(RuntimeError):  # The event loop is closed.
+                loop.call_soon_threadsafe(self._remove, socket)
+
+    def _remove(self, socket: weakref.ref[Socket]) -> None:
+        loop = self._loop()
+        if loop is None or socket not in self._sockets:
+            return
+        file = self._sockets.pop(socket)
+        if not self._sockets:
             loop.remove_reader(self._waker.fileno())
-        if context.io_threads == 0 and not context.closed:
-            with contextlib.suppress(Error):
-                file = context.fileno()
-                self._driven[file] -= 1
-                if self._driven[file] == 0:
-                    loop.remove_reader(file)
+        if file is not None:
+            self._driven[file] -= 1
+            if self._driven[file] == 0:
+                del self._driven[file]
+                loop.remove_reader(file)
 
     def _on_ready(self) -> None:
         for socket in self._waker.take():
             socket._on_change()  # type: ignore[attr-defined]
 
 
-def _drive(context: Context) -> None:
-    with contextlib.suppress(Error):
-        context.run()
+def _drive(reference: weakref.ref[Context]) -> None:
+    context = reference()
+    if context is not None:
+        with contextlib.suppress(Error):
+            context.run()
 
 
 _wakers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waker] = weakref.WeakKeyDictionary()
@@ -161,7 +180,7 @@ _wakers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waker] = weakref.
 def _waker_of(loop: asyncio.AbstractEventLoop) -> _Waker:
     found = _wakers.get(loop)
     if found is None:
-        found = _wakers[loop] = _Waker()
+        found = _wakers[loop] = _Waker(loop)
     return found
 
 
