@@ -70,6 +70,8 @@ void bind_keys(nb::module_& m) {
 } // namespace
 } // namespace zlink::python
 
+// nanobind's function has another name, so that PyInit__zlink can be the one below.
+#define PyInit__zlink zlink_python_module
 NB_MODULE(_zlink, m) {
     using namespace zlink::python;
     // Sockets may be open when the interpreter ends.
@@ -96,4 +98,17 @@ NB_MODULE(_zlink, m) {
     m.def("_set_errors", &set_errors,
           nb::sig("def _set_errors(by_number: dict[int, Any], others: Any) -> None"));
     m.def("_stop_releasing", &stop_releasing);
+}
+#undef PyInit__zlink
+
+/// Refuses interpreters other than the main one before nanobind's initialisation, which would leave
+/// the main one with the other's classes.
+extern "C" NB_EXPORT PyObject* PyInit__zlink() {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "zlink can be imported only by the main interpreter, not by a "
+                        "subinterpreter; use it there, or in a process of its own");
+        return nullptr;
+    }
+    return zlink_python_module();
 }
