@@ -76,7 +76,7 @@ def test_every_attribute_has_a_text():
         ("linger", -1, ValueError, "linger is 0 or more seconds"),
         ("linger", datetime.timedelta(1), TypeError, "not timedelta"),
         ("recv_timeout", float("nan"), ValueError, "recv_timeout"),
-        ("send_hwm", 1.5, TypeError, "send_hwm is an int, not float"),
+        ("send_hwm", 1.5, TypeError, "send_hwm is an int or None, not float"),
         ("linger", 1e9, zlink.InvalidValue, r"Dealer.linger: 1000000000.0 is out of range \(0 to 2147483 seconds\)"),
         ("heartbeat_ttl", 1e6, zlink.InvalidValue, r"\(0 to 6553 seconds\)"),
         ("heartbeat_timeout", math.inf, ValueError, "heartbeat_timeout"),
@@ -125,7 +125,32 @@ def test_every_option_of_the_header_has_a_name():
     assert {name: int(number) for name, number in rows}.items() <= known.items()
 
 
-@pytest.mark.parametrize("name", ["linger", "recv_timeout", "send_timeout"])
+@pytest.mark.parametrize(
+    ("kind", "name", "number"),
+    [
+        (zlink.Dealer, "send_hwm", 0),
+        (zlink.Dealer, "recv_hwm", 0),
+        (zlink.Dealer, "max_message_size", -1),
+        (zlink.Dealer, "max_connections", 0),
+        (zlink.Dealer, "max_connections_per_address", 0),
+        (zlink.Dealer, "handshake_timeout", 0),
+        (zlink.Stream, "http_request_rate", 0),
+        (zlink.aio.Dealer, "send_hwm", 0),
+    ],
+)
+def test_a_limit_that_there_is_not_is_none(context, kind, name, number):
+    socket = kind(context)
+    attribute = getattr(kind, name)
+    for value in (None, number):
+        setattr(socket, name, 5)
+        assert getattr(socket, name) == 5
+        setattr(socket, name, value)
+        assert getattr(socket, name) is None
+        assert socket.get_option(attribute.option, int) == number
+    assert "None: no limit" in attribute.__doc__
+
+
+@pytest.mark.parametrize("name", ["linger", "recv_timeout", "send_timeout", "handshake_timeout"])
 def test_infinity_is_no_limit(context, name):
     socket = zlink.Dealer(context)
     setattr(socket, name, 1)

@@ -11,7 +11,7 @@ import atexit
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _errors, _zlink
+from . import _errors, _signatures, _zlink  # _signatures before what takes functions from _zlink.
 from ._constants import ContextOption, Event, Mechanism, Option, Pattern, Poll, ProtocolError
 from ._context import Blocker, Context, Metric
 from ._errors import (

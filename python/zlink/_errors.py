@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: MPL-2.0
 """The exceptions of the package, by errno."""
 
+from __future__ import annotations
+
 import errno as _errno
+from typing import TYPE_CHECKING
+
+from ._signatures import ClassSignature
+
+if TYPE_CHECKING:
+    import inspect
 
 # First number of the errors that errno.h lacks, as zlink.h has it.
 _HAUSNUMERO = 156384712
@@ -49,6 +57,23 @@ class Unsupported(Error):
 class AddressInUse(Error):
     """The address is already in use."""
 
+
+class _ErrorSignature(ClassSignature):
+    """Of Error, whose constructor is OSError's."""
+
+    def make(self) -> inspect.Signature:
+        import inspect
+
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature(
+            [
+                inspect.Parameter("errno", kind, annotation="int"),
+                inspect.Parameter("strerror", kind, annotation="str"),
+            ]
+        )
+
+
+Error.__signature__ = _ErrorSignature(Error)  # type: ignore[attr-defined]
 
 #: The extension makes the exceptions. It runs no Python code for that, so the classes have no __init__.
 BY_NUMBER: dict[int, type[Error]] = {

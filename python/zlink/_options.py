@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MPL-2.0
 """Options of sockets as attributes.
 
-Times are seconds, as float or int; None is the C API's -1, whose meaning the attribute has.
+Times are seconds, as float or int. A limit that there is not is None; setting the number takes it,
+too, that the C API has for that. Of other times None is the C API's -1, whose meaning the attribute
+has.
 """
 
 from __future__ import annotations
@@ -109,6 +111,24 @@ class Number(Attribute[int]):
         set_number(socket, self.option, value)
 
 
+class Limit(Attribute["int | None"]):
+    """An option that is a largest number; None: no limit, which is `unlimited` in the C API."""
+
+    def __init__(self, option: Option, doc: str, unlimited: int = 0) -> None:
+        super().__init__(option, f"{doc} None: no limit.")
+        self._unlimited = unlimited
+
+    def _read(self, socket: Core) -> int | None:
+        value = get_number(socket, self.option)
+        return None if value == self._unlimited else value
+
+    def _write(self, socket: Core, value: int | None) -> None:
+        if value is None:
+            value = self._unlimited
+        self._expect(value, int, "an int or None")
+        set_number(socket, self.option, value)
+
+
 class Flag(Attribute[bool]):
     """An option that is on or off."""
 
@@ -130,27 +150,30 @@ class MechanismAttribute(Attribute[Mechanism]):
 class Seconds(Attribute["float | None"]):
     """An option that is a time, in units of the C API of which `per_second` are a second.
 
-    With `is_endless` infinity is taken, too, for no limit.
+    With `is_endless` infinity is taken, too, for no limit. `none` is what None is in the C API.
     """
 
-    def __init__(self, option: Option, doc: str, per_second: int = 1000, *, is_endless: bool = False) -> None:
+    def __init__(
+        self, option: Option, doc: str, per_second: int = 1000, *, is_endless: bool = False, none: int = -1
+    ) -> None:
         super().__init__(option, doc)
         self._per_second = per_second
         self._is_endless = is_endless
+        self._none = none
 
     def _read(self, socket: Core) -> float | None:
         value = socket._get_int(self.option)
-        return None if value == -1 else value / self._per_second
+        return None if value == self._none else value / self._per_second
 
     def _write(self, socket: Core, value: float | None) -> None:
         socket._set_int(self.option, self._units(value))
 
     def _units(self, value: float | None) -> int:
         if value is None:
-            return -1
+            return self._none
         self._expect(value, (int, float), "a number of seconds or None")
         if self._is_endless and value == math.inf:
-            return -1
+            return self._none
         if not 0 <= value < math.inf:
             raise ValueError(f"{self._name} is 0 or more seconds, or None, not {value}")
         return min(math.ceil(value * self._per_second), 1 << 62)
@@ -220,7 +243,9 @@ class SocketOptions(_Base):
     bind_to_device = Text(Option.BINDTODEVICE, "The network interface to use.")
     connect_timeout = Seconds(Option.CONNECT_TIMEOUT, "Timeout of connecting. 0: the system's.")
     dropped = Number(Option.DROPPED, "The number of messages that the socket dropped so far.", writable=False)
-    handshake_timeout = Seconds(Option.HANDSHAKE_IVL, "Timeout of a handshake. 0: no limit.")
+    handshake_timeout = Seconds(
+        Option.HANDSHAKE_IVL, "Timeout of a handshake. None: no limit.", is_endless=True, none=0
+    )
     heartbeat_interval = Seconds(Option.HEARTBEAT_IVL, "Interval of pings. 0: none.")
     heartbeat_timeout = Seconds(
         Option.HEARTBEAT_TIMEOUT, "Silence after which the connection is closed. None: heartbeat_interval."
@@ -233,11 +258,11 @@ class SocketOptions(_Base):
         "How long a closed socket goes on sending what is queued. None: no limit.",
         is_endless=True,
     )
-    max_connections = Number(Option.MAX_CONNECTIONS, "Largest number of peers of a listener. 0: no limit.")
-    max_connections_per_address = Number(
-        Option.MAX_CONNECTIONS_PER_ADDRESS, "Largest number of peers of one address. 0: no limit."
+    max_connections = Limit(Option.MAX_CONNECTIONS, "Largest number of peers of a listener.")
+    max_connections_per_address = Limit(
+        Option.MAX_CONNECTIONS_PER_ADDRESS, "Largest number of peers of one address."
     )
-    max_message_size = Number(Option.MAXMSGSIZE, "Largest frame accepted, in bytes. -1: no limit.")
+    max_message_size = Limit(Option.MAXMSGSIZE, "Largest frame accepted, in bytes.", -1)
     priority = Number(Option.PRIORITY, "SO_PRIORITY. 0: the system's.")
     proxy_protocol = Flag(
         Option.PROXY_PROTOCOL, "Connections come through a proxy that sends its client's address."
@@ -248,11 +273,11 @@ class SocketOptions(_Base):
     )
     reconnect_stop = Number(Option.RECONNECT_STOP, "When not to reconnect; or-ed bits of zlink.h.")
     recv_buffer = Number(Option.RCVBUF, "SO_RCVBUF, in bytes. -1: the system's.")
-    recv_hwm = Number(Option.RCVHWM, "Largest number of messages queued from a peer. 0: no limit.")
+    recv_hwm = Limit(Option.RCVHWM, "Largest number of messages queued from a peer.")
     recv_timeout = Timeout(Option.RCVTIMEO, "How long receiving waits. None: no limit.")
     reuse_port = Flag(Option.REUSE_PORT, "Several sockets may be bound to one port (SO_REUSEPORT).")
     send_buffer = Number(Option.SNDBUF, "SO_SNDBUF, in bytes. -1: the system's.")
-    send_hwm = Number(Option.SNDHWM, "Largest number of messages queued for a peer. 0: no limit.")
+    send_hwm = Limit(Option.SNDHWM, "Largest number of messages queued for a peer.")
     send_timeout = Timeout(Option.SNDTIMEO, "How long sending waits. None: no limit.")
     socket_name = Text(Option.SOCKET_NAME, "A name of the socket, which the metrics have as a label.")
     socks_password = Text(Option.SOCKS_PASSWORD, "Password at the SOCKS5 proxy.")
@@ -401,8 +426,8 @@ class StreamOptions(_Base):
     full_close = Number(
         Option.STREAM_FULL_CLOSE, "The close code with which a peer is disconnected that has no room. 0: none."
     )
-    http_request_rate = Number(
-        Option.HTTP_REQUEST_RATE, "Largest number of requests per second on a connection. 0: no limit."
+    http_request_rate = Limit(
+        Option.HTTP_REQUEST_RATE, "Largest number of requests per second on a connection."
     )
     ws_deflate = Flag(Option.WS_DEFLATE, "Messages over ws may be compressed.")
     ws_deflate_context = Flag(Option.WS_DEFLATE_CONTEXT, "A message may refer to earlier ones.")
