@@ -3,8 +3,10 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import http.client
+import inspect
 import os
 import socket
 import threading
@@ -19,6 +21,10 @@ try:
     import uvloop
 except ImportError:
     uvloop = None
+
+
+#: Results of what is no coroutine function.
+AWAITABLE = ("Done", "Text", "Count", "Outcomes", "Peers", "FoundPeer", "Monitor")
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -72,6 +78,78 @@ def test_a_message_arrives(run, endpoint):
             assert await pull.recv_into(room) == 4 and room[:4] == b"into"
 
     run(main)
+
+
+def test_calls_that_do_not_wait_may_be_awaited(run):
+    async def main():
+        async with aio.XPub() as xpub, aio.Sub() as sub, await sub.monitor() as monitor:
+            endpoint = await xpub.bind("tcp://127.0.0.1:*")
+            assert type(endpoint) is str
+            other = xpub.bind("tcp://127.0.0.1:*")
+            assert isinstance(other, str) and await other == other
+            await sub.connect(endpoint)
+            await sub.subscribe(b"a")
+            assert await xpub.recv() == b"\x01a"
+            assert type(await sub.peers()) is list and sub.peers()[0].endpoint
+            assert await sub.set_option(zlink.Option.LINGER, 5) is None and sub.linger == 0.005
+            await xpub.unbind(other)
+            await sub.unsubscribe(b"a")
+            await sub.disconnect(endpoint)
+            assert (await monitor.recv()).event
+            assert await monitor.close() is None
+            assert await sub.close() is None and sub.closed
+
+    run(main)
+
+
+def test_calls_of_a_stream_that_do_not_wait_may_be_awaited(run):
+    async def main():
+        async with aio.Stream() as server, aio.Stream() as client:
+            await server.route("/ask", upgrades=True)
+            await server.route("/take", requests=False, peers=True)
+            await server.serve("/files/", "/usr/share")
+            endpoint = await server.bind("http://127.0.0.1:*")
+            await client.connect(endpoint.replace("http", "ws") + "take")
+            peer = (await server.recv()).peer
+            assert (await client.recv()).peer
+            assert (await server.peer(peer)).peer == peer and server.peer(peer).peer == peer
+            assert await server.send_many([peer, 77], "many") == 1
+            sent = server.send_many([peer], "many")
+            assert sent == 1 and isinstance(sent, int)
+            assert await server.send_each([peer, 77], "each") == {77: errno.EHOSTUNREACH}
+            assert server.send_each([77], "each")[77] == errno.EHOSTUNREACH
+            assert await server.close_peer(peer) is None
+            await client.close()
+
+    run(main)
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+def test_an_upgrade_with_and_without_await(run, awaits):
+    async def main():
+        async with aio.Stream() as server, aio.Stream() as client:
+            server.route("/ws", requests=False, upgrades=True)
+            client.connect(server.bind("http://127.0.0.1:*").replace("http", "ws") + "ws")
+            request = await server.recv()
+            result = server.upgrade(request.peer)
+            if awaits:
+                assert await result is None and await asyncio.gather(result) == [None]
+            assert not result
+            assert await server.recv() and (await client.recv()).peer
+            with pytest.raises(zlink.WrongState):
+                await server.upgrade(request.peer)
+            await server.abort_peer(request.peer)
+
+    run(main)
+
+
+def test_calls_that_do_not_wait_are_all_awaitable():
+    for kind in (aio.Stream, aio.Sub, aio.XPub, aio.Dish, aio.Peer, aio.Server, aio.Monitor):
+        for name, member in inspect.getmembers(kind, callable):
+            if name.startswith("_") or name in ("get_option", "fileno"):
+                continue
+            kept = inspect.signature(member).return_annotation
+            assert inspect.iscoroutinefunction(member) or kept in AWAITABLE, f"{kind.__name__}.{name}: {kept}"
 
 
 def test_many_messages_in_both_directions(run):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MPL-2.0
 """The sockets of zlink for asyncio: calls that wait are awaited.
 
-Classes and options are those of the package zlink. A socket belongs to the event loop in which it
+Classes and options are those of the package zlink. Calls that do not wait, such as bind and upgrade,
+are made at once; they may be awaited, too, which gives the same result. A socket belongs to the event loop in which it
 first waits. Each operation is tried at once, and waits only if it has to; after many that did not,
 it lets the event loop run. Several tasks may wait for one socket. If a task is cancelled while it
 waits, no message is lost: a message is taken from the socket by the task that gets it.
@@ -21,13 +22,15 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _options, _threads, _zlink
-from ._constants import Event, Pattern, Poll
+from ._constants import Event, Option, Pattern, Poll
 from ._errors import Again, Closed, ContextTerminated, Error, InUse, PeerUnreachable
+from ._results import DONE, Count, Done, FoundPeer, Outcomes, Peers, Text
 from ._sockets import CommonMonitor, CommonSocket, Joining, MonitorEvent, from_json, to_json
 from ._stream import CommonStream, Fields, File, StreamEvent, field_lines, opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+    import os
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable
     from types import TracebackType
 
     from typing_extensions import Buffer, Self
@@ -217,19 +220,57 @@ class Socket(CommonSocket):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    # Calls that do not wait. Each returns something that may be awaited.
+
+    def bind(self, endpoint: str) -> Text:
+        """Accepts peers at `endpoint`, e.g. "tcp://*:5555" or "ws://127.0.0.1:*/chat".
+
+        Returns the endpoint with its wildcards resolved.
+        """
+        return Text(super().bind(endpoint))
+
+    def connect(self, endpoint: str) -> Done:  # type: ignore[override]
+        """Connects to the peer at `endpoint`, in the background, and again when the connection is lost."""
+        super().connect(endpoint)
+        return DONE
+
+    def unbind(self, endpoint: str) -> Done:  # type: ignore[override]
+        """Stops accepting peers at `endpoint`, as bind() returned it."""
+        super().unbind(endpoint)
+        return DONE
+
+    def disconnect(self, endpoint: str) -> Done:  # type: ignore[override]
+        """Closes the connection to `endpoint`."""
+        super().disconnect(endpoint)
+        return DONE
+
+    def close(self) -> Done:  # type: ignore[override]
         """Closes the socket. Tasks that wait get Closed; messages that were sent are still written."""
         if self._end_waiting_drain():
             super().close()
         else:
             self._close_when_drained()
         loop, self._loop = self._loop, None
-        if loop is None or loop.is_closed():
-            return
-        if loop is _running_loop():
-            self._leave(loop)
-        else:  # Context.term() of another thread.
-            loop.call_soon_threadsafe(self._leave, loop)
+        if loop is not None and not loop.is_closed():
+            if loop is _running_loop():
+                self._leave(loop)
+            else:  # Context.term() of another thread.
+                loop.call_soon_threadsafe(self._leave, loop)
+        return DONE
+
+    def peers(self) -> Peers:
+        """The peers, with the number of messages that wait for each of them."""
+        return Peers(super().peers())
+
+    def tls_reload(self) -> Done:  # type: ignore[override]
+        """Reads the files of all bound endpoints again. Connected peers stay."""
+        super().tls_reload()
+        return DONE
+
+    def set_option(self, option: Option, value: int | bool | str | bytes | None) -> Done:  # type: ignore[override]
+        """Sets any option."""
+        super().set_option(option, value)
+        return DONE
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
         _waker_of(loop).remove(self)
@@ -446,9 +487,10 @@ class _SendingToPeers(_SendingSingle):
         """Sends a value to one peer, in JSON."""
         await self._send(to_json(value), routing_id, None)
 
-    def disconnect_peer(self, routing_id: int) -> None:
+    def disconnect_peer(self, routing_id: int) -> Done:
         """Disconnects one peer, once the messages sent to it are written."""
         self._disconnect_peer(routing_id)
+        return DONE
 
 
 class _SendingToGroups(_SendingSingle):
@@ -468,6 +510,34 @@ class _SendingToGroups(_SendingSingle):
     async def send_json(self, value: Any, *, group: str = "") -> None:
         """Sends a value to a group, in JSON."""
         await self._send(to_json(value), 0, group)
+
+
+class _Subscribing(_options.Subscribing):
+    """Subscriptions: of Sub; of XPub with `manual`, for the peer that was received from last."""
+
+    def subscribe(self, topic: bytes | str = b"") -> Done:  # type: ignore[override]
+        """Receive messages that begin with `topic`; of an empty one, all."""
+        super().subscribe(topic)
+        return DONE
+
+    def unsubscribe(self, topic: bytes | str = b"") -> Done:  # type: ignore[override]
+        """Removes one such subscription."""
+        super().unsubscribe(topic)
+        return DONE
+
+
+class _Joining(Joining):
+    """Of Dish."""
+
+    def join(self, group: str) -> Done:  # type: ignore[override]
+        """Receive the messages of `group`, too: at most 255 bytes in UTF-8."""
+        super().join(group)
+        return DONE
+
+    def leave(self, group: str) -> Done:  # type: ignore[override]
+        """Undoes join(), also for messages that have arrived."""
+        super().leave(group)
+        return DONE
 
 
 class _ReceivingSingle(Socket):
@@ -566,7 +636,7 @@ class Sub(
     _options.SecurityOptions,
     _options.SubscriberOptions,
     _options.ConflateOption,
-    _options.Subscribing,
+    _Subscribing,
     _zlink.Core,
 ):
     """Receives the topics that it subscribed to."""
@@ -579,7 +649,7 @@ class XPub(
     _Receiving,
     _options.SecurityOptions,
     _options.PublisherOptions,
-    _options.Subscribing,
+    _Subscribing,
     _zlink.Core,
 ):
     """As Pub, and receives the subscriptions."""
@@ -653,7 +723,7 @@ class Radio(_SendingToGroups, _options.CredentialOptions, _options.RadioOptions,
     pattern = Pattern.RADIO
 
 
-class Dish(_ReceivingFrames, _options.CredentialOptions, Joining, _zlink.Core):
+class Dish(_ReceivingFrames, _options.CredentialOptions, _Joining, _zlink.Core):
     """Receives the messages of the groups that it has joined. A draft of libzmq's."""
 
     pattern = Pattern.DISH
@@ -682,9 +752,9 @@ class Peer(_SendingToPeers, _ReceivingFrames, _options.CredentialOptions, _zlink
 
     pattern = Pattern.PEER
 
-    def connect_peer(self, endpoint: str) -> int:
+    def connect_peer(self, endpoint: str) -> Count:
         """Connects as connect() does, and returns the other side's `routing_id`."""
-        return self._connect_peer(endpoint)
+        return Count(self._connect_peer(endpoint))
 
 
 class Channel(_SendingAlone, _ReceivingBytes, _options.CredentialOptions, _zlink.Core):
@@ -829,6 +899,76 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
                 self._sending,
             )
 
+    # Calls that do not wait.
+
+    def send_many(self, peers: Iterable[int], data: Buffer | str, *, text: bool = False) -> Count:
+        """Sends a payload to many peers, which share it.
+
+        Peers that have no room or have gone are skipped. Returns the number of peers that it was sent to.
+        """
+        return Count(super().send_many(peers, data, text=text))
+
+    def send_each(self, peers: Iterable[int], data: Buffer | str, *, text: bool = False) -> Outcomes:
+        """As send_many(). Returns the peers that were skipped, each with an errno.
+
+        That is EAGAIN if it has no room, EHOSTUNREACH if it has gone.
+        """
+        return Outcomes(super().send_each(peers, data, text=text))
+
+    def close_peer(self, peer: int, code: int = 1000, reason: str = "") -> Done:  # type: ignore[override]
+        """Closes the connection to a peer after what was sent to it is written."""
+        super().close_peer(peer, code, reason)
+        return DONE
+
+    def abort_peer(self, peer: int, code: int = 1008, reason: str = "") -> Done:  # type: ignore[override]
+        """Closes the connection to a peer at once; what is queued for it is dropped."""
+        super().abort_peer(peer, code, reason)
+        return DONE
+
+    def peer(self, peer: int) -> FoundPeer:
+        """Looks a peer up, with the messages queued for it; raises PeerUnreachable if there is no such peer."""
+        return FoundPeer(*super().peer(peer))
+
+    def serve(  # type: ignore[override]
+        self,
+        prefix: str,
+        folder: str | os.PathLike[str],
+        *,
+        index: str | None = None,
+        cors_origin: str | None = None,
+        cache_control: str | None = None,
+        lists: bool = False,
+        uncompressed: bool = False,
+    ) -> Done:
+        """Serves the files of `folder` under the path `prefix`: see zlink.Stream.serve."""
+        super().serve(
+            prefix,
+            folder,
+            index=index,
+            cors_origin=cors_origin,
+            cache_control=cache_control,
+            lists=lists,
+            uncompressed=uncompressed,
+        )
+        return DONE
+
+    def route(  # type: ignore[override]
+        self, path: str, *, requests: bool = True, peers: bool = False, upgrades: bool = False
+    ) -> Done:
+        """Decides what happens to HTTP requests for `path`: see zlink.Stream.route."""
+        super().route(path, requests=requests, peers=peers, upgrades=upgrades)
+        return DONE
+
+    def upgrade(  # type: ignore[override]
+        self, peer: int, *, subprotocol: str | None = None, fields: Fields | None = None
+    ) -> Done:
+        """Accepts a request for an upgrade to WebSocket. Connected follows, with the same peer.
+
+        Raises WrongState if the peer has not sent one, which a Request tells by `is_upgrade`.
+        """
+        super().upgrade(peer, subprotocol=subprotocol, fields=fields)
+        return DONE
+
 
 async def _asynchronous(parts: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
     if hasattr(parts, "__aiter__"):
@@ -844,6 +984,15 @@ class Monitor(CommonMonitor[Pair]):
 
     def __init__(self, socket: Socket, events: Event = Event.ALL) -> None:
         super().__init__(socket, Pair(socket.context), events)
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self
+        yield
+
+    def close(self) -> Done:  # type: ignore[override]
+        """Ends the monitor. Calls that wait end, too."""
+        super().close()
+        return DONE
 
     async def recv(self) -> MonitorEvent:
         """Receives the next event; raises Closed after the last one."""
