@@ -64,15 +64,16 @@ zlink_control_files(library libzlink0 shlibs symbols triggers)
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libzlink-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION "libdevel${multi_arch_same}")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libzlink0 (= ${package_version})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libzlink0 (= ${package_version}), libsodium-dev, libssl-dev, zlib1g-dev") # For the static library.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libzmq3-dev, libboost-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "messaging with backends and browsers (development files)
 zlink is a messaging library with libzmq's functions and wire protocol.
 Its STREAM sockets also exchange messages with browsers and game clients, over
 WebSocket, TCP and TLS, and serve files over HTTP and HTTPS on the same port.
 .
-This package contains the headers for C and C++20, and what CMake and
-pkg-config need to find the library.")
+This package contains the headers for C and C++20, the static library, and
+what CMake and pkg-config need to find the library.")
 
 get_directory_property(zmq_version DIRECTORY ${PROJECT_SOURCE_DIR}/src DEFINITION zmq_version)
 set(CPACK_DEBIAN_ZMQ_PACKAGE_NAME libzlink-zmq5)

@@ -19,9 +19,11 @@ def main(table, library, prefix, has_drafts):
     listed = re.findall(r"^ZLINK_(OWN_|DRAFT_)?FUNCTION\((\w+)\)$", pathlib.Path(table).read_text(), re.M)
     wanted = {("zlink_" if kind == "OWN_" else prefix) + name
               for kind, name in listed if has_drafts or kind != "DRAFT_"}
-    lines = subprocess.run(["nm", "-D", "--defined-only", library],
+    # What a static library does not export is local in its one object.
+    symbols = "-g" if library.endswith(".a") else "-D"
+    lines = subprocess.run(["nm", symbols, "--defined-only", library],
                            check=True, capture_output=True, text=True).stdout.splitlines()
-    exported = {line.split()[-1] for line in lines}
+    exported = {line.split()[-1] for line in lines if " " in line}
 
     for symbol in sorted(wanted - exported):
         print(f"{library}: lacks {symbol}")

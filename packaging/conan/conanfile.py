@@ -3,8 +3,8 @@
 
     conan create packaging/conan
 
-The package has both libraries, libzlink.so and libzmq.so.5, as shared libraries; there are no static ones. It brings its
-own files for find_package(zlink), find_package(ZeroMQ) and pkg-config, which Conan's generators leave alone.
+The package has both libraries, zlink's and libzmq's, as shared ones, or with the option shared=False as static ones. It
+brings its own files for find_package(zlink), find_package(ZeroMQ) and pkg-config, which Conan's generators leave alone.
 """
 import os
 import re
@@ -23,10 +23,10 @@ class Zlink(ConanFile):
     description = "Messaging with ZeroMQ programs, browsers and game clients"
     license = "MPL-2.0"
     topics = ("messaging", "zeromq", "websocket", "http")
-    package_type = "shared-library"
+    package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"tools": [True, False]}
-    default_options = {"tools": False}
+    options = {"shared": [True, False], "tools": [True, False]}
+    default_options = {"shared": True, "tools": False}
 
     @property
     def _root(self):
@@ -76,6 +76,8 @@ class Zlink(ConanFile):
         for name in ("zlink", "zmq"):
             component = self.cpp_info.components[name]
             component.libs = [name]
+            if not self.options.shared:
+                component.system_libs = ["sodium", "ssl", "crypto", "z", "stdc++", "m", "pthread"]
             component.set_property("pkg_config_name", f"lib{name}")
         # CMakeToolchain lets CMake find the package's own files there.
         self.cpp_info.components["zlink"].builddirs = [os.path.join("lib", "cmake", "zlink")]

@@ -3,25 +3,22 @@
 # Runs packaging/vcpkg/zlink/portfile.cmake without vcpkg: the functions of vcpkg that it calls are defined here, with
 # the same effect on the files, as far as the port needs it. Only the release build is made.
 #
-#   cmake -DPACKAGES=FOLDER -DBUILD=FOLDER [-DFEATURES=zmq] -P tests/packages/vcpkg_helpers.cmake
+#   cmake -DPACKAGES=FOLDER -DBUILD=FOLDER [-DFEATURES=zmq] [-DLINKAGE=static] -P tests/packages/vcpkg_helpers.cmake
 #
-# The package is then in PACKAGES, in the layout of vcpkg's folder packages/zlink_x64-linux-dynamic.
+# The package is then in PACKAGES, in the layout of vcpkg's folder packages/zlink_x64-linux-dynamic, or with LINKAGE
+# packages/zlink_x64-linux.
 cmake_minimum_required(VERSION 3.24)
 
 set(PORT zlink)
-set(VCPKG_LIBRARY_LINKAGE dynamic)
+set(shared ON)
+if(LINKAGE STREQUAL "static")
+    set(shared OFF)
+endif()
 set(CURRENT_PACKAGES_DIR ${PACKAGES})
 file(REMOVE_RECURSE ${PACKAGES})
 
 function(run)
     execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
-
-# https://learn.microsoft.com/vcpkg/maintainers/functions/vcpkg_check_linkage
-function(vcpkg_check_linkage)
-    if(NOT "${ARGV}" STREQUAL "ONLY_DYNAMIC_LIBRARY")
-        message(FATAL_ERROR "vcpkg_check_linkage: the port has dynamic libraries only, and it is called with ${ARGV}")
-    endif()
 endfunction()
 
 # One pair of a feature and an option, behind FEATURES.
@@ -38,7 +35,7 @@ endfunction()
 
 function(vcpkg_cmake_configure)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
-    run(${CMAKE_COMMAND} -G Ninja -S ${arg_SOURCE_PATH} -B ${BUILD} -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON
+    run(${CMAKE_COMMAND} -G Ninja -S ${arg_SOURCE_PATH} -B ${BUILD} -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared}
         -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} -DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS})
 endfunction()
 

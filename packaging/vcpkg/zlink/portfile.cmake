@@ -3,8 +3,6 @@
 # An overlay port, which builds the sources that it lies in:
 #
 #   vcpkg install zlink --overlay-ports=packaging/vcpkg
-vcpkg_check_linkage(ONLY_DYNAMIC_LIBRARY)
-
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS FEATURES zmq ZLINK_INSTALL_ZMQ)
