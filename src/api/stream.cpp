@@ -9,6 +9,7 @@
 
 #include <climits>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -55,7 +56,7 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
             (flags & ~(ZLINK_DONTWAIT | ZLINK_SNDTEXT)) != 0) {
             return errc::invalid_argument;
         }
-        zlink::socket::outgoing frame{source, false};
+        zlink::socket::outgoing frame{std::as_const(source), false};
         if ((flags & ZLINK_SNDTEXT) != 0) {
             frame.mark_text();
         }
@@ -64,8 +65,7 @@ int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_
         if (!sent) {
             return sent.error();
         }
-        source.close();
-        source.init_empty();
+        source.clear();
         return static_cast<int>(*sent);
     });
 }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <sys/uio.h>
+#include <utility>
 
 namespace {
 
@@ -113,10 +114,10 @@ ZLINK_HOT bool send_shared_at_once(void* socket, const std::byte* body, std::siz
     const std::size_t bytes = source.bytes();
     if (target == nullptr && source.is_plain() &&
         send_shared_at_once(socket, source.data(), bytes, flags)) {
-        source.end_sent(false);
+        source.clear();
         return size_for_c(bytes);
     }
-    outgoing frame{source, (flags & ZLINK_SNDMORE) != 0};
+    outgoing frame{std::move(source), (flags & ZLINK_SNDMORE) != 0};
     const int failed = at_hot_boundary([&]() -> result<void> {
         return target != nullptr ? target->send(frame, (flags & ZLINK_DONTWAIT) != 0)
                                  : send_shared(socket, frame, flags);
@@ -124,7 +125,7 @@ ZLINK_HOT bool send_shared_at_once(void* socket, const std::byte* body, std::siz
     if (failed != 0) {
         return -1;
     }
-    source.end_sent(frame.is_given());
+    source.clear();
     return size_for_c(bytes);
 }
 
@@ -247,11 +248,11 @@ extern "C" int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void*
         return -1;
     }
     const std::size_t bytes = source.bytes();
-    outgoing frame{source, false};
+    outgoing frame{std::move(source), false};
     if (send_to(socket, routing_id, frame, flags) != 0) {
         return -1;
     }
-    source.end_sent(frame.is_given());
+    source.clear();
     return size_for_c(bytes);
 }
 
@@ -339,7 +340,7 @@ extern "C" int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags) {
     if (target != nullptr && source.is_plain()) [[likely]] {
         const std::size_t bytes = source.bytes();
         if (target->send_at_once(source.data(), bytes, (flags & ZLINK_SNDMORE) != 0)) [[likely]] {
-            source.end_sent(false);
+            source.clear();
             return static_cast<int>(bytes);
         }
     }

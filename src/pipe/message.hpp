@@ -77,14 +77,17 @@ public:
         shared_.bytes = bytes;
     }
 
-    /// Makes the message empty after it was sent.
-    /// @param is_given  Its reference to the shared payload was passed on.
-    void end_sent(bool is_given) noexcept {
-        if (is_given) {
-            kind_ = kind::inlined;
-        }
+    /// Makes the message empty, as after it was sent.
+    void clear() noexcept {
         close();
         init_empty();
+    }
+
+    /// Leaves the message without its payload, which is shared and passes to another holder with
+    /// its reference.
+    void detach_payload() noexcept {
+        kind_ = kind::inlined;
+        inline_bytes_ = 0;
     }
 
     /// Drops the payload; the object is no longer valid.
@@ -144,6 +147,9 @@ public:
     }
 
     std::byte* data() noexcept { return kind_ == kind::inlined ? inline_data_ : shared_.data; }
+    const std::byte* data() const noexcept {
+        return kind_ == kind::inlined ? inline_data_ : shared_.data;
+    }
     std::size_t bytes() const noexcept {
         return kind_ == kind::inlined ? inline_bytes_ : shared_.bytes;
     }

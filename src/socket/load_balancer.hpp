@@ -58,7 +58,7 @@ public:
         if (!is_inside_message() && peers_.any_active() && !source.more()) [[likely]] {
             peer& target = peers_.current();
             if (target.has_credit()) [[likely]] {
-                target.push(source);
+                target.push(std::move(source));
                 target.finish_message();
                 peers_.advance();
                 return {};
@@ -141,7 +141,7 @@ private:
                 return errc::again;
             }
         }
-        sending_->push(source);
+        sending_->push(std::move(source));
         finish_frame(source.more());
         return {};
     }

@@ -29,18 +29,27 @@ class peer;
 
 /// A frame that the application sends to one or more pipes.
 ///
-/// @owns  The block that it allocates for a large payload, until it is destroyed.
+/// It borrows its payload or takes it over, as it was constructed. share() leaves the payload where
+/// it is, so it may follow for other pipes; give() hands over a payload that was taken over.
+///
+/// @owns  The block that it allocates for a large payload, until that is given or it is destroyed.
 class outgoing {
 public:
+    /// Borrows the bytes.
     outgoing(const std::byte* data, std::size_t bytes, bool more) noexcept
         : data_(data), bytes_(bytes), more_(more) {}
-    /// A view of `source`, which keeps its content.
-    outgoing(pipe::message& source, bool more) noexcept
+    /// Borrows the payload of `source`, which keeps it.
+    outgoing(const pipe::message& source, bool more) noexcept
         : data_(source.data()), bytes_(source.bytes()), more_(more),
           is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
-    /// A view of the first `bytes` bytes of `shared`, which stays with its holder.
+    /// Takes over the payload of `source`: give() leaves it without one. Until then, and if that
+    /// fails, `source` is unchanged.
+    outgoing(pipe::message&& source, bool more) noexcept : outgoing(std::as_const(source), more) {
+        giver_ = &source;
+    }
+    /// Borrows the first `bytes` bytes of `shared`, which stays with its holder.
     outgoing(pipe::block& shared, std::size_t bytes) noexcept
-        : data_(shared.data), bytes_(bytes), more_(false), is_kept_(true), block_(&shared) {}
+        : data_(shared.data), bytes_(bytes), more_(false), block_(&shared) {}
     outgoing(const outgoing&) = delete;
     outgoing& operator=(const outgoing&) = delete;
     ~outgoing() {
@@ -48,11 +57,6 @@ public:
             block_->drop();
         }
     }
-
-    /// The frame goes to several pipes. Without this the first one may take the block of `source`.
-    void keep() noexcept { is_kept_ = true; }
-    /// Whether a pipe took it: `source` must then release its block without dropping it.
-    bool is_given() const noexcept { return is_given_; }
 
     const std::byte* data() const noexcept { return data_; }
     std::size_t bytes() const noexcept { return bytes_; }
@@ -81,44 +85,71 @@ public:
     /// Makes this the last frame of its message.
     void end_message() noexcept { more_ = false; }
 
-    /// The payload as a block, with a reference for the caller.
+    /// Passes the payload as a block to `append`, which becomes another holder of it.
+    /// @param append  Takes over the reference that comes with the block, unless it throws.
+    /// @throws std::bad_alloc  As what `append` throws: nothing changed.
+    template<class Append>
+    void share(Append&& append) {
+        pipe::block* const payload = held_block();
+        payload->add_reference();
+        try {
+            append(payload);
+        } catch (...) {
+            payload->drop();
+            throw;
+        }
+    }
+
+    /// Passes the payload as a block to `append`, which becomes its holder in place of this frame,
+    /// or of the message that it was taken over from. A payload that is borrowed is shared.
+    /// The frame is empty then.
+    /// @param append  As for share().
+    /// @throws std::bad_alloc  As what `append` throws: nothing changed.
+    template<class Append>
+    void give(Append&& append) {
+        pipe::block* const payload = held_block();
+        if (giver_ == nullptr && !owns_block_) {
+            return share(append);
+        }
+        append(payload);
+        if (!std::exchange(owns_block_, false)) {
+            giver_->detach_payload();
+        }
+        block_ = nullptr;
+        data_ = nullptr;
+        bytes_ = 0;
+    }
+
+private:
+    /// The payload as a block.
     /// @throws std::bad_alloc
-    pipe::block* share() {
+    pipe::block* held_block() {
         if (block_ == nullptr && source_ != nullptr) {
             block_ = source_->payload();
         }
         if (block_ == nullptr) {
-            block_ = pipe::make_block(bytes_);
-            owns_block_ = true;
-            copy_bytes(block_->data, data_, bytes_);
-        }
-        if (is_kept_ || owns_block_) {
-            block_->add_reference();
-        } else {
-            is_given_ = true;
+            copy_to_block();
         }
         return block_;
     }
 
-    /// Undoes share().
-    void take_back(pipe::block* shared) noexcept {
-        if (!std::exchange(is_given_, false)) {
-            shared->drop();
-        }
+    /// In no cold function: there the copy would be made for size, not for speed.
+    [[gnu::noinline]] void copy_to_block() {
+        block_ = pipe::make_block(bytes_);
+        owns_block_ = true;
+        copy_bytes(block_->data, data_, bytes_);
     }
 
-private:
     const std::byte* data_;
     std::size_t bytes_;
     bool more_;
     bool is_lent_ = false;
     bool owns_block_ = false;
-    bool is_kept_ = false;
-    bool is_given_ = false;
     bool is_text_ = false;
     bool is_compressed_ = false;
     pipe::block* block_ = nullptr;
     const pipe::message* source_ = nullptr; ///< Null: not a view of a message.
+    pipe::message* giver_ = nullptr;        ///< The same, if its payload is taken over.
 };
 
 /// The destination of a received frame: a message, or a buffer.
@@ -333,11 +364,18 @@ public:
 
     bool has_credit() noexcept { return end_->out.has_credit(); }
 
-    /// Appends a frame to the unfinished message.
+    /// Appends a frame to the unfinished message, and takes over its payload if it may.
     /// @throws std::bad_alloc  Nothing changed.
+    ZLINK_HOT void push(outgoing&& source) {
+        if (is_copied(source)) [[likely]] {
+            end_->out.push_copy(source.data(), source.bytes(), source.flags());
+        } else {
+            push_given(source);
+        }
+    }
+    /// The same; the payload stays for other peers.
     ZLINK_HOT void push(outgoing& source) {
-        if (source.bytes() < tuning::external_bytes_min && !shares_short_ && !stays_lent(source))
-            [[likely]] {
+        if (is_copied(source)) [[likely]] {
             end_->out.push_copy(source.data(), source.bytes(), source.flags());
         } else {
             push_shared(source);
@@ -492,20 +530,25 @@ private:
         return source.is_lent() && end_->out.is_untouched();
     }
 
+    bool is_copied(const outgoing& source) const noexcept {
+        return source.bytes() < tuning::external_bytes_min && !shares_short_ && !stays_lent(source);
+    }
+
+    ZLINK_COLD void push_given(outgoing& source) {
+        source.give([&](pipe::block* payload) { append(payload, source); });
+    }
     ZLINK_COLD void push_shared(outgoing& source) {
-        if (end_->out.conflates() && source.more()) {
-            return; // As in libzmq, only the last frame is kept.
-        }
-        pipe::block* const shared = source.share();
-        try {
-            if (end_->out.conflates()) {
-                end_->out.push_newest(shared, source.bytes());
-            } else {
-                end_->out.push_reference(shared, source.bytes(), source.flags());
-            }
-        } catch (...) {
-            source.take_back(shared);
-            throw;
+        source.share([&](pipe::block* payload) { append(payload, source); });
+    }
+    /// Takes over a reference to `payload`, that of `source`.
+    /// @throws std::bad_alloc  Nothing changed.
+    void append(pipe::block* payload, const outgoing& source) {
+        if (!end_->out.conflates()) {
+            end_->out.push_reference(payload, source.bytes(), source.flags());
+        } else if (source.more()) {
+            payload->drop(); // As in libzmq, only the last frame is kept.
+        } else {
+            end_->out.push_newest(payload, source.bytes());
         }
     }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <poll.h>
 #include <string_view>
+#include <utility>
 
 namespace zlink::socket {
 
@@ -53,9 +54,15 @@ result<socket::readiness> readiness_of(socket& asked) {
     return asked.ready();
 }
 
-result<void> send_frame(socket& to, pipe::message& frame, bool more) {
-    outgoing source{frame, more};
+result<void> send_frame(socket& to, pipe::message&& frame, bool more) {
+    outgoing source{std::move(frame), more};
     return send_to(to, source, false);
+}
+
+/// The frame is still to be forwarded.
+result<void> send_copy(socket& capture, const pipe::message& frame, bool more) {
+    outgoing source{frame, more};
+    return send_to(capture, source, false);
 }
 
 /// Forwards one message.
@@ -74,11 +81,11 @@ result<void> pass_message(side& from, side& to, socket* capture) {
         from.received.bytes += target.bytes;
         to.sent.bytes += target.bytes;
         if (capture != nullptr) {
-            if (const result<void> captured = send_frame(*capture, frame, more); !captured) {
+            if (const result<void> captured = send_copy(*capture, frame, more); !captured) {
                 return captured;
             }
         }
-        if (const result<void> sent = send_frame(to.at, frame, more); !sent) {
+        if (const result<void> sent = send_frame(to.at, std::move(frame), more); !sent) {
             return sent;
         }
     }

@@ -41,7 +41,6 @@ result<void> radio::send(outgoing& source) {
     if (const result<void> chosen = choose(std::as_bytes(std::span{key_})); !chosen) {
         return chosen.error();
     }
-    source.keep();
     std::size_t begun_count = 0;
     try {
         for (peer* const each : matched()) {

@@ -92,7 +92,7 @@ result<void> rep::send(outgoing& source) {
         state_ = state::reply;
     }
     if (from_ != nullptr) {
-        from_->push(source);
+        from_->push(std::move(source));
         if (!source.more()) {
             from_->finish_message();
         }

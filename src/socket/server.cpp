@@ -41,7 +41,7 @@ result<void> server::send(outgoing& source) {
             return errc::again;
         }
     }
-    target->push(source);
+    target->push(std::move(source));
     target->finish_message();
     return {};
 }

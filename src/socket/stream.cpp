@@ -277,7 +277,7 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
         return errc::invalid_argument;
     }
     expected_ = expected::routing_id;
-    deflation_.push(*target, source);
+    deflation_.push(*target, std::move(source));
     target->finish_message();
     return {};
 }
@@ -292,7 +292,7 @@ result<void> stream::send_payload(outgoing& source) {
     if (!is_valid_text(source)) {
         return errc::invalid_argument;
     }
-    deflation_.push(*sending_, source);
+    deflation_.push(*sending_, std::move(source));
     sending_->finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
@@ -315,7 +315,6 @@ result<std::size_t> stream::send_many(std::span<const std::byte> routing_ids, ou
         std::fill_n(outcomes, count, static_cast<int>(errc::no_memory)); // For those not reached.
     }
     expected_ = expected::routing_id;
-    source.keep();
     deflation::broadcast compressed{deflation_, source};
     std::size_t sent_count = 0;
     for (std::size_t index = 0; index < count; ++index) {
@@ -384,7 +383,7 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
                     break;
                 }
             }
-            deflation_.push(to, source);
+            deflation_.push(to, std::move(source));
             to.end().out.end_message();
             ++count;
         } while (count < messages.size() && peer_of(messages[count]) == peer_of(messages.front()) &&
@@ -456,8 +455,8 @@ result<void> stream::send_read(peer& to, const files::file_region& region) {
     payload.init_bytes(region.bytes);
     const int failed = region.file->read(payload.data(), region.bytes, region.offset);
     if (failed == 0) {
-        outgoing source{payload, false};
-        push_payload(to, source, tuning::external_bytes_min);
+        outgoing source{std::move(payload), false};
+        push_payload(to, std::move(source), tuning::external_bytes_min);
         to.finish_message();
     }
     payload.close();

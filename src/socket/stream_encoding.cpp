@@ -5,6 +5,9 @@
 #include "wire/websocket/frame.hpp"
 #include "wire/websocket/utf8.hpp"
 
+#include <type_traits>
+#include <utility>
+
 namespace zlink::socket {
 
 namespace {
@@ -15,17 +18,19 @@ std::uint8_t flags_of(const outgoing& source) noexcept {
 }
 
 /// Appends a payload whose bytes are not changed.
-template<class Layout>
-void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
+/// @tparam Source  outgoing: it is taken over; outgoing&: it stays for other peers.
+template<class Layout, class Source>
+void push_plain(pipe::message_queue& out, Source&& source, std::size_t referenced_bytes_min) {
     if (source.bytes() < referenced_bytes_min) {
         return out.push_copy<Layout>(source.data(), source.bytes(), flags_of(source));
     }
-    pipe::block* const shared = source.share();
-    try {
-        out.push_reference<Layout>(shared, source.bytes(), flags_of(source));
-    } catch (...) {
-        source.take_back(shared);
-        throw;
+    const auto append = [&](pipe::block* payload) {
+        out.push_reference<Layout>(payload, source.bytes(), flags_of(source));
+    };
+    if constexpr (std::is_lvalue_reference_v<Source>) {
+        source.share(append);
+    } else {
+        source.give(append);
     }
 }
 
@@ -43,6 +48,24 @@ void push_masked(pipe::message_queue& out, const outgoing& source) {
     } catch (...) {
         masked->drop();
         throw;
+    }
+}
+
+/// @tparam Source  As for push_plain().
+template<class Source>
+void push_framed(peer& to, Source&& source, std::size_t referenced_bytes_min) {
+    pipe::message_queue& out = to.end().out;
+    switch (to.frames()) {
+    case pipe::layout::length:
+        push_plain<pipe::length_layout>(out, std::forward<Source>(source), referenced_bytes_min);
+        break;
+    case pipe::layout::masked_websocket:
+        push_masked(out, source);
+        break;
+    case pipe::layout::zmtp:
+    case pipe::layout::websocket:
+        push_plain<pipe::websocket_layout>(out, std::forward<Source>(source), referenced_bytes_min);
+        break;
     }
 }
 
@@ -64,20 +87,12 @@ bool is_valid_text(const outgoing& source) noexcept {
            wire::websocket::is_utf8({reinterpret_cast<const char*>(source.data()), source.bytes()});
 }
 
+void push_payload(peer& to, outgoing&& source, std::size_t referenced_bytes_min) {
+    push_framed(to, std::move(source), referenced_bytes_min);
+}
+
 void push_payload(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
-    pipe::message_queue& out = to.end().out;
-    switch (to.frames()) {
-    case pipe::layout::length:
-        push_plain<pipe::length_layout>(out, source, referenced_bytes_min);
-        break;
-    case pipe::layout::masked_websocket:
-        push_masked(out, source);
-        break;
-    case pipe::layout::zmtp:
-    case pipe::layout::websocket:
-        push_plain<pipe::websocket_layout>(out, source, referenced_bytes_min);
-        break;
-    }
+    push_framed(to, source, referenced_bytes_min);
 }
 
 void push_short_payload(peer& to, const std::byte* body, std::size_t bytes) noexcept {

@@ -19,10 +19,12 @@ std::uint64_t body_bytes_max(const peer& to) noexcept;
 /// its connection.
 bool is_valid_text(const outgoing& source) noexcept;
 
-/// Appends a payload for a peer that has credit, framed as its transport does. The caller must end
-/// the message.
+/// Appends a payload for a peer that has credit, framed as its transport does. Takes it over if it
+/// may. The caller must end the message.
 /// @param referenced_bytes_min  Shorter payloads are copied.
 /// @throws std::bad_alloc  Nothing changed.
+void push_payload(peer& to, outgoing&& source, std::size_t referenced_bytes_min);
+/// The same; the payload stays for other peers.
 void push_payload(peer& to, outgoing& source, std::size_t referenced_bytes_min);
 
 /// Copies a short payload to a queue that has room for it. The caller must end the message.

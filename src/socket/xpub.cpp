@@ -279,7 +279,6 @@ result<void> xpub::send(outgoing& source) {
         }
     }
     is_sending_ = source.more();
-    source.keep();
     for (peer* const each : matched_) {
         each->push(source);
     }

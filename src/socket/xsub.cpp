@@ -108,7 +108,6 @@ result<void> xsub::send(outgoing& source) {
     outgoing nothing{nullptr, 0, source.more()};
     outgoing& passed_on = is_sending_ && !counts_inside_message(source) ? nothing : source;
     is_sending_ = source.more();
-    passed_on.keep();
     for (peer* const each : upstream_) {
         each->push(passed_on);
         if (!source.more()) {

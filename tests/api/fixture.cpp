@@ -57,8 +57,13 @@ std::ostream& operator<<(std::ostream& out, const setting& shown) {
 
 std::ostream& operator<<(std::ostream& out, const message& shown) {
     out << '[';
+    constexpr std::size_t shown_bytes_max = 100;
     for (const std::string& each : shown.frames) {
-        out << (&each == shown.frames.data() ? "\"" : ", \"") << each << '"';
+        out << (&each == shown.frames.data() ? "\"" : ", \"") << each.substr(0, shown_bytes_max)
+            << '"';
+        if (each.size() > shown_bytes_max) {
+            out << " and " << each.size() - shown_bytes_max << " more bytes";
+        }
     }
     return out << ']';
 }

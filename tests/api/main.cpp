@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <iostream>
+#include <random>
 #include <unistd.h>
 
 namespace {
@@ -15,5 +17,14 @@ constexpr unsigned longest_run_seconds = 580;
 int main(int argc, char** argv) {
     std::signal(SIGALRM, [](int) { std::abort(); });
     ::alarm(longest_run_seconds);
-    return doctest::Context(argc, argv).run();
+    doctest::Context run;
+    const unsigned seed = std::random_device{}() % 1'000'000;
+    run.setOption("rand-seed", static_cast<int>(seed));
+    run.applyCommandLine(argc, argv);
+    const int failed = run.run();
+    if (failed != 0) {
+        std::cout << "sizes of payloads were chosen with --rand-seed="
+                  << doctest::getContextOptions()->rand_seed << std::endl;
+    }
+    return failed;
 }

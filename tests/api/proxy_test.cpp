@@ -4,6 +4,7 @@
 // the next one it forwards the messages that are there: so the second answer to STATISTICS counts
 // every message that came before the first request.
 #include "fixture.hpp"
+#include "payloads.hpp"
 
 #include <csignal>
 #include <cstdint>
@@ -340,6 +341,33 @@ TEST_CASE("proxy: its capture socket gets each message of either way whole, and 
         CHECK(proxy.await_end() == ok);
         REQUIRE(capture.send("last") == ok);
         CHECK(captured.recv() == message{"last"});
+    }
+}
+
+TEST_CASE("proxy: passes payloads of every size both ways, with a capture and without") {
+    for (const bool has_capture : {false, true}) {
+        for (const setting& over : threaded_settings()) {
+            CAPTURE(has_capture);
+            CAPTURE(over);
+            steered_proxy proxy{over};
+            socket capture{proxy.owner, ZLINK_PUSH};
+            socket captured{proxy.owner, ZLINK_PULL};
+            captured.connect(capture.bind(over.via));
+            proxy.start(has_capture ? static_cast<void*>(capture) : nullptr);
+
+            for (const std::string& each : every_payload()) {
+                const message sent{each, "", each};
+                REQUIRE(proxy.client.send(sent) == ok);
+                const message received = proxy.server.recv();
+                CHECK(received == sent);
+                REQUIRE(proxy.server.send(received) == ok);
+                CHECK(proxy.client.recv() == sent);
+                if (has_capture) {
+                    CHECK(captured.recv() == sent);
+                    CHECK(captured.recv() == sent);
+                }
+            }
+        }
     }
 }
 

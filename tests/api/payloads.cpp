@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MPL-2.0
+#include "payloads.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <string_view>
+
+namespace api_test {
+
+namespace {
+
+constexpr std::size_t referenced_bytes_min = 8192;
+
+/// Gives the same numbers to a test each time it is run with this seed.
+std::mt19937 make_generator(unsigned which) {
+    const doctest::ContextOptions& run = *doctest::getContextOptions();
+    std::vector<unsigned> seeds{run.rand_seed, which};
+    const std::string_view name = run.currentTest->m_name;
+    std::copy(name.begin(), name.end(), std::back_inserter(seeds));
+    std::seed_seq sequence(seeds.begin(), seeds.end());
+    return std::mt19937{sequence};
+}
+
+} // namespace
+
+std::string payload_of(std::size_t bytes, unsigned which) {
+    std::mt19937 numbers{static_cast<unsigned>(bytes) * 31 + which};
+    std::string made(bytes, '\0');
+    for (char& each : made) {
+        each = static_cast<char>('a' + (numbers() >> 28));
+    }
+    return made;
+}
+
+std::vector<std::string> every_payload(unsigned which) {
+    std::vector<std::string> made;
+    for (const std::size_t bytes : payload_sizes) {
+        made.push_back(payload_of(bytes, which));
+    }
+    return made;
+}
+
+std::vector<std::string> some_payloads(unsigned which) {
+    constexpr std::size_t count = 3;
+    std::mt19937 generator = make_generator(which);
+    std::array<std::size_t, count> chosen{};
+    do {
+        std::sample(payload_sizes.begin(), payload_sizes.end(), chosen.begin(), count, generator);
+    } while (chosen.back() < referenced_bytes_min);
+    std::vector<std::string> made;
+    for (const std::size_t bytes : chosen) {
+        made.push_back(payload_of(bytes, which));
+    }
+    return made;
+}
+
+} // namespace api_test
