@@ -250,6 +250,41 @@ def test_proxy(context):
     assert not thread.is_alive()
 
 
+#: Around those from which a payload is not copied, by the library and by Python.
+SIZES = [0, 1, 255, 256, 8191, 8192, 8193, 64 * 1024, 1 << 20]
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:*", "inproc://{}", "ipc://*", "ws://127.0.0.1:*"])
+@pytest.mark.parametrize("captures", [False, True])
+def test_a_proxy_forwards_messages_of_every_size(context, endpoint, captures):
+    frontend, backend, steered = zlink.Router(context), zlink.Dealer(context), zlink.Pair(context)
+    client, worker, steering = zlink.Req(context), zlink.Rep(context), zlink.Pair(context)
+    capture, captured = (zlink.Push(context), zlink.Pull(context)) if captures else (None, None)
+    for each in (client, worker, steering, captured):
+        if each is not None:
+            each.recv_timeout = each.send_timeout = DEADLINE
+    client.connect(frontend.bind(endpoint.format("frontend")))
+    worker.connect(backend.bind(endpoint.format("backend")))
+    steered.bind("inproc://steered")
+    steering.connect("inproc://steered")
+    if captures:
+        captured.connect(capture.bind("inproc://captured"))
+    thread = threading.Thread(target=zlink.proxy, args=(frontend, backend, capture, steered))
+    thread.start()
+    for size in SIZES:
+        question, answer = os.urandom(size), [os.urandom(size), b"", os.urandom(size)]
+        client.send(question)
+        assert worker.recv() == question
+        worker.send_multipart(answer)
+        assert client.recv_multipart() == answer
+        if captures:
+            assert captured.recv_multipart()[2:] == [question]
+            assert captured.recv_multipart()[2:] == answer
+    steering.send(b"TERMINATE")
+    thread.join(DEADLINE)
+    assert not thread.is_alive()
+
+
 def test_poll(pipeline):
     push, pull = pipeline
     assert pull.poll(timeout=0) == zlink.Poll(0)
