@@ -86,7 +86,7 @@ PyType_Spec description{"zlink.function", sizeof(function), 0,
 
 } // namespace
 
-void bind_functions(nb::module_& m) {
+void bind_function(nb::module_& m) {
     const nb::object kind = nb::steal(PyType_FromSpec(&description));
     m.def(
         "_described",

@@ -7,7 +7,7 @@ namespace zlink::python {
 
 void set_errors(nb::dict by_number, nb::object others);
 void stop_releasing();
-void bind_functions(nb::module_& m);
+void bind_function(nb::module_& m);
 
 namespace {
 
@@ -83,7 +83,7 @@ NB_MODULE(_zlink, m) {
     bind_stream(m);
     bind_polling(m);
     bind_keys(m);
-    bind_functions(m);
+    bind_function(m);
     m.def("library_version", &library_version,
           nb::sig("def library_version() -> tuple[int, int, int]"), "The version of zlink.");
     m.def(

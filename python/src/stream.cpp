@@ -68,7 +68,7 @@ struct request {
     zlink_http_request_t parts;
 };
 
-int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
+int fill_view_buffer(PyObject* self, Py_buffer* view, int flags) {
     auto* const from = nb::inst_ptr<message_view>(self);
     try {
         const zlink_stream_message_t& content = from->content();
@@ -92,7 +92,7 @@ const nb::object& batch_of(const message_view& of) {
 }
 
 std::array view_slots{
-    PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_buffer)},
+    PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_view_buffer)},
     PyType_Slot{Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(&traverse<message_view, batch_of>)},
     PyType_Slot{0, nullptr}};

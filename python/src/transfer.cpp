@@ -76,13 +76,13 @@ private:
     std::string name_;
 };
 
-int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
+int fill_frame_buffer(PyObject* self, Py_buffer* view, int flags) {
     const message& content = nb::inst_ptr<frame>(self)->content();
     return PyBuffer_FillInfo(view, self, const_cast<void*>(content.data()),
                              static_cast<Py_ssize_t>(content.size()), 1, flags);
 }
 
-std::array frame_slots{PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_buffer)},
+std::array frame_slots{PyType_Slot{Py_bf_getbuffer, reinterpret_cast<void*>(fill_frame_buffer)},
                        PyType_Slot{0, nullptr}};
 
 /// @return Whether the frame was sent; not if that would wait longer than `limit`.
