@@ -3,6 +3,7 @@
 
 #include "base/futex.hpp"
 #include "base/own_descriptors.hpp"
+#include "pipe/parking.hpp"
 
 #include <cerrno>
 #include <sys/eventfd.h>
@@ -79,21 +80,14 @@ waiting_mailbox::~waiting_mailbox() {
 }
 
 void waiting_mailbox::on_first_letter() noexcept {
-    // The delivery and this load are both sequentially consistent, as are the owner's store of
-    // `waiting` and its check of the mailbox: one of the two threads sees the other.
-    std::uint32_t expected = waiting;
-    if (state_.load(std::memory_order_seq_cst) == waiting &&
-        state_.compare_exchange_strong(expected, awake, std::memory_order_seq_cst)) {
-        futex_wake(state_);
-    }
+    futex_word word{state_};
+    parking{word}.on_first_letter();
     signal_watchers();
 }
 
 void waiting_mailbox::nudge() noexcept {
-    if (state_.exchange(nudged, std::memory_order_seq_cst) == waiting) {
-        futex_wake(state_);
-    }
-    signal_watchers();
+    futex_word word{state_};
+    parking{word}.nudge();
 }
 
 void waiting_mailbox::signal() noexcept {
@@ -128,22 +122,19 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
     const bool is_over = busy_poll_.begin(end, [this] {
         return has_mail_ordered() || state_.load(std::memory_order_relaxed) != awake;
     });
-    std::uint32_t expected = awake;
-    result<void> outcome;
-    if (!is_over && state_.compare_exchange_strong(expected, waiting, std::memory_order_seq_cst)) {
-        while (!has_mail_ordered() && state_.load(std::memory_order_seq_cst) == waiting) {
-            const int ended = futex_wait(state_, waiting, end);
-            if (ended == ETIMEDOUT || ended == EINTR) {
-                outcome = ended == ETIMEDOUT ? errc::again : errc::interrupted;
-                break;
-            }
-        }
+    static_assert(awake == parking<futex_word>::awake && waiting == parking<futex_word>::waiting &&
+                  nudged == parking<futex_word>::nudged);
+    futex_word word{state_};
+    parking place{word};
+    if (is_over) {
+        place.take_nudge();
+        return {};
     }
-    state_.store(awake, std::memory_order_relaxed);
-    if (!is_over) {
-        busy_poll_.end();
-    }
-    return outcome;
+    const int ended = place.park([this] { return has_mail_ordered(); }, end);
+    busy_poll_.end();
+    return ended == ETIMEDOUT ? result<void>{errc::again}
+           : ended == EINTR   ? result<void>{errc::interrupted}
+                              : result<void>{};
 }
 
 result<int> waiting_mailbox::descriptor() noexcept {
@@ -153,11 +144,10 @@ result<int> waiting_mailbox::descriptor() noexcept {
         if (open < 0) {
             return static_cast<errc>(errno);
         }
-        // As in on_first_letter(): either the next delivery sees the descriptor or this thread sees
+        // As in parking::park(): either the next delivery sees the descriptor or this thread sees
         // the delivery.
         event_descriptor_.store(open, std::memory_order_seq_cst);
-        if (has_mail_ordered() || state_.load(std::memory_order_seq_cst) == nudged ||
-            is_signalled_from_the_start_) {
+        if (has_mail_ordered() || is_signalled_from_the_start_) {
             signal_watchers();
         }
     }
@@ -173,7 +163,6 @@ void waiting_mailbox::set_notified(notifier::function* called, void* hint) noexc
 }
 
 void waiting_mailbox::reset_descriptor() noexcept {
-    state_.store(awake, std::memory_order_relaxed);
     on_collect();
     if (has_mail_ordered()) {
         signal_watchers();

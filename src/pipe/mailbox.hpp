@@ -177,9 +177,9 @@ private:
     void* hint_ = nullptr;
 };
 
-/// A mailbox whose owner parks in the kernel.
-///
-/// @threads deliver, nudge: any. Everything else: the owner.
+/// A mailbox whose owner parks in the kernel (parking.hpp), one thread at a time. Any number of
+/// threads may wait for the descriptor meanwhile: each collects only while it owns the mailbox.
+/// @threads deliver, nudge, waiting for the descriptor: any. Everything else: the owner.
 class waiting_mailbox : public mailbox {
 public:
     /// @param polls_for  How long wait() spins before it parks.
@@ -192,8 +192,8 @@ public:
     /// @error interrupted  A signal handler ran.
     result<void> wait(deadline until) noexcept;
 
-    /// Makes wait() return, or the next call of it if there is none at present, and the descriptor
-    /// readable.
+    /// Makes wait() return, or the next call of it if there is none at present. Threads that wait
+    /// for the descriptor are not concerned.
     void nudge() noexcept;
 
     /// Makes the descriptor readable until the mailbox is checked next; if it is not open yet, it
@@ -210,8 +210,8 @@ public:
         return unread_signals_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// Undoes the effect of nudge(), or of a letter that was collected early, on the descriptor:
-    /// from now on it is readable only if there is a letter to collect.
+    /// Undoes the effect of signal(), or of a letter that was collected early, on the descriptor:
+    /// from now on it is readable only if there is a letter to collect. wait() is not concerned.
     void reset_descriptor() noexcept;
 
     /// Calls `called(hint)` whenever the descriptor becomes readable, if it is armed.
@@ -231,7 +231,7 @@ protected:
     void on_collect() noexcept override;
 
 private:
-    /// The futex.
+    /// The values of the futex, those of parking.hpp.
     enum state : std::uint32_t {
         awake,
         waiting, ///< The owner is parked or about to park.

@@ -21,6 +21,27 @@ namespace {
 /// Maximum number of tasks run for a caller that does not want to block.
 constexpr int tasks_per_poll = 64;
 
+/// Lets deliveries to some mailboxes end a turn of the reactor, for the lifetime of this object.
+class driven_mailboxes {
+public:
+    driven_mailboxes(std::span<socket_mailbox* const> those, runtime::io_thread& reactor) noexcept
+        : those_(those) {
+        for (socket_mailbox* const each : those_) {
+            each->set_driven(&reactor);
+        }
+    }
+    driven_mailboxes(const driven_mailboxes&) = delete;
+    driven_mailboxes& operator=(const driven_mailboxes&) = delete;
+    ~driven_mailboxes() {
+        for (socket_mailbox* const each : those_) {
+            each->set_driven(nullptr);
+        }
+    }
+
+private:
+    std::span<socket_mailbox* const> those_;
+};
+
 } // namespace
 
 context::context() : endings_(new pipe::waiting_mailbox) {}
@@ -231,8 +252,7 @@ result<void> context::terminate() {
     shut_down();
     while (!may_end()) {
         if (is_caller_driven_ && socket_count_.load(std::memory_order_acquire) == 0) {
-            const std::lock_guard driving{driving_mutex_};
-            threads_.front()->drive({});
+            driving_.drive_alone([this] { threads_.front()->drive({}); });
             continue;
         }
         if (const result<void> waited = endings_->wait({}); !waited) {
@@ -265,19 +285,20 @@ result<void> context::wait(socket_mailbox& awaited, pipe::deadline until) {
         return awaited.wait(until);
     }
     socket_mailbox* const only[] = {&awaited};
+    parked_driver mine{awaited};
     return drive_or_rest(
-        only, [] { return false; }, [&] { return awaited.wait(until); }, until);
+        mine, only, [] { return false; }, [&] { return awaited.wait(until); }, until);
 }
 
-result<void> context::drive_until(std::span<socket_mailbox* const> awaited,
+result<void> context::drive_until(driver_call& mine, std::span<socket_mailbox* const> awaited,
                                   const std::function<bool()>& done,
                                   const std::function<result<void>()>& rest, pipe::deadline until) {
-    return drive_or_rest(awaited, done, rest, until);
+    return drive_or_rest(mine, awaited, done, rest, until);
 }
 
 template<class Done, class Rest>
-result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done,
-                                    Rest&& rest, pipe::deadline until) {
+result<void> context::drive_or_rest(driver_call& mine, std::span<socket_mailbox* const> awaited,
+                                    Done&& done, Rest&& rest, pipe::deadline until) {
     const no_cancellation deferred;
     const auto is_over = [&] {
         return done() ||
@@ -285,45 +306,13 @@ result<void> context::drive_or_rest(std::span<socket_mailbox* const> awaited, Do
                            [](const socket_mailbox* each) { return each->has_mail_ordered(); });
     };
     const auto is_late = [&] { return until && pipe::clock::now() >= *until; };
-    // Registered first, so that a stopping driver finds this thread.
-    {
-        const std::lock_guard lock{drivers_mutex_};
-        waiting_drivers_.push_back(awaited.front());
-    }
-    result<void> outcome;
-    while (!is_over()) {
-        if (is_late()) {
-            outcome = errc::again;
-            break;
+    const auto drive = [&] {
+        const driven_mailboxes driven{awaited, reactor()};
+        while (!is_over() && !is_late()) {
+            reactor().drive(until);
         }
-        if (std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
-            for (socket_mailbox* const each : awaited) {
-                each->set_driven(&reactor());
-            }
-            while (!is_over() && !is_late()) {
-                reactor().drive(until);
-            }
-            for (socket_mailbox* const each : awaited) {
-                each->set_driven(nullptr);
-            }
-        } else if (outcome = rest(); !outcome) {
-            break;
-        }
-    }
-    {
-        const std::lock_guard lock{drivers_mutex_};
-        std::erase(waiting_drivers_, awaited.front());
-    }
-    hand_over_driving();
-    return outcome;
-}
-
-/// Wakes one of the waiting threads to try to drive.
-void context::hand_over_driving() noexcept {
-    const std::lock_guard lock{drivers_mutex_};
-    if (!waiting_drivers_.empty()) {
-        waiting_drivers_.front()->nudge();
-    }
+    };
+    return driving_.wait(mine, is_over, is_late, drive, rest);
 }
 
 void context::poll() {
@@ -331,14 +320,7 @@ void context::poll() {
         return;
     }
     const no_cancellation deferred;
-    {
-        const std::unique_lock driving{driving_mutex_, std::try_to_lock};
-        if (!driving) {
-            return;
-        }
-        threads_.front()->drive_ready(tasks_per_poll);
-    }
-    hand_over_driving(); // Threads that tried to drive meanwhile are parked.
+    driving_.try_drive([this] { threads_.front()->drive_ready(tasks_per_poll); });
 }
 
 /// @error terminated
@@ -362,11 +344,10 @@ result<int> context::descriptor() {
         return reactor().descriptor();
     }
     result<int> opened = errc::busy;
-    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
+    driving_.try_drive([&] {
         opened = reactor().descriptor();
         is_driven_by_reactor_ = is_driven_by_reactor_ || opened;
-    }
-    hand_over_driving();
+    });
     return opened;
 }
 
@@ -375,10 +356,7 @@ result<void> context::run_ready() {
     if (const result<void> possible = require_caller_driven(); !possible) {
         return possible;
     }
-    if (const std::unique_lock driving{driving_mutex_, std::try_to_lock}; driving) {
-        reactor().drive_all();
-    }
-    hand_over_driving();
+    driving_.try_drive([this] { reactor().drive_all(); });
     return {};
 }
 

@@ -9,6 +9,7 @@
 #include "pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
 #include "session/session.hpp"
+#include "socket/driving.hpp"
 #include "socket/meter.hpp"
 #include "socket/metrics_server.hpp"
 
@@ -126,11 +127,11 @@ public:
 
     /// Drives the I/O until one of `awaited` has mail or `done()` is true. Only if the callers
     /// drive it.
-    /// @param awaited  At least one.
+    /// @param mine  Ends a rest of the calling thread, and of no other one.
     /// @param rest  Called instead while another thread drives. Returns when one of `awaited` has
-    ///              mail, the first of them was nudged, done() became true or `until` has passed.
+    ///              mail, mine.call() was called, done() became true or `until` has passed.
     /// @error again  `until` has passed. Also the errors of `rest`.
-    result<void> drive_until(std::span<socket_mailbox* const> awaited,
+    result<void> drive_until(driver_call& mine, std::span<socket_mailbox* const> awaited,
                              const std::function<bool()>& done,
                              const std::function<result<void>()>& rest, pipe::deadline until);
 
@@ -214,9 +215,8 @@ private:
     static void join(const inproc_binding& bound, pipe::pipe_end& end) noexcept;
     bool may_end() const noexcept;
     template<class Done, class Rest>
-    result<void> drive_or_rest(std::span<socket_mailbox* const> awaited, Done&& done, Rest&& rest,
-                               pipe::deadline until);
-    void hand_over_driving() noexcept;
+    result<void> drive_or_rest(driver_call& mine, std::span<socket_mailbox* const> awaited,
+                               Done&& done, Rest&& rest, pipe::deadline until);
 
     mutable std::mutex mutex_;
     context_options options_;
@@ -245,9 +245,7 @@ private:
     std::size_t left_waiting_count_ = 0; ///< Those whose first end is closed.
     std::atomic<bool> has_had_zap_handler_{false};
 
-    std::mutex driving_mutex_; ///< Held by the thread that drives.
-    std::mutex drivers_mutex_;
-    std::vector<socket_mailbox*> waiting_drivers_; ///< Their owners drive or wait to.
+    driving driving_;
 };
 
 } // namespace zlink::socket

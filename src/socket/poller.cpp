@@ -81,6 +81,55 @@ private:
     std::vector<socket*> sockets_;
 };
 
+/// Calls a thread that rests with poll(2), by a descriptor that is opened when it rests first.
+///
+/// @threads call: any. Everything else: the thread that waits.
+class polling_driver final : public driver_call {
+public:
+    polling_driver() noexcept = default;
+    polling_driver(const polling_driver&) = delete;
+    polling_driver& operator=(const polling_driver&) = delete;
+    ~polling_driver() {
+        if (const int opened = descriptor_.load(std::memory_order_relaxed); opened >= 0) {
+            close_descriptor(opened);
+        }
+    }
+
+    void call() noexcept override {
+        is_called_.store(true, std::memory_order_seq_cst);
+        // The descriptor is stored before is_called() is asked: one of the two sees the other.
+        if (const int opened = descriptor_.load(std::memory_order_seq_cst); opened >= 0) {
+            const std::uint64_t one = 1;
+            syscall(SYS_write, opened, &one, sizeof one); // write(2) is a cancellation point.
+        }
+    }
+
+    result<int> descriptor() noexcept {
+        int opened = descriptor_.load(std::memory_order_relaxed);
+        if (opened < 0) {
+            opened = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+            if (opened < 0) {
+                return static_cast<errc>(errno);
+            }
+            descriptor_.store(opened, std::memory_order_seq_cst);
+        }
+        return opened;
+    }
+
+    bool is_called() const noexcept { return is_called_.load(std::memory_order_seq_cst); }
+
+    /// After a rest. First the mark: a call in between is kept by it.
+    void reset() noexcept {
+        is_called_.exchange(false, std::memory_order_seq_cst);
+        std::uint64_t count = 0;
+        syscall(SYS_read, descriptor_.load(std::memory_order_relaxed), &count, sizeof count);
+    }
+
+private:
+    std::atomic<bool> is_called_{false};
+    std::atomic<int> descriptor_{-1};
+};
+
 /// The descriptors for poll(2): those of the items, and the sockets' own.
 class descriptor_set {
 public:
@@ -100,9 +149,11 @@ public:
 
     void add(const std::optional<shared_watch>& watch) {
         if (watch) {
-            descriptors_.push_back({watch->descriptor(), POLLIN, 0});
+            add(watch->descriptor());
         }
     }
+
+    void add(int descriptor) { descriptors_.push_back({descriptor, POLLIN, 0}); }
 
     result<void> wait(pipe::deadline until, const sigset_t* signals) {
         timespec rest{};
@@ -272,7 +323,12 @@ result<void> drive(std::span<poll_item> items, context& driven,
         return watched.outcome();
     }
     bool is_found = false; // While another thread drove.
+    polling_driver mine;
     const auto rest = [&]() -> result<void> {
+        const result<int> called = mine.descriptor();
+        if (!called) {
+            return called.error();
+        }
         descriptor_set all;
         for (const poll_item& each : items) {
             if (const result<void> added = all.add(each); !added) {
@@ -280,9 +336,15 @@ result<void> drive(std::span<poll_item> items, context& driven,
             }
         }
         all.add(watch);
+        all.add(*called);
+        if (mine.is_called()) {
+            mine.reset();
+            return {};
+        }
         if (const result<void> waited = all.wait(until, nullptr); !waited) {
             return waited.error();
         }
+        mine.reset();
         for (std::size_t index = 0; index < items.size(); ++index) {
             if (all.found(index) != 0 && items[index].asked != nullptr) {
                 const socket_use held{*items[index].asked};
@@ -294,7 +356,7 @@ result<void> drive(std::span<poll_item> items, context& driven,
         return {};
     };
     return driven.drive_until(
-        mailboxes,
+        mine, mailboxes,
         [&] { return is_found || watched.is_ready() || (watch && watch->is_signalled()); }, rest,
         until);
 }

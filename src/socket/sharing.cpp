@@ -167,11 +167,13 @@ result<void> sharing::lead(pipe::deadline until, awaited what) {
     result<void> outcome;
     socket_mailbox* const awaited_mail[] = {&of_.mailbox()};
     const auto rest = [&] { return of_.mailbox().wait(until); };
+    parked_driver mine{of_.mailbox()};
     try {
-        outcome = of_.owner().is_caller_driven()
-                      ? of_.owner().drive_until(
-                            awaited_mail, [this] { return is_leader_called_.load(); }, rest, until)
-                      : rest();
+        outcome =
+            of_.owner().is_caller_driven()
+                ? of_.owner().drive_until(
+                      mine, awaited_mail, [this] { return is_leader_called_.load(); }, rest, until)
+                : rest();
     } catch (const std::bad_alloc&) {
         outcome = errc::no_memory;
     }

@@ -28,11 +28,12 @@ enum class awaited : std::uint8_t {
 /// Lets several threads use one socket at the same time: a call holds the socket's lock, except
 /// while it waits.
 ///
-/// One of the threads that wait, the leader, waits for the socket's mailbox; the others wait until
-/// they are called. Before a call releases the lock it wakes one thread for which there is
-/// something to do, and that one the next, so that no thread sleeps while it could go on. Where
-/// room depends on the message, all that wait to send are woken, but only by mail: one that still
-/// finds no room wakes nobody.
+/// One of the threads that wait, the leader, waits for the socket's mailbox: it alone parks there,
+/// or drives the I/O for it. The others wait until they are called. Threads that poll several
+/// sockets wait besides, for the mailbox's descriptor and a watcher of their own. Before a call
+/// releases the lock it wakes one thread for which there is something to do, and that one the next,
+/// so that no thread sleeps while it could go on. Where room depends on the message, all that wait
+/// to send are woken, but only by mail: one that still finds no room wakes nobody.
 ///
 /// A thread that has sent or received the first frame of a message owns that direction until the
 /// message ends; others wait. If the thread ends before, the rest of the message is dropped. Of

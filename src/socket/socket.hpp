@@ -13,6 +13,7 @@
 #include "session/session.hpp"
 #include "socket/bindings.hpp"
 #include "socket/countdown.hpp"
+#include "socket/driving.hpp"
 #include "socket/meter.hpp"
 #include "socket/monitor.hpp"
 #include "socket/pattern.hpp"
@@ -47,6 +48,16 @@ private:
     void on_first_letter() noexcept override;
 
     std::atomic<runtime::io_thread*> driven_{nullptr};
+};
+
+/// Calls a thread that rests in the parking place of its mailbox.
+class parked_driver final : public driver_call {
+public:
+    explicit parked_driver(socket_mailbox& its) noexcept : its_(its) {}
+    void call() noexcept override { its_.nudge(); }
+
+private:
+    socket_mailbox& its_;
 };
 
 /// A message endpoint: the socket of zmq_socket(3).

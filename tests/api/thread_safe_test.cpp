@@ -265,6 +265,56 @@ TEST_CASE("thread-safe: closing a socket ends the calls of other threads") {
     }
 }
 
+TEST_CASE("thread-safe: closing a socket ends a wait to receive while others poll the socket") {
+    constexpr int round_count = 150;
+    for (const int io_threads : every_io_threads) {
+        CAPTURE(io_threads);
+        for (int round = 0; round < round_count; ++round) {
+            const context owner{io_threads};
+            socket one = shared_socket(owner, ZLINK_DEALER);
+            socket other = shared_socket(owner, ZLINK_DEALER);
+            other.connect(one.bind(transport::inproc));
+            void* const handles[] = {one, other};
+            std::atomic<int> begun{0};
+            std::vector<std::jthread> all;
+            for (void* const handle : handles) {
+                all.emplace_back([&begun, handle] {
+                    char byte;
+                    ++begun;
+                    while (zlink_recv(handle, &byte, 1, 0) >= 0) {
+                    }
+                    CHECK(zlink_errno() == ENOTSOCK);
+                });
+            }
+            all.emplace_back([&begun, &handles] {
+                ++begun;
+                int ready = 0;
+                while (ready >= 0) {
+                    zlink_pollitem_t items[] = {{handles[0], 0, ZLINK_POLLIN, 0},
+                                                {handles[1], 0, ZLINK_POLLIN, 0}};
+                    ready = zlink_poll(items, 2, 1);
+                }
+                CHECK(zlink_errno() == ENOTSOCK);
+            });
+            all.emplace_back([&begun, handle = handles[1]] {
+                ++begun;
+                while (zlink_send(handle, "x", 1, ZLINK_DONTWAIT) >= 0 || zlink_errno() == EAGAIN) {
+                    std::this_thread::yield();
+                }
+                CHECK(zlink_errno() == ENOTSOCK);
+            });
+            while (begun != 4) {
+                std::this_thread::yield();
+            }
+            for (int turn = 0; turn < round; ++turn) { // Another moment in each round.
+                std::this_thread::yield();
+            }
+            one.close();
+            other.close();
+        }
+    }
+}
+
 TEST_CASE("thread-safe: a context's shutdown ends the calls of all threads") {
     for (const int io_threads : every_io_threads) {
         CAPTURE(io_threads);
