@@ -15,6 +15,7 @@
 #include <asio/bind_allocator.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/error.hpp>
+#include <asio/execution/bad_executor.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
@@ -40,6 +41,7 @@ inline const error_category& own_errors() noexcept {
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/bad_executor.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -75,7 +77,9 @@ inline bool operator==(const asio::error_code& one, errc other) noexcept {
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace zlink::asio {
@@ -129,9 +133,77 @@ struct destroyer {
 };
 using operation_ptr = std::unique_ptr<operation, destroyer>;
 
-class state_base;
+/// An object that uses an execution context, and may outlive it.
+class dependant {
+public:
+    virtual ~dependant() = default;
+    dependant(const dependant&) = delete;
+    dependant& operator=(const dependant&) = delete;
 
-/// Knows the sockets of an execution context: when that ends, their operations are destroyed, since
+    /// The context ends: nothing of it may be used after this returns.
+    virtual void end() noexcept = 0;
+    /// An owner of this; null: it is being destroyed.
+    virtual std::shared_ptr<void> owner() noexcept = 0;
+
+protected:
+    dependant() = default;
+
+private:
+    friend class dependants;
+    dependant* next_ = nullptr;
+    dependant* previous_ = nullptr;
+    bool has_ended_ = false;
+};
+
+/// Those of one execution context. They hold this, so that one that outlives the context can leave.
+class dependants {
+public:
+    void add(dependant& added) {
+        const std::lock_guard lock{mutex_};
+        added.next_ = first_;
+        if (first_ != nullptr) {
+            first_->previous_ = &added;
+        }
+        first_ = &added;
+    }
+
+    void remove(dependant& removed) noexcept {
+        const std::lock_guard lock{mutex_};
+        if (removed.previous_ != nullptr) {
+            removed.previous_->next_ = removed.next_;
+        } else if (first_ == &removed) {
+            first_ = removed.next_;
+        }
+        if (removed.next_ != nullptr) {
+            removed.next_->previous_ = removed.previous_;
+        }
+    }
+
+    void end_all() noexcept {
+        while (true) {
+            dependant* next = nullptr;
+            std::shared_ptr<void> held;
+            {
+                const std::lock_guard lock{mutex_};
+                for (next = first_; next != nullptr; next = next->next_) {
+                    if (!std::exchange(next->has_ended_, true) && (held = next->owner())) {
+                        break;
+                    }
+                }
+            }
+            if (next == nullptr) {
+                return;
+            }
+            next->end(); // May destroy others, and so remove them here.
+        }
+    }
+
+private:
+    std::mutex mutex_;
+    dependant* first_ = nullptr;
+};
+
+/// Tells the dependants of an execution context that it ends: their operations are destroyed, since
 /// a handler may own the socket that owns the handler.
 class registry final : public net::execution_context::service {
 public:
@@ -140,28 +212,32 @@ public:
 
     explicit registry(net::execution_context& owner) : service(owner) {}
 
-    void add(state_base& added);
-    void remove(state_base& removed) noexcept;
+    const std::shared_ptr<dependants>& all() const noexcept { return all_; }
 
 private:
-    void shutdown() noexcept override;
+    void shutdown() noexcept override { all_->end_all(); }
 
-    std::mutex mutex_;
-    state_base* first_ = nullptr;
+    const std::shared_ptr<dependants> all_ = std::make_shared<dependants>();
 };
 
 /// What waits for a socket.
 ///
 /// @threads Any. The socket is used under the mutex.
-class state_base : public std::enable_shared_from_this<state_base> {
+class state_base : public dependant, public std::enable_shared_from_this<state_base> {
 public:
     explicit state_base(net::execution_context& runs_in)
-        : registry_(net::use_service<registry>(runs_in)) {
-        registry_.add(*this);
+        : others_(net::use_service<registry>(runs_in).all()) {
+        others_->add(*this);
     }
-    virtual ~state_base() { registry_.remove(*this); }
-    state_base(const state_base&) = delete;
-    state_base& operator=(const state_base&) = delete;
+    ~state_base() override { others_->remove(*this); }
+
+    /// @throws bad_executor  The execution context was destroyed.
+    void require_executor() {
+        const std::lock_guard lock{mutex_};
+        if (is_over_) {
+            throw net::execution::bad_executor();
+        }
+    }
 
     /// A number for an operation that will be started.
     std::uint64_t next_serial() noexcept {
@@ -252,10 +328,10 @@ public:
 protected:
     /// Calls on_change() on the socket's executor.
     virtual void post_change() = 0;
+    /// Calls post_change() no longer, and lets go of the executor. Under the mutex.
+    virtual void leave_executor() noexcept = 0;
 
 private:
-    friend class registry;
-
     operation_ptr& waiting(direction which) noexcept { return waiting_[static_cast<int>(which)]; }
 
     static void cancel(operation& which) {
@@ -266,62 +342,24 @@ private:
         }
     }
 
-    void destroy_all() noexcept {
+    void end() noexcept override {
         operation_ptr taken[2];
         {
             const std::lock_guard lock{mutex_};
+            is_over_ = true;
+            leave_executor();
             taken[0] = std::move(waiting_[0]);
             taken[1] = std::move(waiting_[1]);
         }
     }
+    std::shared_ptr<void> owner() noexcept override { return weak_from_this().lock(); }
 
-    registry& registry_;
-    state_base* next_ = nullptr; ///< In the registry, as `previous_`.
-    state_base* previous_ = nullptr;
+    const std::shared_ptr<dependants> others_;
     std::mutex mutex_;
     operation_ptr waiting_[2];
+    bool is_over_ = false; ///< The execution context was destroyed, or is about to be.
     std::atomic<std::uint64_t> serial_{0};
 };
-
-inline void registry::add(state_base& added) {
-    const std::lock_guard lock{mutex_};
-    added.next_ = first_;
-    if (first_ != nullptr) {
-        first_->previous_ = &added;
-    }
-    first_ = &added;
-}
-
-inline void registry::remove(state_base& removed) noexcept {
-    const std::lock_guard lock{mutex_};
-    if (removed.previous_ != nullptr) {
-        removed.previous_->next_ = removed.next_;
-    } else if (first_ == &removed) {
-        first_ = removed.next_;
-    }
-    if (removed.next_ != nullptr) {
-        removed.next_->previous_ = removed.previous_;
-    }
-}
-
-inline void registry::shutdown() noexcept {
-    while (true) {
-        std::shared_ptr<state_base> held;
-        {
-            const std::lock_guard lock{mutex_};
-            for (state_base* each = first_; each != nullptr && !held; each = each->next_) {
-                const std::lock_guard waiting{each->mutex_};
-                if (each->waiting_[0] || each->waiting_[1]) {
-                    held = each->weak_from_this().lock();
-                }
-            }
-        }
-        if (!held) {
-            return;
-        }
-        held->destroy_all(); // May destroy sockets, and so remove them here.
-    }
-}
 
 /// What waits for a socket of one type.
 template<class Socket, class Executor>
@@ -334,10 +372,17 @@ public:
             socket.notify(&state_base::on_notified, static_cast<state_base*>(this)));
     }
 
-    const Executor executor;
+    Executor executor; ///< Does not change while the execution context exists.
     Socket socket;
 
 private:
+    void leave_executor() noexcept override {
+        static_cast<void>(socket.notify(nullptr, nullptr));
+        if constexpr (std::is_default_constructible_v<Executor>) {
+            executor = Executor(); // A strand's must not outlive the context.
+        }
+    }
+
     void post_change() override {
         if (std::shared_ptr<state_base> self = weak_from_this().lock()) {
             net::post(executor, [self = std::move(self)] { self->on_change(); });
@@ -375,8 +420,9 @@ class handled_operation final : public operation {
     // While it waits, neither context runs out of work.
     using work_type = std::decay_t<decltype(net::prefer(std::declval<const executor_type&>(),
                                                         net::execution::outstanding_work.tracked))>;
-    using own_work_type = std::decay_t<decltype(net::prefer(
-        std::declval<decltype((State::executor))>(), net::execution::outstanding_work.tracked))>;
+    using own_work_type =
+        std::decay_t<decltype(net::prefer(std::declval<const decltype(State::executor)&>(),
+                                          net::execution::outstanding_work.tracked))>;
 
 public:
     /// @throws std::bad_alloc
@@ -500,7 +546,9 @@ private:
 /// Errors are those of zlink, and ENOMEM, with the system's category, and for numbers that errno
 /// lacks (such as ETERM) zlink's.
 ///
-/// One that was moved from can be closed, cancelled, assigned to and destroyed, nothing else.
+/// One that was moved from can be closed, cancelled, assigned to and destroyed, nothing else. One
+/// whose execution context was destroyed, too; its next_layer() can be used, and its initiating
+/// functions throw net::execution::bad_executor.
 ///
 /// @tparam Socket  zlink::push_socket, zlink::stream_socket, ...
 /// @threads  One at a time, as for sockets of Asio: on a context with several threads by a strand.
@@ -791,6 +839,7 @@ private:
 
         template<class Handler>
         void operator()(Handler&& handler, Action action) const {
+            state->require_executor();
             using handler_type = std::decay_t<Handler>;
             using made = detail::handled_operation<state_type, Value, Action, handler_type>;
             handler_type own{std::forward<Handler>(handler)};
@@ -871,7 +920,8 @@ public:
     reactor& operator=(reactor&&) = delete;
     ~reactor() { stop(); }
 
-    /// Ends. While it has not ended the execution context does not run out of work.
+    /// Ends. While it has not ended the execution context does not run out of work. It may outlive
+    /// the execution context, and ends with that.
     void stop() noexcept {
         if (waits_) {
             waits_->stop();
@@ -879,13 +929,22 @@ public:
     }
 
 private:
-    struct waiting {
+    struct waiting final : detail::dependant, std::enable_shared_from_this<waiting> {
         waiting(const net::any_io_executor& runs_on, context& driven)
-            : context(&driven), descriptor(runs_on, zlink::detail::unwrap(driven.descriptor())) {}
-        ~waiting() { stop(); }
+            : others(
+                  net::use_service<detail::registry>(net::query(runs_on, net::execution::context))
+                      .all()),
+              context(&driven) {
+            descriptor.emplace(runs_on, zlink::detail::unwrap(driven.descriptor()));
+            others->add(*this);
+        }
+        ~waiting() override {
+            others->remove(*this);
+            stop();
+        }
 
         void wait(const std::shared_ptr<waiting>& self) {
-            descriptor.async_wait(descriptor.wait_read, [self](const error_code& failed) {
+            descriptor->async_wait(descriptor->wait_read, [self](const error_code& failed) {
                 if (!failed && self->context != nullptr && self->context->run_ready()) {
                     self->wait(self);
                 }
@@ -894,13 +953,19 @@ private:
         /// The descriptor belongs to the context, and stays open.
         void stop() noexcept {
             context = nullptr;
-            if (descriptor.is_open()) {
-                descriptor.release();
+            if (descriptor && descriptor->is_open()) {
+                descriptor->release();
             }
         }
+        void end() noexcept override {
+            stop();
+            descriptor.reset();
+        }
+        std::shared_ptr<void> owner() noexcept override { return weak_from_this().lock(); }
 
+        const std::shared_ptr<detail::dependants> others;
         zlink::context* context;
-        net::posix::stream_descriptor descriptor;
+        std::optional<net::posix::stream_descriptor> descriptor;
     };
 
     std::shared_ptr<waiting> waits_;

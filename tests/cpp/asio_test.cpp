@@ -26,6 +26,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -360,6 +361,62 @@ TEST_SUITE("asio") {
             }
             CHECK(token.use_count() == 1);
         }
+    }
+
+    TEST_CASE("a socket may outlive its execution context, and tells that it has gone") {
+        zlink::context owner;
+        auto loop = std::make_unique<net::io_context>();
+        za::pull_socket receiver{*loop, owner};
+        za::push_socket sender{net::make_strand(*loop), owner};
+        za::pull_socket idle{*loop, owner};
+        receiver->bind("tcp://127.0.0.1:*", throws);
+        sender->connect(receiver->last_endpoint(throws), throws);
+        receiver.async_receive([](za::error_code, const message&) { FAIL("it has gone"); });
+        loop->poll();
+        loop.reset();
+        sender->send("x", throws); // Notifies the receiver.
+        receiver->set(zlink::option::rcvtimeo, 10s, throws);
+        CHECK(receiver->recv(throws) == "x");
+        const auto receive = [&](za::pull_socket& from) {
+            from.async_receive([](za::error_code, const message&) { FAIL("it has gone"); });
+        };
+        CHECK_THROWS_AS(receive(receiver), net::execution::bad_executor);
+        CHECK_THROWS_AS(receive(idle), net::execution::bad_executor);
+        receiver.cancel();
+        idle.close();
+        za::pull_socket moved{std::move(receiver)};
+        moved.close();
+    }
+
+    TEST_CASE("sockets and their execution context may be destroyed while messages come") {
+        for (int round = 0; round < 50; ++round) {
+            zlink::context owner;
+            auto loop = std::make_unique<net::io_context>();
+            za::pull_socket receiver{*loop, owner};
+            receiver->bind("inproc://race", throws);
+            receiver.async_receive([](za::error_code, const message&) {});
+            zlink::push_socket sender{owner};
+            sender.connect("inproc://race", throws);
+            std::thread sends{[&] {
+                for (int count = 0; count < 100; ++count) {
+                    sender.send("x", throws);
+                }
+            }};
+            loop->poll();
+            loop.reset();
+            sends.join();
+        }
+    }
+
+    TEST_CASE("a reactor may outlive its execution context") {
+        zlink::context owner{0};
+        auto loop = std::make_unique<net::io_context>();
+        std::optional<za::pull_socket> receiver{std::in_place, *loop, owner};
+        za::reactor runs{*loop, owner};
+        loop->poll();
+        loop.reset();
+        receiver.reset();
+        runs.stop();
     }
 
     TEST_CASE("a stopped executor goes on later, and a handler may throw") {
