@@ -4,6 +4,7 @@
 #include "watcher.hpp"
 
 #include <arpa/inet.h>
+#include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -123,6 +124,40 @@ TEST_CASE("connection options: reach the kernel's sockets on both sides") {
             // The kernel doubles what it is asked for (socket(7)).
             CHECK(kernel_option(each, SOL_SOCKET, SO_SNDBUF) == 40000);
             CHECK(kernel_option(each, SOL_SOCKET, SO_RCVBUF) == 60000);
+        }
+    }
+}
+
+TEST_CASE("connection options: a message tells the descriptor of its connection, on every "
+          "transport but inproc") {
+    for (const setting& chosen : every_setting()) {
+        for (const bool is_sender_bound : {false, true}) {
+            CAPTURE(chosen);
+            CAPTURE(is_sender_bound);
+            const context owner{chosen};
+            socket push{owner, ZLINK_PUSH};
+            socket pull{owner, ZLINK_PULL};
+            socket& bound = is_sender_bound ? push : pull;
+            socket& connected = is_sender_bound ? pull : push;
+            connected.set(ZLINK_RECONNECT_IVL, -1).connect(bound.bind(chosen.via));
+            REQUIRE(push.send("x") == ok);
+            frame got;
+            REQUIRE(zlink_msg_recv(got.get(), pull, 0) == 1);
+
+            const int descriptor = zlink_msg_get(got.get(), ZLINK_SRCFD);
+            if (chosen.via == transport::inproc) {
+                CHECK(descriptor == -1);
+                CHECK(zlink_errno() == EINVAL);
+                continue;
+            }
+            CHECK(kernel_option(descriptor, SOL_SOCKET, SO_DOMAIN) ==
+                  (chosen.via == transport::ipc ? AF_UNIX : AF_INET));
+            REQUIRE(::shutdown(descriptor, SHUT_RDWR) == 0);
+            wait_until(owner, [&] {
+                push.events();
+                pull.events();
+                return zlink_socket_peers(bound, nullptr, 0) == 0;
+            });
         }
     }
 }
