@@ -80,9 +80,8 @@ result<void> inbound::feed(std::span<const std::byte> data) {
     auto& rope = queue_.rope();
     // A payload that gets its own block should not also use a segment: more memory is first
     // allocated only for the bytes that show whether one begins there.
-    std::size_t rolled_bytes_max = raw_bytes_ < tuning::lookahead_bytes && queue_.has_credit()
-                                       ? tuning::lookahead_bytes
-                                       : SIZE_MAX;
+    std::size_t rolled_bytes_max =
+        raw_bytes_ < tuning::lookahead_bytes && has_room() ? tuning::lookahead_bytes : SIZE_MAX;
     while (!data.empty()) {
         if (pending_.is_begun()) {
             if (const result<void> filled = fill_pending(data); !filled) {
@@ -299,7 +298,7 @@ result<void> inbound::received_in_room(std::size_t bytes) {
 }
 
 bool inbound::may_append() noexcept {
-    blocked_ = raw_bytes_ != 0 || queue_.credit() == 0;
+    blocked_ = raw_bytes_ != 0 || !has_room();
     return !blocked_;
 }
 
@@ -330,7 +329,7 @@ void inbound::publish(std::size_t bytes, std::uint64_t count) noexcept {
 /// Credit that returned after bytes were left unscanned for lack of it does not count: nothing
 /// would scan those bytes.
 void inbound::update_blocked() noexcept {
-    blocked_ = std::exchange(lacked_credit_, false) || !queue_.has_credit();
+    blocked_ = std::exchange(lacked_credit_, false) || !has_room();
 }
 
 void inbound::remove(std::size_t offset, std::size_t bytes) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/head_start.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "codec/growing_block.hpp"
 #include "codec/scanner.hpp"
@@ -46,7 +47,7 @@ protected:
 /// Without credit nothing is read. The data of one read is published in a few pieces, each of them
 /// completely, however many messages it holds: the peer and the system no longer store it. The next
 /// piece, or read, waits for credit. So the queue may exceed its limits by as much as prepare()
-/// offers.
+/// offers; and by the rest of a connection that ends, which take_rest() announces.
 ///
 /// Bytes are read directly into the queue's rope. While its segments are still small, excess bytes
 /// go to a scratch block and are copied; a payload too large for a segment gets its own block,
@@ -117,6 +118,17 @@ public:
     /// Whether reading is blocked for lack of credit: call scan() when there is credit again.
     bool is_blocked() const noexcept { return blocked_; }
 
+    /// From now on only limits::pipe_bytes_max counts, whatever limits the queue has: an end was
+    /// seen behind the bytes that the system still holds. scan() must follow.
+    void take_rest() noexcept { takes_rest_ = true; }
+    bool takes_rest() const noexcept { return takes_rest_; }
+
+    /// Whether another message may be published.
+    bool has_room() noexcept {
+        return queue_.has_credit() ||
+               (takes_rest_ && queue_.untaken().bytes < limits::pipe_bytes_max);
+    }
+
     /// Whether a payload with its own block is partly received.
     bool is_within_payload() const noexcept { return pending_.is_begun(); }
 
@@ -139,7 +151,7 @@ public:
     /// The received bytes that are not published.
     std::span<std::byte> unscanned() noexcept { return {queue_.rope().free_begin(), raw_bytes_}; }
     bool has_credit() noexcept {
-        lacked_credit_ = !queue_.has_credit();
+        lacked_credit_ = !has_room();
         return !lacked_credit_;
     }
 
@@ -204,7 +216,8 @@ private:
     std::size_t raw_bytes_ = 0;             ///< Behind the rope's committed bytes, not scanned yet.
     std::unique_ptr<large_payloads> large_; ///< Null until one arrives.
     std::uint32_t short_frame_bytes_max_;   ///< The size limit of a frame with a short header.
-    bool pending_more_ = false;             ///< Of the frame in pending_.
+    bool pending_more_ : 1 = false;         ///< Of the frame in pending_.
+    bool takes_rest_ : 1 = false;           ///< Here: it costs a connection no memory.
     bool blocked_ = false;
     bool lacked_credit_ = false; ///< At the last check: unscanned bytes must be scanned again.
     bool wake_reader_ = false;

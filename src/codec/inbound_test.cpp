@@ -574,6 +574,35 @@ TEST_SUITE("codec") {
         CHECK(!reading.in.is_blocked());
     }
 
+    TEST_CASE("inbound: takes the rest without credit, up to the bytes that a pipe may hold") {
+        receiver reading{{.messages_max = 1}};
+        std::string data;
+        for (int count = 0; count < 7; ++count) {
+            data += on_wire(std::to_string(count));
+        }
+        CHECK(reading.in.feed(std::as_bytes(std::span{data})));
+        CHECK(reading.in.feed(std::as_bytes(std::span{data})));
+        CHECK(reading.in.is_blocked());
+        CHECK(reading.queue.published().message_count == 7);
+
+        reading.in.take_rest();
+        CHECK(reading.in.scan());
+        CHECK(!reading.in.is_blocked());
+        CHECK(reading.queue.published().message_count == 14);
+
+        const std::string large = on_wire(std::string(limits::pipe_bytes_max / 2, 'x'));
+        CHECK(reading.in.feed(std::as_bytes(std::span{large})));
+        CHECK(!reading.in.is_blocked());
+        CHECK(reading.in.feed(std::as_bytes(std::span{large})));
+        CHECK(reading.in.is_blocked());
+        CHECK(reading.in.feed(std::as_bytes(std::span{data})));
+        CHECK(reading.queue.published().message_count == 16);
+        CHECK(take_all(reading.queue).size() == 16);
+        CHECK(reading.in.scan());
+        CHECK(take_all(reading.queue).size() == 7);
+        CHECK(reading.in.is_idle());
+    }
+
     TEST_CASE("inbound: drops what is not a whole message when the connection is lost") {
         const conversation talk = short_conversation();
         for (std::size_t bytes = 0; bytes <= talk.data.size(); ++bytes) {

@@ -189,6 +189,8 @@ void connection::after_step(result<protocol::progress> step, std::span<const std
 void connection::wait_for_input() {
     if (protocol_->wants_input()) {
         stream_->wait_readable(owner_);
+    } else if (!has_seen_end_) {
+        stream_->wait_end(owner_, transport::end_of_input::ended);
     }
 }
 
@@ -335,6 +337,22 @@ void connection::on_readable() {
     }
 }
 
+/// The stream has ended while nothing is read: the rest of the input is read up to its end, or as
+/// far as there is room.
+void connection::on_end() {
+    has_seen_end_ = true;
+    if (reader_ && reads_on()) {
+        reader_->take_rest(end());
+        return on_pipe_writable();
+    }
+    if (protocol_ && !reader_) {
+        protocol_->on_end_ahead();
+        if (protocol_->wants_input()) {
+            on_readable();
+        }
+    }
+}
+
 /// Whether input is still processed.
 bool connection::reads_on() const noexcept {
     return is_established() && owner_.is_open() && !(closing_ && closing_->is_half_closed());
@@ -358,6 +376,8 @@ void connection::read() {
         after_read(reader_->read(around(), batches));
     } else if (protocol_->wants_input()) {
         read_bytes();
+    } else {
+        wait_for_input();
     }
 }
 
@@ -500,9 +520,9 @@ void connection::send_command(std::span<const std::byte> body) {
 
 // Parking.
 
-bool connection::has_news() const noexcept {
+bool connection::has_news() noexcept {
     return is_established() &&
-           (writer_.has_news(*owner_.rope()) || (reader_ && reader_->has_news(*owner_.end())));
+           (writer_.has_news(*owner_.rope()) || (reader_ && reader_->has_news()));
 }
 
 runtime::event_handler::park_mark connection::on_turn_over() {

@@ -75,6 +75,7 @@ public:
     // The stream's side.
 
     void on_readable();
+    void on_end();
     void on_deadline();
 
     // The socket's side.
@@ -104,7 +105,7 @@ public:
 
     // At the end of the thread's turn, and from time to time (runtime::event_handler).
 
-    bool has_news() const noexcept;
+    bool has_news() noexcept;
     runtime::event_handler::park_mark on_turn_over();
     void on_settled();
     /// Whether no partial input is held.
@@ -211,7 +212,8 @@ private:
     bool was_established_ : 1 = false; ///< When it was closed.
     bool was_cut_off_ : 1 = false;
     bool ends_for_application_ : 1 = false;
-    bool awaits_disk_ : 1 = false; ///< The writer's file is being read from a disk.
+    bool awaits_disk_ : 1 = false;  ///< The writer's file is being read from a disk.
+    bool has_seen_end_ : 1 = false; ///< The stream has told of an end, while nothing was read.
     errc reason_{};
 };
 

@@ -47,7 +47,8 @@ result<progress> http_protocol::start() {
 
 result<progress> http_protocol::on_received(std::span<const std::byte>& received) {
     answered_in_turn_ = 0;
-    if (discards_ || over_.closing() != nullptr) {
+    has_gap_ |= awaits_reply() && behind_.size() >= limits::http_pipelined_bytes_max;
+    if (discards_ || has_gap_ || over_.closing() != nullptr) {
         received = {};
         return progress::waits;
     }
@@ -59,12 +60,14 @@ result<progress> http_protocol::on_received(std::span<const std::byte>& received
     return exchange_ ? take_content(received) : take(received);
 }
 
-/// While the application is awaited this side reads, to learn that the client has gone.
+/// While the application is awaited this side reads, to learn that the client has gone: as far as
+/// requests behind this one may be kept, or up to the end that was seen.
 bool http_protocol::wants_input() const noexcept {
     if (response_ || pending_ || upgraded_) {
         return false;
     }
-    return awaits_reply() ? behind_.size() < limits::http_pipelined_bytes_max : behind_.empty();
+    return awaits_reply() ? has_end_ahead_ || behind_.size() < limits::http_pipelined_bytes_max
+                          : behind_.empty();
 }
 
 /// Takes the next request, and begins to answer it.

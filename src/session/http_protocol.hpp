@@ -41,6 +41,7 @@ public:
     result<progress> start() override;
     result<progress> on_received(std::span<const std::byte>& received) override;
     result<progress> on_sent(std::span<const std::byte>& rest) override;
+    void on_end_ahead() noexcept override { has_end_ahead_ = true; }
     bool wants_input() const noexcept override;
     bool has_more() const noexcept override {
         return response_ || pending_ || upgraded_ || (!behind_.empty() && !exchange_ && !discards_);
@@ -111,7 +112,9 @@ private:
     std::unique_ptr<request_rate> rate_; ///< Null: no limit.
     unsigned ticks_ = 0;                 ///< Deadlines that have passed in this phase.
     unsigned answered_in_turn_ = 0;
-    bool discards_ = false; ///< The last response is written: waits for the client to close.
+    bool discards_ = false;      ///< The last response is written: waits for the client to close.
+    bool has_end_ahead_ = false; ///< Behind the requests that were not read yet.
+    bool has_gap_ = false;       ///< Some of them were dropped, so those behind them are, too.
 };
 
 } // namespace zlink::session

@@ -73,6 +73,9 @@ public:
         return progress::waits;
     }
 
+    /// An end was seen behind the input that was not read yet, while none was wanted.
+    virtual void on_end_ahead() noexcept {}
+
     /// Whether more input can be taken now.
     virtual bool wants_input() const noexcept { return true; }
 

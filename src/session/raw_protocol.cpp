@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "session/raw_protocol.hpp"
 
+#include "base/limits.hpp"
 #include "codec/raw_decoder.hpp"
 #include "codec/raw_encoder.hpp"
 #include "session/connection.hpp"
@@ -35,17 +36,20 @@ std::span<const std::byte> raw_protocol::first_frame() const noexcept {
 }
 
 /// Notifies the socket of the peer's end, again by an empty message. For a peer that reconnects
-/// repeatedly, only as long as the queue has room.
+/// repeatedly, only as long as the queue has room for it, or for more bytes: without room the end
+/// itself lets the rest of a connection in.
 void raw_protocol::announce_departure(errc) noexcept {
     if (!over_.options().stream_notify || !over_.owner().is_open()) {
         return;
     }
     over_.input().drop_unfinished();
-    if (over_.is_dialing() && !over_.end().out.has_credit()) {
+    pipe::message_queue& queue = over_.end().out;
+    if (over_.is_dialing() && !queue.has_credit() &&
+        queue.untaken().bytes >= limits::pipe_bytes_max) {
         return;
     }
     try {
-        over_.end().out.push_copy(nullptr, 0, 0);
+        queue.push_copy(nullptr, 0, 0);
         over_.end().finish_message();
     } catch (const std::bad_alloc&) {
         // The socket learns of it when it sends.

@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 namespace zlink::session {
@@ -119,8 +120,27 @@ reader::turn reader::read(const wiring& on, batch_sink& sink) {
             return {outcome::waits};
         }
     }
+    return pause(on);
+}
+
+/// Only the socket, or the end of the stream, goes on from here. Input that a lost connection
+/// leaves behind a full pipe is dropped.
+reader::turn reader::pause(const wiring& on) {
+    using transport::end_of_input;
+    const bool takes_rest = inbound_.takes_rest();
+    if (takes_rest && on.stream.end_ahead() == end_of_input::lost && !inbound_.has_room()) {
+        return {outcome::failed, static_cast<errc>(ECONNRESET)};
+    }
+    on.stream.wait_end(on.user, takes_rest ? end_of_input::lost : end_of_input::ended);
     park_soon(on);
     return {outcome::waits};
+}
+
+void reader::take_rest(pipe::pipe_end& end) noexcept {
+    inbound_.take_rest();
+    if (rest_ == rest::parked) {
+        static_cast<void>(end.out.unmark_writer()); // A wake-up that is on its way does no harm.
+    }
 }
 
 result<void> reader::resume() {
@@ -163,7 +183,7 @@ bool reader::park(pipe::pipe_end& end) noexcept {
     if (rest_ != rest::parks_soon) {
         return false;
     }
-    if (end.out.credit() != 0) {
+    if (inbound_.has_room()) {
         return true;
     }
     end.out.mark_writer_parked();
@@ -172,7 +192,7 @@ bool reader::park(pipe::pipe_end& end) noexcept {
 }
 
 bool reader::check_again(pipe::pipe_end& end) noexcept {
-    return rest_ == rest::parked && end.out.credit() != 0 && end.out.unmark_writer();
+    return rest_ == rest::parked && inbound_.has_room() && end.out.unmark_writer();
 }
 
 } // namespace zlink::session

@@ -102,6 +102,10 @@ public:
     /// @error  As codec::inbound::received().
     result<void> resume();
 
+    /// The stream has an end behind a finite rest of input: from now on reads that rest although
+    /// the socket has no room for it. resume() must follow.
+    void take_rest(pipe::pipe_end& end) noexcept;
+
     /// Publishes received messages to the socket.
     void deliver(const wiring& on);
 
@@ -126,9 +130,7 @@ public:
     // At the end of the thread's turn (runtime::event_handler).
 
     /// Whether room has appeared before the end of the turn in which it was lacking.
-    bool has_news(const pipe::pipe_end& end) const noexcept {
-        return rest_ == rest::parks_soon && end.out.has_credit();
-    }
+    bool has_news() noexcept { return rest_ == rest::parks_soon && inbound_.has_room(); }
     /// Marks the pipe if there still is no room.
     /// @return Whether there is room instead: resume() is due.
     bool park(pipe::pipe_end& end) noexcept;
@@ -146,6 +148,7 @@ private:
     std::size_t turn_bytes_max(const wiring& on) const noexcept;
     std::size_t take_control_cost() noexcept;
     void wait_behind_others(const wiring& on);
+    turn pause(const wiring& on);
     void park_soon(const wiring& on);
 
     std::unique_ptr<codec::conflation> conflation_; ///< If only the newest message is kept.

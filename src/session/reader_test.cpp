@@ -194,7 +194,7 @@ TEST_SUITE("session") {
         one.around.peer().peer_sends(on_wire("a") + on_wire("b") + on_wire("c"));
         CHECK(one.read().came_to == outcome::waits);
         CHECK(one.arrived() == texts{"a"});
-        CHECK(one.tested.has_news(one.around.end()));
+        CHECK(one.tested.has_news());
         CHECK(one.tested.park(one.around.end())); // There is room: no need to park.
         CHECK(!one.tested.is_parked());
         CHECK(one.tested.resume());

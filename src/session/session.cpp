@@ -214,6 +214,14 @@ void session::on_writable() noexcept {
     });
 }
 
+void session::on_end() noexcept {
+    enter([this] {
+        if (connection_) {
+            connection_->on_end();
+        }
+    });
+}
+
 void session::on_posted_write() noexcept {
     enter([this] {
         if (connection_) {

@@ -128,6 +128,7 @@ public:
 
     void on_readable() noexcept override;
     void on_writable() noexcept override;
+    void on_end() noexcept override;
     bool has_news() noexcept override;
     processor_number take_application_processor() noexcept override;
     park_mark on_turn_over() noexcept override;

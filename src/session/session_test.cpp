@@ -607,6 +607,84 @@ TEST_SUITE("session") {
         }
     }
 
+    TEST_CASE("session: notices an end while the socket has no room, and keeps what came before") {
+        socket_options limited = session_options(socket_type::pair);
+        limited.recv_hwm = 2;
+        messages expected{"*"};
+        std::string data;
+        for (int count = 0; count < 200; ++count) {
+            expected.push_back(pattern(1000, static_cast<unsigned>(count)));
+            data += on_wire(expected.back());
+        }
+        for (const std::size_t bytes : {10, 700, 100'000}) {
+            for (const bool is_early : {false, true}) {
+                for (const bool is_reset : {false, true}) {
+                    CAPTURE(bytes);
+                    CAPTURE(is_early);
+                    CAPTURE(is_reset);
+                    session_harness one{limited};
+                    scripted_stream& stream = one.accept({.read_bytes_max = bytes});
+                    one.peer_sends(opening);
+                    stream.peer_sends(data + on_wire("incomplete").substr(0, 5));
+                    if (!is_early) {
+                        one.run();
+                        CHECK(stream.unread_bytes() != 0);
+                        CHECK(!one.is_gone());
+                    }
+                    is_reset ? stream.peer_resets() : stream.peer_ends();
+                    one.run();
+
+                    CHECK(one.is_gone());
+                    CHECK(stream.is_closed());
+                    CHECK(one.events().back().first == connection_event::disconnected);
+                    messages received = one.arrived();
+                    if (is_reset) { // The stream drops what was not read.
+                        CHECK(received.size() >= (is_early ? 1 : 3));
+                        received.insert(received.end(), expected.begin() + received.size(),
+                                        expected.end());
+                    }
+                    CHECK(received == expected);
+                }
+            }
+        }
+    }
+
+    TEST_CASE("session: the rest of a connection that ends is left where the pipe's bytes are "
+              "used up, until there is room or the connection is lost") {
+        socket_options limited = session_options(socket_type::pair);
+        limited.recv_hwm = 1;
+        const std::string large(limits::pipe_bytes_max / 2 + 1, 'x');
+        for (const bool is_reset : {false, true}) {
+            CAPTURE(is_reset);
+            session_harness one{limited};
+            scripted_stream& stream = one.accept();
+            one.peer_sends(opening);
+            stream.peer_sends(on_wire(large) + on_wire(large));
+            one.run();
+            stream.peer_sends(on_wire(large) + on_wire("last"));
+            stream.peer_ends();
+            one.run();
+            CHECK(!one.is_gone());
+            CHECK(stream.unread_bytes() != 0);
+            const std::size_t operation_count = stream.operation_count();
+            one.run();
+            CHECK(stream.operation_count() == operation_count);
+
+            if (is_reset) {
+                stream.peer_resets();
+                one.run();
+                CHECK(one.is_gone());
+                CHECK(one.arrived().size() == 3);
+            } else {
+                CHECK(one.arrived().size() == 3);
+                one.run();
+                CHECK(one.is_gone());
+                CHECK(one.arrived().size() == 5);
+                CHECK(one.arrived().back() == "last");
+            }
+        }
+    }
+
     TEST_CASE("session: gives the socket what a peer sent before it went") {
         for (const std::size_t bytes : {1, 700, 100'000}) {
             CAPTURE(bytes);

@@ -130,6 +130,19 @@ public:
         return true;
     }
 
+    void wait_end(transport::stream_user& user, transport::end_of_input least) override {
+        reader_.user.reset(&user);
+        awaited_end_ = least;
+        tell_reader();
+    }
+
+    transport::end_of_input end_ahead() const noexcept override {
+        using transport::end_of_input;
+        return is_reset()   ? end_of_input::lost
+               : has_ended_ ? end_of_input::ended
+                            : end_of_input::none;
+    }
+
     void wait_writable(transport::stream_user& user) override {
         writer_.user.reset(&user);
         if (script_.room_bytes != 0 || is_reset()) {
@@ -158,9 +171,15 @@ private:
 
     void await_bytes(transport::stream_user& user) {
         reader_.user.reset(&user);
-        if (!arriving_.empty() || has_ended_ || is_reset()) {
-            tell_reader();
-        }
+        awaited_end_ = transport::end_of_input::none;
+        tell_reader();
+    }
+
+    /// Whether the user that waits to read, or for the end, is to be called.
+    bool is_reader_due() const noexcept {
+        using transport::end_of_input;
+        return awaited_end_ != end_of_input::none ? end_ahead() >= awaited_end_
+                                                  : !arriving_.empty() || has_ended_ || is_reset();
     }
 
     transport::io_outcome begin_operation() noexcept {
@@ -178,15 +197,24 @@ private:
     bool is_reset() const noexcept { return operation_count_ >= script_.fails_at; }
 
     /// Calls the waiting user, from the I/O thread, unless the stream is closed before.
-    void tell_reader() { tell(reader_, &transport::stream_user::on_readable); }
+    void tell_reader() {
+        if (is_reader_due()) {
+            tell(reader_, awaited_end_ == transport::end_of_input::none
+                              ? &transport::stream_user::on_readable
+                              : &transport::stream_user::on_end);
+        }
+    }
     void tell_writer() { tell(writer_, &transport::stream_user::on_writable); }
 
     void tell(waiter& who, void (transport::stream_user::*ready)() noexcept) {
         if (who.user == nullptr || std::exchange(who.is_told, true)) {
             return;
         }
-        thread_.post([self = transport::stream_ptr(this), &who, ready] {
+        thread_.post([this, self = transport::stream_ptr(this), &who, ready] {
             who.is_told = false;
+            if (&who == &reader_ && !is_reader_due()) {
+                return; // It no longer waits to read, but for the end.
+            }
             if (const auto user = std::exchange(who.user, nullptr); user != nullptr) {
                 (*user.*ready)();
             }
@@ -201,6 +229,7 @@ private:
     waiter writer_;
     std::size_t operation_count_ = 0;
     std::string read_waits_;
+    transport::end_of_input awaited_end_ = transport::end_of_input::none; ///< By the reader.
     bool has_ended_ = false;
     bool is_closed_ = false;
     bool has_ended_writing_ = false;

@@ -75,6 +75,8 @@ public:
     void describe(pipe::property_list& properties) const override { below_->describe(properties); }
     void wait_readable(stream_user& user) override { below_->wait_readable(user); }
     bool stay_readable(stream_user& user) noexcept override { return below_->stay_readable(user); }
+    void wait_end(stream_user& user, end_of_input least) override { below_->wait_end(user, least); }
+    end_of_input end_ahead() const noexcept override { return below_->end_ahead(); }
     void wait_writable(stream_user& user) override { below_->wait_writable(user); }
     void end_writing() noexcept override { below_->end_writing(); }
     void close() noexcept override {

@@ -116,6 +116,10 @@ public:
         }
     }
 
+    /// Datagrams have no end: an error concerns one that was sent.
+    void wait_end(stream_user&, end_of_input) override {}
+    end_of_input end_ahead() const noexcept override { return end_of_input::none; }
+
     socket_address peer() const noexcept override { return use_.to; }
 
 private:

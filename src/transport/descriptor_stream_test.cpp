@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 using boost::intrusive_ptr;
+using zlink::transport::end_of_input;
 using zlink::transport::io_outcome;
 using zlink::transport::make_descriptor_stream;
 using zlink::transport::stream_ptr;
@@ -27,8 +28,10 @@ struct counting_user final : stream_user {
 
     void on_readable() noexcept override { ++readable_count; }
     void on_writable() noexcept override { ++writable_count; }
+    void on_end() noexcept override { ++end_count; }
 
     int& alive;
+    int end_count = 0;
     int readable_count = 0;
     int writable_count = 0;
 };
@@ -232,6 +235,58 @@ TEST_SUITE("transport") {
         joined.close_peer();
         joined.run();
         CHECK(user->readable_count == 1);
+    }
+
+    TEST_CASE("descriptor stream: tells of an end behind bytes that nobody reads, once") {
+        for (const bool is_known : {false, true}) {
+            CAPTURE(is_known);
+            connection joined;
+            int alive = 0;
+            const intrusive_ptr<counting_user> user{new counting_user(alive)};
+            if (!is_known) {
+                joined.stream->wait_readable(*user); // Replaced.
+                joined.stream->wait_end(*user, end_of_input::ended);
+            }
+            joined.peer_sends("unread");
+            joined.run();
+            CHECK(joined.stream->end_ahead() == end_of_input::none);
+            CHECK(user->end_count == 0);
+
+            joined.close_peer();
+            joined.run();
+            CHECK(joined.stream->end_ahead() == end_of_input::ended);
+            if (is_known) {
+                joined.stream->wait_end(*user, end_of_input::ended);
+                CHECK(user->end_count == 0); // Not from within the call.
+            }
+            joined.run();
+            joined.run();
+            CHECK(user->end_count == 1);
+            CHECK(user->readable_count == 0);
+            joined.stream->wait_end(*user, end_of_input::lost);
+            joined.run();
+            CHECK(user->end_count == 1);
+            joined.stream->wait_readable(*user); // Replaces the wait for the end.
+            joined.run();
+            CHECK(user->readable_count == 1);
+            CHECK(joined.read().bytes == 6);
+            CHECK(joined.read().what == status::ended);
+        }
+    }
+
+    TEST_CASE("descriptor stream: a lost connection is more than an end") {
+        connection joined;
+        int alive = 0;
+        const intrusive_ptr<counting_user> user{new counting_user(alive)};
+        joined.stream->wait_end(*user, end_of_input::lost);
+        joined.peer_sends("unread");
+        REQUIRE(joined.write("not read by the peer").what == status::moved);
+        joined.close_peer(); // In the Unix domain unread bytes make it a reset.
+        joined.run();
+        CHECK(joined.stream->end_ahead() == end_of_input::lost);
+        CHECK(user->end_count == 1);
+        CHECK(joined.read().bytes == 6);
+        CHECK(joined.read().error == ECONNRESET);
     }
 
     TEST_CASE("descriptor stream: tells of an end that came together with the last bytes") {

@@ -26,6 +26,13 @@ struct io_outcome {
     int error = 0; ///< errno.
 };
 
+/// The end behind the input that was not read yet, as far as the system has reported it.
+enum class end_of_input : unsigned char {
+    none,
+    ended, ///< The peer has ended its direction.
+    lost,  ///< The connection is gone, in both directions.
+};
+
 /// Is notified when a stream may be read or written. Kept alive by the stream while it waits.
 class stream_user : public ref_counted<stream_user> {
 public:
@@ -33,6 +40,8 @@ public:
 
     virtual void on_readable() noexcept = 0;
     virtual void on_writable() noexcept = 0;
+    /// The stream has the awaited end, behind a finite amount of unread input.
+    virtual void on_end() noexcept { on_readable(); }
 };
 
 /// Ordered bytes to and from one peer; the contract of every transport except inproc.
@@ -80,13 +89,21 @@ public:
     /// @throws std::bad_alloc
     virtual void describe(pipe::property_list&) const {}
 
-    /// Calls user.on_readable() when reading would not block. Does nothing while a wait is pending.
+    /// Calls user.on_readable() when reading would not block. Does nothing while such a wait is
+    /// pending; replaces one for the end.
     virtual void wait_readable(stream_user& user) = 0;
 
     /// The same from within user.on_readable(), soon and before other ready streams, whether or not
     /// there is more to read.
     /// @return Whether that is possible. If not, nothing changed.
     virtual bool stay_readable(stream_user&) noexcept { return false; }
+
+    /// For a user that does not read now: calls user.on_end() when end_ahead() is at least `least`,
+    /// also if it already is. Replaces a wait to read. Costs nothing until then.
+    /// @param least  Not `none`.
+    virtual void wait_end(stream_user& user, end_of_input least) = 0;
+
+    virtual end_of_input end_ahead() const noexcept = 0;
 
     /// Calls user.on_writable() when writing would not block. Does nothing while a wait is pending.
     virtual void wait_writable(stream_user& user) = 0;

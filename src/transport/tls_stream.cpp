@@ -190,6 +190,8 @@ public:
     void describe(pipe::property_list& properties) const override;
     void wait_readable(stream_user& user) override;
     bool stay_readable(stream_user& user) noexcept override;
+    void wait_end(stream_user& user, end_of_input least) override;
+    end_of_input end_ahead() const noexcept override;
     void wait_writable(stream_user& user) override;
     void end_writing() noexcept override;
     void close() noexcept override;
@@ -213,6 +215,7 @@ private:
                 owner->on_writable_below();
             }
         }
+        void on_end() noexcept override { on_readable(); }
 
         tls_stream* owner; ///< Null once it is closed.
     };
@@ -255,7 +258,7 @@ private:
     tls_context_ptr rules_;
     boost::intrusive_ptr<relay> relay_;
     crypto::openssl_ptr<SSL> ssl_;
-    boost::intrusive_ptr<stream_user> reader_; ///< Waits to read.
+    boost::intrusive_ptr<stream_user> reader_; ///< Waits to read, or for the end.
     boost::intrusive_ptr<stream_user> writer_; ///< Waits to write.
     std::vector<std::byte> unsent_;            ///< Encrypted.
     std::size_t sent_bytes_ = 0;               ///< Of `unsent_`.
@@ -271,6 +274,7 @@ private:
         exhausted, ///< Nothing is left to decrypt or to receive.
         blocked,   ///< OpenSSL has to write before it continues.
     } supply_ = supply::exhausted;
+    end_of_input awaited_end_ = end_of_input::none; ///< By reader_; none: it waits to read.
     bool is_established_ = false;
     bool has_end_below_ = false; ///< The stream below has ended.
 };
@@ -616,10 +620,11 @@ io_outcome tls_stream::try_write(std::span<const iovec> data) noexcept {
 // Waiting.
 
 void tls_stream::wait_readable(stream_user& user) {
-    if (reader_) {
+    if (reader_ && awaited_end_ == end_of_input::none) {
         return;
     }
     reader_.reset(&user);
+    awaited_end_ = end_of_input::none;
     if (supply_ == supply::blocked && holds_unsent()) {
         return; // The reader is notified after that is sent.
     }
@@ -639,7 +644,26 @@ bool tls_stream::stay_readable(stream_user& user) noexcept {
         return false;
     }
     reader_.reset(&user);
+    awaited_end_ = end_of_input::none;
     return true;
+}
+
+void tls_stream::wait_end(stream_user& user, end_of_input least) {
+    reader_.reset(&user);
+    awaited_end_ = least;
+    if (end_ahead() < least) {
+        return below_->wait_end(*relay_, least);
+    }
+    runtime::post(reactor_,
+                  [self = boost::intrusive_ptr<tls_stream>(this)] { self->tell_reader(); });
+}
+
+/// Where only the stream below has an end, the records before it are still to be decrypted.
+end_of_input tls_stream::end_ahead() const noexcept {
+    if (error_ != 0 || (end_ && end_->what == status::failed)) {
+        return end_of_input::lost;
+    }
+    return end_ ? end_of_input::ended : below_->end_ahead();
 }
 
 void tls_stream::wait_writable(stream_user& user) {
@@ -669,9 +693,19 @@ void tls_stream::on_writable_below() noexcept {
 
 void tls_stream::tell_reader() noexcept {
     controls_.begin_turn();
-    if (const auto told = std::exchange(reader_, nullptr)) {
-        told->on_readable();
+    if (!reader_) {
+        return;
     }
+    if (awaited_end_ == end_of_input::none) {
+        const auto told = std::exchange(reader_, nullptr);
+        return told->on_readable();
+    }
+    if (end_ahead() >= awaited_end_) {
+        awaited_end_ = end_of_input::none;
+        const auto told = std::exchange(reader_, nullptr);
+        return told->on_end();
+    }
+    below_->wait_end(*relay_, awaited_end_);
 }
 
 void tls_stream::tell_writer() noexcept {

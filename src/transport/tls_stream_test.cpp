@@ -21,8 +21,10 @@ class counting_user final : public transport::stream_user {
 public:
     void on_readable() noexcept override { ++readable_count; }
     void on_writable() noexcept override {}
+    void on_end() noexcept override { ++end_count; }
 
     int readable_count = 0;
+    int end_count = 0;
 };
 
 /// The accepting end of a connection, after the handshake. The test is the peer.
@@ -113,6 +115,35 @@ TEST_SUITE("transport") {
             received.append(data.data(), outcome.bytes);
         }
         CHECK(received == expected);
+    }
+
+    TEST_CASE("tls stream: tells of an end behind records that nobody reads") {
+        using transport::end_of_input;
+        for (const bool is_reset : {false, true}) {
+            CAPTURE(is_reset);
+            accepted end;
+            end.stream->wait_readable(*end.user); // Replaced.
+            end.stream->wait_end(*end.user, end_of_input::ended);
+            end.peer.say("unread");
+            end.below->peer_sends(end.peer.take_said());
+            end.thread.drive_ready(100);
+            CHECK(end.stream->end_ahead() == end_of_input::none);
+            CHECK(end.user->end_count == 0);
+
+            if (is_reset) {
+                end.below->peer_resets();
+            } else {
+                end.below->peer_ends();
+            }
+            end.thread.drive_ready(100);
+            CHECK(end.stream->end_ahead() == (is_reset ? end_of_input::lost : end_of_input::ended));
+            CHECK(end.user->end_count == 1);
+            CHECK(end.user->readable_count == 0);
+            end.stream->wait_end(*end.user, end_of_input::ended);
+            CHECK(end.user->end_count == 1); // Not from within the call.
+            end.thread.drive_ready(100);
+            CHECK(end.user->end_count == 2);
+        }
     }
 
     TEST_CASE("tls stream: a reader stays for another turn if it can below") {

@@ -5,6 +5,7 @@
 #include "runtime/readiness.hpp"
 #include "transport/stream.hpp"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/system_error.hpp>
 #include <cerrno>
@@ -39,10 +40,11 @@ public:
     }
 
     void wait_readable(stream_user& user) override {
-        if (reader_) {
+        if (reader_ && awaited_end_ == end_of_input::none) {
             return;
         }
         reader_.reset(&user);
+        awaited_end_ = end_of_input::none;
         if (may_read_) {
             watch_.check_again(descriptor_, *this, events_);
         }
@@ -53,8 +55,20 @@ public:
             return false;
         }
         reader_.reset(&user);
+        awaited_end_ = end_of_input::none;
         return true;
     }
+
+    /// The system reports an end although nothing is read, and once: this does not run in circles.
+    void wait_end(stream_user& user, end_of_input least) override {
+        reader_.reset(&user);
+        awaited_end_ = least;
+        if (end_ahead_ >= least) {
+            watch_.check_again(descriptor_, *this, events_);
+        }
+    }
+
+    end_of_input end_ahead() const noexcept override { return end_ahead_; }
 
     void wait_writable(stream_user& user) override {
         if (writer_) {
@@ -87,14 +101,20 @@ public:
 protected:
     /// After an attempt to read, or to write.
     /// @param may_go_on  Whether the system may have more, or take more, now.
-    void note_read(bool may_go_on) noexcept { may_read_ = has_end_ || may_go_on; }
+    void note_read(bool may_go_on) noexcept {
+        may_read_ = end_ahead_ != end_of_input::none || may_go_on;
+    }
     void note_written(bool may_go_on) noexcept { may_write_ = may_go_on; }
 
 private:
     void on_ready(std::uint32_t events) noexcept override {
         const stream_ptr keep{this};
         const bool is_over = (events & (EPOLLERR | EPOLLHUP)) != 0;
-        has_end_ = has_end_ || is_over || (events & EPOLLRDHUP) != 0;
+        if ((events & EPOLLERR) != 0) {
+            end_ahead_ = end_of_input::lost;
+        } else if (is_over || (events & EPOLLRDHUP) != 0) {
+            end_ahead_ = std::max(end_ahead_, end_of_input::ended);
+        }
         may_read_ = may_read_ || is_over || (events & EPOLLIN) != 0;
         may_write_ = may_write_ || is_over || (events & EPOLLOUT) != 0;
         if (!is_over) {
@@ -105,9 +125,16 @@ private:
     }
 
     void tell_reader() noexcept {
-        if (may_read_ && reader_) {
-            const auto told = std::exchange(reader_, nullptr);
+        const bool is_due =
+            awaited_end_ == end_of_input::none ? may_read_ : end_ahead_ >= awaited_end_;
+        if (!reader_ || !is_due) {
+            return;
+        }
+        const auto told = std::exchange(reader_, nullptr);
+        if (std::exchange(awaited_end_, end_of_input::none) == end_of_input::none) {
             told->on_readable();
+        } else {
+            told->on_end();
         }
     }
 
@@ -119,14 +146,15 @@ private:
     }
 
     runtime::readiness& watch_;
-    boost::intrusive_ptr<stream_user> reader_;    ///< Waits to read.
+    boost::intrusive_ptr<stream_user> reader_;    ///< Waits to read, or for the end.
     boost::intrusive_ptr<stream_user> writer_;    ///< Waits to write.
     std::uint32_t events_ = EPOLLIN | EPOLLRDHUP; ///< The watched events.
     int descriptor_;
     bool is_watched_ = false;
-    bool may_read_ = false;  ///< Was ready, and has not been exhausted since.
-    bool may_write_ = false; ///< Likewise.
-    bool has_end_ = false;   ///< The end follows the last bytes, and is not reported again.
+    bool may_read_ = false;                       ///< Was ready, and has not been exhausted since.
+    bool may_write_ = false;                      ///< Likewise.
+    end_of_input end_ahead_ = end_of_input::none; ///< It is not reported again.
+    end_of_input awaited_end_ = end_of_input::none; ///< By reader_; none: it waits to read.
 };
 
 /// A stream of class Stream over `descriptor`, which is taken over.
