@@ -249,7 +249,7 @@ bool is_unused_by_streams(int option) noexcept {
            unused_by_streams.end();
 }
 
-const entry* find(int option) noexcept {
+const entry* find_entry(int option) noexcept {
     const auto found = std::find_if(table.begin(), table.end(),
                                     [&](const entry& each) { return each.option == option; });
     return found == table.end() ? nullptr : &*found;
@@ -639,7 +639,7 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
         return refuse(option,
                       is_security ? lacks_security_text : "has no effect on a ZLINK_STREAM");
     }
-    const entry* const at = find(option);
+    const entry* const at = find_entry(option);
     if (at == nullptr || is_absent(option)) {
         return set_other(target, option, value, size);
     }
@@ -663,7 +663,7 @@ result<void> read_option(socket::socket& source, int option, void* value, std::s
         return refuse_null(option);
     }
     const room to{option, value, size};
-    const entry* const at = find(option);
+    const entry* const at = find_entry(option);
     if (at == nullptr || is_absent(option)) {
         return read_other(source, option, to);
     }

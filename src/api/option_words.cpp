@@ -166,7 +166,7 @@ constexpr named_option names[] = {
 
 #undef NAMED
 
-const named_option* find(int option) noexcept {
+const named_option* find_name(int option) noexcept {
     const auto* const found = std::find_if(std::begin(names), std::end(names),
                                            [&](const auto& each) { return each.option == option; });
     return found == std::end(names) ? nullptr : found;
@@ -205,7 +205,7 @@ std::string byte_count_text(std::size_t count) {
 } // namespace
 
 std::string option_name(int option) {
-    const named_option* const found = find(option);
+    const named_option* const found = find_name(option);
     return found != nullptr ? std::string{found->name} : "option " + std::to_string(option);
 }
 
@@ -233,11 +233,13 @@ errc refuse_null(int option) {
 }
 
 errc refuse_setting(int option) {
-    return refuse(option, find(option) != nullptr ? "cannot be set" : "there is no such option");
+    return refuse(option,
+                  find_name(option) != nullptr ? "cannot be set" : "there is no such option");
 }
 
 errc refuse_reading(int option) {
-    return refuse(option, find(option) != nullptr ? "cannot be read" : "there is no such option");
+    return refuse(option,
+                  find_name(option) != nullptr ? "cannot be read" : "there is no such option");
 }
 
 void tell_option_failure(int option, errc error) {

@@ -15,7 +15,7 @@ bool register_membarrier() noexcept {
 }
 
 // A child process has a registration of its own.
-[[maybe_unused]] const int watches_forks =
+[[maybe_unused]] const int fence_watches_forks =
     pthread_atfork(nullptr, nullptr, [] { register_membarrier(); });
 
 } // namespace

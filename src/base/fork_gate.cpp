@@ -108,7 +108,8 @@ void begin_in_child() noexcept {
 
 // When the library is loaded, not when the gate is used first: a thread could otherwise be in the
 // middle of this initialisation during a fork, and the child would wait for it.
-[[maybe_unused]] const int watches_forks = pthread_atfork(before_fork, after_fork, begin_in_child);
+[[maybe_unused]] const int gate_watches_forks =
+    pthread_atfork(before_fork, after_fork, begin_in_child);
 
 } // namespace
 

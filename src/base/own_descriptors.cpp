@@ -40,7 +40,7 @@ void close_all() noexcept {
     }
 }
 
-[[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, close_all);
+[[maybe_unused]] const int descriptors_watch_forks = pthread_atfork(nullptr, nullptr, close_all);
 
 } // namespace
 

@@ -15,7 +15,8 @@ constinit thread_local std::size_t left_bytes = 0;
 
 // A child process has only the forking thread, with a copy of its supply: it would return the same
 // bytes as its parent.
-[[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] { left_bytes = 0; });
+[[maybe_unused]] const int random_watches_forks =
+    pthread_atfork(nullptr, nullptr, [] { left_bytes = 0; });
 
 } // namespace
 

@@ -32,7 +32,7 @@ void disown_all() noexcept {
     mutex.unlock();
 }
 
-[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock, unlock, disown_all);
+[[maybe_unused]] const bool storage_watches_forks = fork_gate::take_lock(lock, unlock, disown_all);
 
 } // namespace
 

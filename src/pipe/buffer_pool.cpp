@@ -64,20 +64,21 @@ struct pool {
 constinit pool shared;
 static_assert(std::is_trivially_destructible_v<pool>);
 
-void lock_all() noexcept {
+void lock_classes() noexcept {
     for (size_class& each : shared.classes) {
         each.mutex.lock();
     }
 }
 
-void unlock_all() noexcept {
+void unlock_classes() noexcept {
     for (size_class& each : shared.classes) {
         each.mutex.unlock();
     }
 }
 
 // So that a child process finds the lists consistent.
-[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
+[[maybe_unused]] const bool buffers_watch_forks =
+    fork_gate::take_lock(lock_classes, unlock_classes, unlock_classes);
 
 /// The smallest class whose buffers hold `bytes`, at least pooled_bytes_min.
 std::size_t class_of(std::size_t bytes) noexcept {

@@ -97,18 +97,19 @@ template<std::size_t Bytes>
 constinit depot<Bytes> common;
 static_assert(std::is_trivially_destructible_v<depot<cell_bytes>>);
 
-void lock_all() noexcept {
+void lock_depots() noexcept {
     common<cell_bytes>.mutex.lock();
     common<short_block_bytes>.mutex.lock();
 }
 
-void unlock_all() noexcept {
+void unlock_depots() noexcept {
     common<short_block_bytes>.mutex.unlock();
     common<cell_bytes>.mutex.unlock();
 }
 
 // So that a child process finds the lists consistent.
-[[maybe_unused]] const bool watches_forks = fork_gate::take_lock(lock_all, unlock_all, unlock_all);
+[[maybe_unused]] const bool cells_watch_forks =
+    fork_gate::take_lock(lock_depots, unlock_depots, unlock_depots);
 
 } // namespace
 

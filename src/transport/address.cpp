@@ -164,7 +164,7 @@ socket_address former_peer_address(int descriptor) noexcept {
     return {};
 }
 
-void set(int descriptor, int level, int option, int value) noexcept {
+void set_number(int descriptor, int level, int option, int value) noexcept {
     ::setsockopt(descriptor, level, option, &value, sizeof value);
 }
 
@@ -385,13 +385,13 @@ result<int> open_socket(int family, const socket_options& options, int kind) noe
         return static_cast<errc>(errno);
     }
     if (family == AF_INET6) {
-        set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+        set_number(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     }
     if (options.send_buffer_bytes >= 0) {
-        set(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
+        set_number(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
     }
     if (options.recv_buffer_bytes >= 0) {
-        set(descriptor, SOL_SOCKET, SO_RCVBUF, options.recv_buffer_bytes);
+        set_number(descriptor, SOL_SOCKET, SO_RCVBUF, options.recv_buffer_bytes);
     }
     if (!options.device.empty() &&
         ::setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, options.device.c_str(),
@@ -414,37 +414,37 @@ void tune_connection(int descriptor, const socket_options& options) noexcept {
         storage.ss_family == AF_UNIX) {
         return;
     }
-    set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_number(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     if (options.keepalive >= 0) {
-        set(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keepalive);
+        set_number(descriptor, SOL_SOCKET, SO_KEEPALIVE, options.keepalive);
     }
     if (options.keepalive > 0) {
         if (options.keepalive_count > 0) {
-            set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
+            set_number(descriptor, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
         }
         if (options.keepalive_idle > 0) {
-            set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle);
+            set_number(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle);
         }
         if (options.keepalive_interval > 0) {
-            set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval);
+            set_number(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval);
         }
     }
     if (options.tcp_retransmit_max > 0) {
-        set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_retransmit_max);
+        set_number(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options.tcp_retransmit_max);
     }
     mark_packets(descriptor, options);
     if (options.busy_poll > 0) {
-        set(descriptor, SOL_SOCKET, SO_BUSY_POLL, options.busy_poll);
+        set_number(descriptor, SOL_SOCKET, SO_BUSY_POLL, options.busy_poll);
     }
 }
 
 void mark_packets(int descriptor, const socket_options& options) noexcept {
     if (options.type_of_service != 0) {
-        set(descriptor, IPPROTO_IP, IP_TOS, options.type_of_service);
-        set(descriptor, IPPROTO_IPV6, IPV6_TCLASS, options.type_of_service);
+        set_number(descriptor, IPPROTO_IP, IP_TOS, options.type_of_service);
+        set_number(descriptor, IPPROTO_IPV6, IPV6_TCLASS, options.type_of_service);
     }
     if (options.priority != 0) {
-        set(descriptor, SOL_SOCKET, SO_PRIORITY, options.priority);
+        set_number(descriptor, SOL_SOCKET, SO_PRIORITY, options.priority);
     }
 }
 

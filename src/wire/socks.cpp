@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t text_bytes_max = 255;
 
-constexpr unsigned version = 5;
+constexpr unsigned socks_version = 5;
 constexpr unsigned credentials_version = 1;
 constexpr unsigned no_authentication = 0;
 constexpr unsigned by_credentials = 2;
@@ -52,9 +52,9 @@ result<socks_exchange> socks_exchange::make(socks_request wanted) {
 
 socks_exchange::socks_exchange(socks_request wanted) : wanted_(std::move(wanted)) {
     if (wanted_.username.empty()) {
-        append(outgoing_, {version, 1, no_authentication});
+        append(outgoing_, {socks_version, 1, no_authentication});
     } else {
-        append(outgoing_, {version, 2, no_authentication, by_credentials});
+        append(outgoing_, {socks_version, 2, no_authentication, by_credentials});
     }
 }
 
@@ -67,7 +67,7 @@ result<void> socks_exchange::on_received(std::span<const std::byte> data) {
     secret_bytes{}.swap(outgoing_);
     switch (step_) {
     case step::greeting:
-        if (number(data[0]) != version) {
+        if (number(data[0]) != socks_version) {
             return errc::protocol_violation;
         }
         return on_method(std::to_integer<std::uint8_t>(data[1]));
@@ -115,7 +115,7 @@ void socks_exchange::send_credentials() {
 //   +-----+---------+----------+--------------+---------+------+
 //   (RFC 1928, 4)
 void socks_exchange::send_request() {
-    append(outgoing_, {version, command_connect, 0});
+    append(outgoing_, {socks_version, command_connect, 0});
     std::array<std::byte, 16> address;
     if (inet_pton(AF_INET, wanted_.host.c_str(), address.data()) == 1) {
         append(outgoing_, {ipv4});
@@ -133,7 +133,7 @@ void socks_exchange::send_request() {
 }
 
 result<void> socks_exchange::on_reply(std::span<const std::byte> data) {
-    if (number(data[0]) != version) {
+    if (number(data[0]) != socks_version) {
         return errc::protocol_violation;
     }
     if (const unsigned reply = number(data[1]); reply != reply_succeeded) {

@@ -9,7 +9,7 @@ namespace zlink::wire {
 
 namespace {
 
-constexpr std::string_view version = "1.0";
+constexpr std::string_view zap_version = "1.0";
 constexpr std::size_t reply_frame_count = 7;
 
 std::string_view as_text(std::span<const std::byte> data) noexcept {
@@ -37,7 +37,7 @@ std::optional<zap_status> status_of(std::string_view code) noexcept {
 std::vector<std::string_view> encode_zap_request(const zap_request& request) {
     std::vector<std::string_view> frames{
         "",
-        version,
+        zap_version,
         zap_request_id,
         request.domain,
         request.address,
@@ -58,7 +58,7 @@ decode_zap_reply(std::span<const std::span<const std::byte>> frames) {
     if (!frames[0].empty()) {
         return zap_fault::unspecified;
     }
-    if (as_text(frames[1]) != version) {
+    if (as_text(frames[1]) != zap_version) {
         return zap_fault::bad_version;
     }
     if (as_text(frames[2]) != zap_request_id) {

@@ -3,16 +3,13 @@
 
 #include "base/limits.hpp"
 #include "wire/field_text.hpp"
+#include "wire/http/status.hpp"
 
 #include <algorithm>
 
 namespace zlink::wire::http {
 
 namespace {
-
-constexpr int bad_request = 400;
-constexpr int content_too_large = 413;
-constexpr int fields_too_large = 431;
 
 constexpr unsigned size_digits_max = 16; ///< Those of 64 bits: more would overflow.
 

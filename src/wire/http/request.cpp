@@ -4,6 +4,7 @@
 #include "base/limits.hpp"
 #include "wire/field_text.hpp"
 #include "wire/http/authority.hpp"
+#include "wire/http/status.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,14 +20,6 @@ namespace {
 
 namespace beast = boost::beast;
 
-constexpr int bad_request = 400;
-constexpr int uri_too_long = 414;
-constexpr int expectation_failed = 417;
-constexpr int fields_too_large = 431;
-constexpr int not_implemented = 501;
-constexpr int version_not_supported = 505;
-
-constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view version_example = "HTTP/1.1";
 constexpr std::string_view ambiguous = "The request can be understood in more than one way.";
 

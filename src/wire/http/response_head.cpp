@@ -3,14 +3,13 @@
 
 #include "wire/field_text.hpp"
 #include "wire/http/date.hpp"
+#include "wire/http/status.hpp"
 
 #include <algorithm>
 
 namespace zlink::wire::http {
 
 namespace {
-
-constexpr std::string_view line_end = "\r\n";
 
 constexpr struct {
     int status;

@@ -12,7 +12,7 @@ namespace zlink::wire::websocket {
 namespace {
 
 /// Sixteen octets, which the compiler keeps in one register of SSE2 or NEON where it has them.
-using block = std::uint32_t __attribute__((vector_size(16)));
+using wide_block = std::uint32_t __attribute__((vector_size(16)));
 
 /// The key's octets from `phase` on, in memory order.
 std::uint32_t pattern(const mask_key& key, std::size_t phase) noexcept {
@@ -56,7 +56,7 @@ void mask_steps(std::byte* out, const std::byte* in, std::size_t bytes, const ma
     const Step last = load<Step>(in + last_at) ^ repeated<Step>(pattern(key, phase + last_at));
     const Step mask_word = repeated<Step>(pattern(key, phase));
     std::size_t at = 0;
-    if constexpr (sizeof(Step) == sizeof(block)) {
+    if constexpr (sizeof(Step) == sizeof(wide_block)) {
         for (; bytes - at >= 4 * sizeof(Step); at += 4 * sizeof(Step)) {
             for (std::size_t step = 0; step < 4; ++step) {
                 const std::size_t step_at = at + step * sizeof(Step);
@@ -83,8 +83,8 @@ unsigned copy_masked(std::byte* out, std::span<const std::byte> data, const mask
     if (out != in) {
         count_copied(bytes);
     }
-    if (bytes >= sizeof(block)) [[likely]] {
-        mask_steps<block>(out, in, bytes, key, phase);
+    if (bytes >= sizeof(wide_block)) [[likely]] {
+        mask_steps<wide_block>(out, in, bytes, key, phase);
     } else if (bytes >= sizeof(std::uint64_t)) {
         mask_steps<std::uint64_t>(out, in, bytes, key, phase);
     } else if (bytes >= sizeof(std::uint32_t)) {
