@@ -28,6 +28,9 @@ public:
     void abandon_message() noexcept override { balancer_.abandon(); }
     bool can_send() override { return balancer_.can_send(); }
     bool can_recv() override { return queue_.can_recv(); }
+    std::optional<std::span<const std::byte>> next_message() override {
+        return queue_.next_message();
+    }
     std::uint64_t undeliverable_count() const noexcept override {
         return balancer_.undeliverable_count();
     }

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -238,6 +240,15 @@ public:
     bool can_recv() {
         pipe::frame front;
         return next_now(front) != nullptr;
+    }
+
+    /// pattern::next_message().
+    std::optional<std::span<const std::byte>> next_message() {
+        pipe::frame front;
+        if (receiving_ != nullptr || next_now(front) == nullptr) {
+            return {};
+        }
+        return std::span{front.body, front.body_bytes};
     }
 
     /// Records that the frame returned by next() was taken.

@@ -95,6 +95,16 @@ public:
     virtual bool can_send() = 0;
     virtual bool can_recv() = 0;
 
+    /// Whether send() may return `again` although can_send(), because a receiver that gets only
+    /// some of the messages is full.
+    virtual bool has_full_receiver() { return false; }
+    /// Whether send() of a message that begins with `first_frame` would not return `again` now. If
+    /// it would, an event follows when that may have changed.
+    virtual bool has_room_for(std::span<const std::byte>) { return can_send(); }
+    /// The frame that recv() would return, if it is the first of a message. None also if the
+    /// pattern does not know. Valid until the next call.
+    virtual std::optional<std::span<const std::byte>> next_message() { return {}; }
+
     /// Messages dropped for lack of a peer.
     virtual std::uint64_t undeliverable_count() const noexcept { return 0; }
 

@@ -193,7 +193,8 @@ result<int> look_at_sockets(std::span<poll_item> items) {
         if (now->can_recv) {
             each.found = static_cast<short>(each.found | (each.wanted & POLLIN));
         }
-        if (now->can_send) {
+        if (now->can_send &&
+            (each.first_frame == nullptr || each.asked->has_room_for(*each.first_frame))) {
             each.found = static_cast<short>(each.found | (each.wanted & POLLOUT));
         }
         count += each.found != 0;

@@ -5,7 +5,9 @@
 #include "pipe/mailbox.hpp"
 
 #include <csignal>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace zlink::socket {
 
@@ -17,6 +19,8 @@ struct poll_item {
     int descriptor = -1;
     short wanted = 0; ///< POLLIN, POLLOUT, POLLERR, POLLPRI, as in poll(2).
     short found = 0;  ///< Set.
+    /// POLLOUT: there is room for a message that begins with this frame; null: for some message.
+    const std::vector<std::byte>* first_frame = nullptr;
 };
 
 /// Waits until one of `items` is ready.

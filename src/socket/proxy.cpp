@@ -6,10 +6,13 @@
 #include "socket/socket.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <poll.h>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zlink::socket {
 
@@ -36,6 +39,9 @@ struct side {
     socket& at;
     traffic received;
     traffic sent;
+    bool has_messages = false; ///< As far as known; they wait for room at the other side.
+    /// The first frame of its next message, if that waits for one of several receivers.
+    std::optional<std::vector<std::byte>> next_frame;
 };
 
 result<void> send_to(socket& to, outgoing& source, bool dont_wait) {
@@ -65,15 +71,42 @@ result<void> send_copy(socket& capture, const pipe::message& frame, bool more) {
     return send_to(capture, source, false);
 }
 
+/// Whether the next message of `from` would be sent at once, so far as `to` decides that by its
+/// content. A message that has to wait is not received: it would be one more than the high-water
+/// marks allow, and the proxy would obey no order while it sends.
+bool has_room_for_next(side& from, side& to) {
+    from.next_frame.reset();
+    {
+        const socket_use held{to.at};
+        if (!to.at.has_full_receiver()) {
+            return true;
+        }
+    }
+    {
+        const socket_use held{from.at};
+        const auto next = from.at.next_message();
+        if (!next) {
+            return true;
+        }
+        from.next_frame.emplace(next->begin(), next->end());
+    }
+    const socket_use held{to.at};
+    if (!to.at.has_room_for(*from.next_frame)) {
+        return false;
+    }
+    from.next_frame.reset();
+    return true;
+}
+
 /// Forwards one message.
-/// @error again  There was none.
-result<void> pass_message(side& from, side& to, socket* capture) {
+/// @return Whether there was one.
+result<bool> pass_message(side& from, side& to, socket* capture) {
     scoped_message frame;
     bool more = true;
     for (bool is_first = true; more; is_first = false) {
         incoming target{.into = &frame};
         if (const result<void> got = recv_from(from.at, target, is_first); !got) {
-            return got;
+            return is_first && got.error() == errc::again ? result<bool>{false} : got.error();
         }
         more = target.more;
         ++from.received.frame_count;
@@ -82,24 +115,28 @@ result<void> pass_message(side& from, side& to, socket* capture) {
         to.sent.bytes += target.bytes;
         if (capture != nullptr) {
             if (const result<void> captured = send_copy(*capture, frame, more); !captured) {
-                return captured;
+                return captured.error();
             }
         }
         if (const result<void> sent = send_frame(to.at, std::move(frame), more); !sent) {
-            return sent;
+            return sent.error();
         }
     }
-    return {};
+    return true;
 }
 
 result<void> pass_burst(side& from, side& to, socket* capture) {
     for (int count = 0; count < burst_messages_max; ++count) {
-        const result<void> passed = pass_message(from, to, capture);
-        if (!passed && passed.error() == errc::again) {
+        if (!has_room_for_next(from, to)) {
+            from.has_messages = true;
             return {};
         }
+        const result<bool> passed = pass_message(from, to, capture);
         if (!passed) {
-            return passed;
+            return passed.error();
+        }
+        if (!*passed) {
+            return {};
         }
         // As soon as the other side is full, the other direction runs.
         const auto room = readiness_of(to.at);
@@ -114,8 +151,8 @@ result<void> pass_burst(side& from, side& to, socket* capture) {
 }
 
 /// Forwards a burst if `from` has messages and `to` has room; the rest is found by a later poll.
-result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
-    if (!has) {
+result<void> pass_if_room(side& from, side& to, socket* capture) {
+    if (!from.has_messages) {
         return {};
     }
     // A socket that is both sides, as a REP, may send only after it has received.
@@ -128,7 +165,7 @@ result<void> pass_if_room(side& from, side& to, socket* capture, bool& has) {
             return {};
         }
     }
-    has = false;
+    from.has_messages = false;
     return pass_burst(from, to, capture);
 }
 
@@ -203,22 +240,23 @@ result<order> take_order(socket& control, const side& frontend, const side& back
 } // namespace
 
 result<void> proxy(socket& frontend, socket& backend, socket* capture, socket* control) {
-    side front{frontend, {}, {}};
-    side back{backend, {}, {}};
+    side front{frontend, {}, {}, false, {}};
+    side back{backend, {}, {}, false, {}};
     const bool is_loop = &frontend == &backend;
     const std::size_t item_count = control != nullptr ? 3 : 2;
     bool is_paused = false;
-    bool front_has = false;
-    bool back_has = false;
     while (true) {
         // If one side has messages, this waits for room at the other; in both directions at once,
         // or a full backend whose replies are not forwarded would never have room again.
-        const auto wanted = [&](bool has, bool other_has) {
-            const int events = is_paused ? 0 : (has ? 0 : POLLIN) | (other_has ? POLLOUT : 0);
-            return static_cast<short>(events);
+        const auto item_of = [&](side& asked, const side& other) {
+            const int events =
+                is_paused ? 0
+                          : (asked.has_messages ? 0 : POLLIN) | (other.has_messages ? POLLOUT : 0);
+            poll_item made{&asked.at, -1, static_cast<short>(events)};
+            made.first_frame = other.next_frame ? &*other.next_frame : nullptr;
+            return made;
         };
-        std::array<poll_item, 3> items{poll_item{&frontend, -1, wanted(front_has, back_has)},
-                                       poll_item{&backend, -1, wanted(back_has, front_has)},
+        std::array<poll_item, 3> items{item_of(front, back), item_of(back, front),
                                        poll_item{control, -1, POLLIN}};
         const result<int> ready = poll(std::span{items}.first(item_count), {});
         if (!ready) {
@@ -239,12 +277,12 @@ result<void> proxy(socket& frontend, socket& backend, socket* capture, socket* c
         if (is_paused) {
             continue;
         }
-        front_has = front_has || (items[0].found & POLLIN) != 0;
-        back_has = !is_loop && (back_has || (items[1].found & POLLIN) != 0);
-        if (const result<void> passed = pass_if_room(front, back, capture, front_has); !passed) {
+        front.has_messages |= (items[0].found & POLLIN) != 0;
+        back.has_messages = !is_loop && (back.has_messages || (items[1].found & POLLIN) != 0);
+        if (const result<void> passed = pass_if_room(front, back, capture); !passed) {
             return passed;
         }
-        if (const result<void> passed = pass_if_room(back, front, capture, back_has); !passed) {
+        if (const result<void> passed = pass_if_room(back, front, capture); !passed) {
             return passed;
         }
     }

@@ -25,6 +25,9 @@ public:
     }
     bool can_send() override { return false; }
     bool can_recv() override { return queue_.can_recv(); }
+    std::optional<std::span<const std::byte>> next_message() override {
+        return queue_.next_message();
+    }
 
 protected:
     fair_queue queue_;

@@ -84,10 +84,15 @@ result<void> rep::send(outgoing& source) {
             ++undeliverable_count_;
         }
         if (from_ != nullptr) {
-            for (const std::vector<std::byte>& each : route_) {
-                from_->push_bytes(each.data(), each.size(), wire::zmtp::flag_more);
+            try {
+                for (const std::vector<std::byte>& each : route_) {
+                    from_->push_bytes(each.data(), each.size(), wire::zmtp::flag_more);
+                }
+                from_->push_bytes(nullptr, 0, wire::zmtp::flag_more);
+            } catch (...) {
+                from_->rollback();
+                throw;
             }
-            from_->push_bytes(nullptr, 0, wire::zmtp::flag_more);
         }
         state_ = state::reply;
     }

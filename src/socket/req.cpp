@@ -57,7 +57,12 @@ result<void> req::send(outgoing& source) {
             target->push_bytes(reinterpret_cast<const std::byte*>(&request_id_), sizeof request_id_,
                                wire::zmtp::flag_more);
         }
-        target->push_bytes(nullptr, 0, wire::zmtp::flag_more);
+        try {
+            target->push_bytes(nullptr, 0, wire::zmtp::flag_more);
+        } catch (...) {
+            target->rollback(); // The id.
+            throw;
+        }
         balancer_.begin(*target);
         asked_ = target;
         state_ = state::request;

@@ -218,6 +218,13 @@ public:
     /// @error terminated
     result<readiness> ready();
 
+    /// As the pattern's functions of these names.
+    bool has_full_receiver() { return pattern_->has_full_receiver(); }
+    bool has_room_for(std::span<const std::byte> first_frame) {
+        return pattern_->has_room_for(first_frame);
+    }
+    std::optional<std::span<const std::byte>> next_message() { return pattern_->next_message(); }
+
     /// A descriptor that is readable when ready() may have changed. See zmq_getsockopt(3), ZMQ_FD.
     result<int> descriptor();
 

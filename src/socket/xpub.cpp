@@ -268,8 +268,29 @@ result<void> xpub::choose(std::span<const std::byte> key) {
     return {};
 }
 
+/// @throws std::bad_alloc  No peer gets a part: if the frame is the first nothing changed,
+/// otherwise
+///                         the message is dropped.
+void xpub::push_to_matched(outgoing& source, bool is_first) {
+    try {
+        for (peer* const each : matched_) {
+            each->push(source);
+        }
+    } catch (...) {
+        for (peer* const each : matched_) {
+            each->rollback();
+        }
+        if (!is_first) {
+            undeliverable_count_ += matched_.size();
+            matched_.clear();
+        }
+        throw;
+    }
+}
+
 result<void> xpub::send(outgoing& source) {
-    if (!is_sending_) {
+    const bool is_first = !is_sending_;
+    if (is_first) {
         const auto chosen = choose({source.data(), source.bytes()});
         if (!chosen) {
             return chosen.error();
@@ -278,16 +299,25 @@ result<void> xpub::send(outgoing& source) {
             received_from_ = nullptr;
         }
     }
+    push_to_matched(source, is_first);
     is_sending_ = source.more();
-    for (peer* const each : matched_) {
-        each->push(source);
-    }
-    if (!source.more()) {
+    if (!is_sending_) {
         for (peer* const each : matched_) {
             each->finish_message();
         }
     }
     return {};
+}
+
+/// A RADIO's receivers are not chosen by the first frame.
+bool xpub::has_full_receiver() {
+    return options_.xpub_no_drop && options_.type != socket_type::radio && !is_sending_ &&
+           std::any_of(peers_.begin(), peers_.end(),
+                       [](peer* each) { return !each->has_credit(); });
+}
+
+bool xpub::has_room_for(std::span<const std::byte> first_frame) {
+    return !has_full_receiver() || choose(first_frame);
 }
 
 void xpub::abandon_message() noexcept {

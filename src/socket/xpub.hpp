@@ -51,6 +51,8 @@ public:
     void abandon_message() noexcept override;
     bool can_send() override { return true; }
     bool can_recv() override { return !pending_.empty(); }
+    bool has_full_receiver() override;
+    bool has_room_for(std::span<const std::byte> first_frame) override;
     std::uint64_t undeliverable_count() const noexcept override { return undeliverable_count_; }
     std::optional<std::size_t> topic_count() const override { return subscribers_.topic_count(); }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
@@ -92,6 +94,7 @@ private:
     void notify(bool subscribe, topic_view topic, peer* from);
     void forget_sender(const peer& gone) noexcept;
     void stop_sending(const peer& to) noexcept;
+    void push_to_matched(outgoing& source, bool is_first);
 
     const socket_options& options_;
     topic_subscribers subscribers_;

@@ -107,10 +107,20 @@ result<void> xsub::send(outgoing& source) {
     }
     outgoing nothing{nullptr, 0, source.more()};
     outgoing& passed_on = is_sending_ && !counts_inside_message(source) ? nothing : source;
+    try {
+        for (peer* const each : upstream_) {
+            each->push(passed_on);
+        }
+    } catch (...) { // No peer gets a part.
+        for (peer* const each : upstream_) {
+            each->rollback();
+        }
+        upstream_.clear();
+        throw;
+    }
     is_sending_ = source.more();
-    for (peer* const each : upstream_) {
-        each->push(passed_on);
-        if (!source.more()) {
+    if (!is_sending_) {
+        for (peer* const each : upstream_) {
             each->finish_message();
         }
     }
@@ -178,6 +188,14 @@ result<void> xsub::recv(incoming& target) {
 bool xsub::can_recv() {
     pipe::frame front;
     return next_matching(front) != nullptr;
+}
+
+std::optional<std::span<const std::byte>> xsub::next_message() {
+    pipe::frame front;
+    if (next_matching(front) == nullptr || queue_.receiving() != nullptr) {
+        return {};
+    }
+    return std::span{front.body, front.body_bytes};
 }
 
 } // namespace zlink::socket

@@ -28,6 +28,7 @@ public:
     void abandon_message() noexcept override;
     bool can_send() override { return !is_sub(); }
     bool can_recv() override;
+    std::optional<std::span<const std::byte>> next_message() override;
     std::optional<std::size_t> topic_count() const override { return topics_.topic_count(); }
     result<void> change_subscription(std::span<const std::byte> topic, bool subscribe) override;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #define DOCTEST_CONFIG_IMPLEMENT
+#include "payloads.hpp"
+
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -22,9 +24,8 @@ int main(int argc, char** argv) {
     run.setOption("rand-seed", static_cast<int>(seed));
     run.applyCommandLine(argc, argv);
     const int failed = run.run();
-    if (failed != 0) {
-        std::cout << "sizes of payloads were chosen with --rand-seed="
-                  << doctest::getContextOptions()->rand_seed << std::endl;
+    if (const auto used = api_test::payload_seed(); failed != 0 && used) {
+        std::cout << "sizes of payloads were chosen with --rand-seed=" << *used << std::endl;
     }
     return failed;
 }

@@ -12,9 +12,12 @@ namespace {
 
 constexpr std::size_t referenced_bytes_min = 8192;
 
+std::optional<unsigned> used_seed;
+
 /// Gives the same numbers to a test each time it is run with this seed.
 std::mt19937 make_generator(unsigned which) {
     const doctest::ContextOptions& run = *doctest::getContextOptions();
+    used_seed = run.rand_seed;
     std::vector<unsigned> seeds{run.rand_seed, which};
     const std::string_view name = run.currentTest->m_name;
     std::copy(name.begin(), name.end(), std::back_inserter(seeds));
@@ -25,10 +28,16 @@ std::mt19937 make_generator(unsigned which) {
 } // namespace
 
 std::string payload_of(std::size_t bytes, unsigned which) {
+    constexpr std::size_t period = 251;
     std::mt19937 numbers{static_cast<unsigned>(bytes) * 31 + which};
+    std::array<unsigned, period> pattern{};
+    std::generate(pattern.begin(), pattern.end(), numbers);
     std::string made(bytes, '\0');
-    for (char& each : made) {
-        each = static_cast<char>('a' + (numbers() >> 28));
+    unsigned turn = 0;
+    for (std::size_t begin = 0; begin < bytes; begin += period, ++turn) {
+        for (std::size_t index = begin; index < std::min(begin + period, bytes); ++index) {
+            made[index] = static_cast<char>('a' + (pattern[index - begin] + turn) % 16);
+        }
     }
     return made;
 }
@@ -39,6 +48,10 @@ std::vector<std::string> every_payload(unsigned which) {
         made.push_back(payload_of(bytes, which));
     }
     return made;
+}
+
+std::optional<unsigned> payload_seed() {
+    return used_seed;
 }
 
 std::vector<std::string> some_payloads(unsigned which) {

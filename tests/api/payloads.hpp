@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,8 @@ std::vector<std::string> every_payload(unsigned which = 0);
 /// The seed, which is the same in a run, is printed when a test fails, and may be given by
 /// --rand-seed.
 std::vector<std::string> some_payloads(unsigned which = 0);
+
+/// The seed by which some_payloads() has chosen; empty if it was not called.
+std::optional<unsigned> payload_seed();
 
 } // namespace api_test
