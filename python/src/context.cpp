@@ -115,15 +115,14 @@ void bind_context(nb::module_& m) {
              [](const context& self, int option) {
                  const int value = zlink_ctx_get(self.handle("get"), option);
                  if (value == -1 && option != ZLINK_THREAD_SCHED_POLICY) {
-                     fail(errno, "Context: option " + std::to_string(option) + " cannot be read");
+                     fail(errno, std::string{"Context: "} + zlink_error_text());
                  }
                  return value;
              })
         .def("_set",
              [](const context& self, int option, int value) {
                  if (zlink_ctx_set(self.handle("set"), option, value) != 0) {
-                     fail(errno, "Context: option " + std::to_string(option) + " cannot be " +
-                                     std::to_string(value));
+                     fail(errno, std::string{"Context: "} + zlink_error_text());
                  }
              })
         .def(

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "core.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cmath>
+#include <string_view>
 #include <unistd.h>
 
 namespace zlink::python {
@@ -11,6 +13,51 @@ namespace {
 // They outlive the interpreter's objects, which may fail at its end.
 PyObject* classes = nullptr;
 PyObject* other_class = nullptr;
+
+bool is_of_name(char each) {
+    return (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') || each == '_';
+}
+
+/// The option ZLINK_`name` as this package calls it; empty if there is none. As sockets and
+/// contexts share some names, those of contexts count where the text is about one.
+std::string own_name(const std::string& name, bool is_of_context) {
+    const nb::object constants = nb::steal(PyImport_GetModule(nb::str("zlink._constants").ptr()));
+    if (!constants.is_valid()) {
+        return {};
+    }
+    for (const char* const kind : is_of_context ? std::array{"ContextOption", "Option"}
+                                                : std::array{"Option", "ContextOption"}) {
+        if (nb::hasattr(constants.attr(kind), name.c_str())) {
+            return std::string{kind} + "." + name;
+        }
+    }
+    return {};
+}
+
+/// A text of the library with the names of this package. What is in double quotes stays as it is.
+std::string with_own_names(const std::string& text) {
+    constexpr std::string_view prefix = "ZLINK_";
+    const bool is_of_context = text.starts_with("Context");
+    std::string made;
+    bool is_quoted = false;
+    for (std::size_t at = 0; at < text.size();) {
+        is_quoted ^= text[at] == '"';
+        std::size_t end = at;
+        if (!is_quoted && text.compare(at, prefix.size(), prefix) == 0) {
+            end = at + prefix.size();
+            while (end < text.size() && is_of_name(text[end])) {
+                ++end;
+            }
+            const std::string own =
+                own_name(text.substr(at + prefix.size(), end - at - prefix.size()), is_of_context);
+            made += own.empty() ? text.substr(at, end - at) : own;
+        } else {
+            made += text[end++];
+        }
+        at = end;
+    }
+    return made;
+}
 
 } // namespace
 
@@ -23,7 +70,7 @@ void fail(int error, const std::string& text) {
     const nb::object number = nb::int_(error);
     PyObject* const found = PyDict_GetItemWithError(classes, number.ptr());
     const nb::handle kind = found != nullptr ? found : other_class;
-    const nb::object made = kind(number, text);
+    const nb::object made = kind(number, with_own_names(text));
     PyErr_SetObject(kind.ptr(), made.ptr());
     throw nb::python_error();
 }

@@ -75,6 +75,20 @@ def test_unbind_and_disconnect(context):
         assert raised.value.errno == errno.ENOENT
 
 
+def test_texts_name_options_as_this_package_does(context, tmp_path):
+    push, stream = zlink.Push(context), zlink.Stream(context)
+    for call, expected in (
+        (lambda: push.set_option(zlink.Option.SNDHWM, -1), r"Option\.SNDHWM: -1 is out of range"),
+        (lambda: push.set_option(zlink.Option.TYPE, 1), r"Option\.TYPE: cannot be set"),
+        (lambda: stream.set_option(zlink.Option.WS_ORIGINS, "example.org"), r'Option\.WS_ORIGINS: "example\.org" can'),
+        (lambda: context.set_option(zlink.ContextOption.MAX_SOCKETS, -1), r"ContextOption\.MAX_SOCKETS: .* to -1"),
+        (lambda: stream.serve("/", tmp_path, cors_origin="ZLINK_SNDHWM/"), 'cors_origin "ZLINK_SNDHWM/" can never'),
+    ):
+        with pytest.raises(zlink.InvalidValue, match=expected) as raised:
+            call()
+        assert "ZLINK_" not in str(raised.value).replace('"ZLINK_SNDHWM/"', "")
+
+
 @pytest.mark.parametrize("timeout", [0, 0.01])
 def test_a_timeout(pipeline, timeout):
     _, pull = pipeline

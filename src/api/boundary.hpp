@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #pragma once
 
+#include "base/error_text.hpp"
 #include "base/no_cancellation.hpp"
 #include "base/result.hpp"
 
@@ -11,14 +12,24 @@
 
 namespace zlink::api {
 
+/// Fails a call for which errno says enough: empties the text of an earlier one.
+/// @return -1, with errno set.
+[[gnu::cold]] inline int fail(int error) noexcept {
+    set_error_text({});
+    errno = error;
+    return -1;
+}
+
 /// Converts `outcome` to the form that C expects.
 ///
-/// @return The value; on failure a null pointer or -1, with errno set.
+/// @return The value; on failure a null pointer or -1, with errno set, and with the error text of
+///         this call or none.
 template<class Value>
 [[nodiscard]] Value to_c(const result<Value>& outcome) noexcept {
     if (outcome) {
         return *outcome;
     }
+    drop_former_error_text();
     errno = static_cast<int>(outcome.error());
     if constexpr (std::is_pointer_v<Value>) {
         return nullptr;
@@ -32,6 +43,7 @@ template<class Value>
     if (outcome) {
         return 0;
     }
+    drop_former_error_text();
     errno = static_cast<int>(outcome.error());
     return -1;
 }
@@ -46,9 +58,27 @@ template<class Value>
 template<class Body>
 [[nodiscard]] auto at_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
     using outcome = decltype(body());
+    begin_error_text();
     try {
         return to_c(std::forward<Body>(body)());
     } catch (const std::bad_alloc&) {
+        return to_c(outcome{errc::no_memory});
+    }
+}
+
+/// The same for functions that set no text, are called for each message, and so do not note that a
+/// call begins.
+template<class Body>
+[[nodiscard]] auto at_message_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
+    using outcome = decltype(body());
+    try {
+        const outcome done = std::forward<Body>(body)();
+        if (!done) [[unlikely]] {
+            set_error_text({});
+        }
+        return to_c(done);
+    } catch (const std::bad_alloc&) {
+        set_error_text({});
         return to_c(outcome{errc::no_memory});
     }
 }

@@ -7,6 +7,7 @@
 #include "base/error_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <climits>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -34,6 +36,27 @@ constexpr int busy_poll_limit = 1000;
 
 /// The most bytes of a text that the names of threads begin with, as in libzmq.
 constexpr std::size_t prefix_bytes_max = 16;
+
+/// Null if there is no such option.
+const char* name_of(int option) noexcept {
+    constexpr std::array names{
+        std::pair{ZLINK_IO_THREADS, "ZLINK_IO_THREADS"},
+        std::pair{ZLINK_MAX_SOCKETS, "ZLINK_MAX_SOCKETS"},
+        std::pair{ZLINK_MAX_MSGSZ, "ZLINK_MAX_MSGSZ"},
+        std::pair{ZLINK_MSG_T_SIZE, "ZLINK_MSG_T_SIZE"},
+        std::pair{ZLINK_THREAD_PRIORITY, "ZLINK_THREAD_PRIORITY"},
+        std::pair{ZLINK_THREAD_SCHED_POLICY, "ZLINK_THREAD_SCHED_POLICY"},
+        std::pair{ZLINK_THREAD_AFFINITY_CPU_ADD, "ZLINK_THREAD_AFFINITY_CPU_ADD"},
+        std::pair{ZLINK_THREAD_AFFINITY_CPU_REMOVE, "ZLINK_THREAD_AFFINITY_CPU_REMOVE"},
+        std::pair{ZLINK_THREAD_NAME_PREFIX, "ZLINK_THREAD_NAME_PREFIX"},
+        std::pair{ZLINK_BUSY_POLL, "ZLINK_BUSY_POLL"},
+        std::pair{ZLINK_IPV6, "ZLINK_IPV6"},
+        std::pair{ZLINK_BLOCKY, "ZLINK_BLOCKY"},
+        std::pair{ZLINK_METRICS_ENDPOINT, "ZLINK_METRICS_ENDPOINT"},
+    };
+    const auto* const found = std::ranges::find(names, option, &std::pair<int, const char*>::first);
+    return found != names.end() ? found->second : nullptr;
+}
 
 /// Sets a number, which must be within `least` to `most`.
 result<void> assign(int& target, int value, int least, int most = INT_MAX) {
@@ -129,6 +152,18 @@ result<int> option_value(const context_options& options, int option) {
     default:
         return errc::invalid_argument;
     }
+}
+
+/// Says which option could not be set, or read, where no text does.
+errc tell_failure(int option, errc error, const std::string& value) {
+    if (error == errc::invalid_argument) {
+        const char* const name = name_of(option);
+        const std::string subject =
+            name != nullptr ? name : "context option " + std::to_string(option);
+        zlink::set_error_text(value.empty() ? subject + ": cannot be read so"
+                                            : subject + ": cannot be set to " + value);
+    }
+    return error;
 }
 
 /// As in libzmq, what has the size of an int is one, also where a text would do.
@@ -236,10 +271,13 @@ ZLINK_ALSO_ZMQ(ctx_shutdown)
 
 extern "C" int zlink_ctx_set(void* context, int option, int value) {
     return at_system_boundary([&] {
-        return at_context(context, [&](auto& target) {
+        return at_context(context, [&](auto& target) -> result<void> {
             result<void> outcome;
             target.change_options(
                 [&](context_options& options) { outcome = set_option(options, option, value); });
+            if (!outcome) {
+                return tell_failure(option, outcome.error(), std::to_string(value));
+            }
             return outcome;
         });
     });
@@ -248,8 +286,10 @@ ZLINK_ALSO_ZMQ(ctx_set)
 
 extern "C" int zlink_ctx_get(void* context, int option) {
     return at_system_boundary([&] {
-        return at_context(context,
-                          [&](auto& target) { return option_value(target.options(), option); });
+        return at_context(context, [&](auto& target) -> result<int> {
+            const result<int> value = option_value(target.options(), option);
+            return value ? value : tell_failure(option, value.error(), {});
+        });
     });
 }
 ZLINK_ALSO_ZMQ(ctx_get)
@@ -287,7 +327,7 @@ extern "C" int zlink_ctx_blockers(void* context, zlink_blocker_t* blockers, size
 
 extern "C" void* zlink_init(int io_threads) {
     if (io_threads < 0) {
-        errno = EINVAL;
+        static_cast<void>(zlink::api::fail(EINVAL));
         return nullptr;
     }
     void* const made = zlink_ctx_new();

@@ -10,7 +10,8 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_message_boundary;
+using zlink::api::fail;
 using zlink::api::message_from;
 using zlink::pipe::message;
 
@@ -27,7 +28,7 @@ extern "C" int zlink_msg_init(zlink_msg_t* msg) {
 ZLINK_ALSO_ZMQ(msg_init)
 
 extern "C" int zlink_msg_init_size(zlink_msg_t* msg, size_t size) {
-    return at_boundary([&]() -> result<void> {
+    return at_message_boundary([&]() -> result<void> {
         message_from(msg).init_bytes(size);
         return {};
     });
@@ -36,7 +37,7 @@ ZLINK_ALSO_ZMQ(msg_init_size)
 
 extern "C" int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
                                    zlink_free_fn* free_fn, void* hint) {
-    return at_boundary([&]() -> result<void> {
+    return at_message_boundary([&]() -> result<void> {
         message_from(msg).init_block(zlink::pipe::wrap_block(data, size, free_fn, hint), size);
         return {};
     });
@@ -44,7 +45,7 @@ extern "C" int zlink_msg_init_data(zlink_msg_t* msg, void* data, size_t size,
 ZLINK_ALSO_ZMQ(msg_init_data)
 
 extern "C" int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_t size) {
-    return at_boundary([&]() -> result<void> {
+    return at_message_boundary([&]() -> result<void> {
         if (data == nullptr && size != 0) {
             return errc::bad_address;
         }
@@ -56,8 +57,7 @@ ZLINK_ALSO_ZMQ(msg_init_buffer)
 
 extern "C" int zlink_msg_close(zlink_msg_t* msg) {
     if (!message_from(msg).is_valid()) {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     message_from(msg).close();
     return 0;
@@ -68,8 +68,7 @@ extern "C" int zlink_msg_move(zlink_msg_t* target, zlink_msg_t* source) {
     message& to = message_from(target);
     message& from = message_from(source);
     if (!to.is_valid() || !from.is_valid()) {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     if (&to != &from) {
         to.close();
@@ -83,8 +82,7 @@ extern "C" int zlink_msg_copy(zlink_msg_t* target, zlink_msg_t* source) {
     message& to = message_from(target);
     message& from = message_from(source);
     if (!to.is_valid() || !from.is_valid()) {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     if (&to != &from) {
         to.close();
@@ -128,15 +126,13 @@ extern "C" int zlink_msg_get(const zlink_msg_t* msg, int property) {
     default:
         break;
     }
-    errno = EINVAL;
-    return -1;
+    return fail(EINVAL);
 }
 ZLINK_ALSO_ZMQ(msg_get)
 
 extern "C" int zlink_msg_set(zlink_msg_t* msg, int property, int value) {
     if (property != ZLINK_TEXT || (value != 0 && value != 1)) {
-        errno = EINVAL;
-        return -1;
+        return fail(EINVAL);
     }
     message_from(msg).mark_text(value != 0);
     return 0;
@@ -152,19 +148,17 @@ extern "C" const char* zlink_msg_gets(const zlink_msg_t* msg, const char* proper
             return found->data();
         }
     }
-    errno = EINVAL;
+    static_cast<void>(fail(EINVAL));
     return nullptr;
 }
 ZLINK_ALSO_ZMQ(msg_gets)
 
 extern "C" int zlink_msg_set_routing_id(zlink_msg_t* msg, uint32_t routing_id) {
     if (!message_from(msg).is_valid()) {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     if (routing_id == 0) {
-        errno = EINVAL;
-        return -1;
+        return fail(EINVAL);
     }
     message_from(msg).set_routing_id(routing_id);
     return 0;
@@ -177,7 +171,7 @@ extern "C" uint32_t zlink_msg_routing_id(zlink_msg_t* msg) {
 ZLINK_ALSO_ZMQ(msg_routing_id)
 
 extern "C" int zlink_msg_set_group(zlink_msg_t* msg, const char* group) {
-    return at_boundary([&]() -> result<void> {
+    return at_message_boundary([&]() -> result<void> {
         message& target = message_from(msg);
         if (!target.is_valid()) {
             return errc::bad_address;

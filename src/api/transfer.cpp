@@ -22,6 +22,7 @@ using zlink::errc;
 using zlink::result;
 using zlink::api::at_boundary;
 using zlink::api::called_socket;
+using zlink::api::fail;
 using zlink::api::fault_of_socket;
 using zlink::api::message_from;
 using zlink::pipe::message;
@@ -54,8 +55,7 @@ ZLINK_HOT int at_hot_boundary(Transfer&& transfer) noexcept {
     if (outcome) [[likely]] {
         return 0;
     }
-    errno = static_cast<int>(outcome.error());
-    return -1;
+    return fail(static_cast<int>(outcome.error())); // None of them sets a text.
 }
 
 /// The common case of send_shared(), as pattern::send_at_once().
@@ -145,8 +145,7 @@ ZLINK_HOT int recv_message(void* socket, message& into, int flags) noexcept {
             return static_cast<int>(into.bytes());
         }
     } catch (const std::bad_alloc&) {
-        errno = ENOMEM;
-        return -1;
+        return fail(ENOMEM);
     }
     incoming target{.into = &into};
     return recv_into(socket, target, flags);
@@ -244,8 +243,7 @@ extern "C" int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void*
                                      int flags) {
     message& source = message_from(msg);
     if (!source.is_valid()) [[unlikely]] {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     const std::size_t bytes = source.bytes();
     outgoing frame{std::move(source), false};
@@ -259,8 +257,7 @@ extern "C" int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void*
 extern "C" int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routing_id, int flags) {
     message& into = message_from(msg);
     if (!into.is_valid()) [[unlikely]] {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     incoming target{.into = &into};
     return recv_from(socket, routing_id, target, flags);
@@ -277,18 +274,23 @@ extern "C" int zlink_stream_send_batch(void* socket, const zlink_stream_message_
 
 extern "C" int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* messages,
                                        size_t capacity, int flags) {
-    return transfer_batch(
+    bool has_one_thread = true;
+    const int count = transfer_batch(
         socket, messages, capacity, flags,
         [&](zlink::socket::stream_socket& from) -> result<std::size_t> {
-            if (from.whole().shared() != nullptr) {
-                zlink::set_error_text("zlink_stream_recv_batch lends its messages to the only "
-                                      "thread that receives; use zlink_stream_msg_recv on a socket "
-                                      "with ZLINK_THREAD_SAFE");
+            has_one_thread = from.whole().shared() == nullptr;
+            if (!has_one_thread) {
                 return errc::not_supported;
             }
             return from.recv_batch({reinterpret_cast<stream_message*>(messages), capacity},
                                    (flags & ZLINK_DONTWAIT) != 0);
         });
+    if (!has_one_thread) {
+        zlink::set_error_text("zlink_stream_recv_batch lends its messages to the only thread that "
+                              "receives; use zlink_stream_msg_recv on a socket with "
+                              "ZLINK_THREAD_SAFE");
+    }
+    return count;
 }
 
 extern "C" int zlink_send(void* socket, const void* data, size_t size, int flags) {
@@ -333,8 +335,7 @@ ZLINK_ALSO_ZMQ(recv)
 extern "C" int zlink_msg_send(zlink_msg_t* msg, void* socket, int flags) {
     message& source = message_from(msg);
     if (!source.is_valid()) [[unlikely]] {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     auto* const target = zlink::socket::socket::from_handle(socket);
     if (target != nullptr && source.is_plain()) [[likely]] {
@@ -351,8 +352,7 @@ ZLINK_ALSO_ZMQ(msg_send)
 extern "C" int zlink_msg_recv(zlink_msg_t* msg, void* socket, int flags) {
     message& into = message_from(msg);
     if (!into.is_valid()) [[unlikely]] {
-        errno = EFAULT;
-        return -1;
+        return fail(EFAULT);
     }
     return recv_message(socket, into, flags);
 }
