@@ -12,7 +12,9 @@
 #include "base/socket_options.hpp"
 #include "socket/context.hpp"
 #include "socket/stream_socket.hpp"
+#include "wire/field_text.hpp"
 #include "wire/websocket/close.hpp"
+#include "wire/websocket/upgrade.hpp"
 #include "zlink.h"
 
 #include <algorithm>
@@ -602,6 +604,22 @@ result<void> set_other(socket::socket& target, int option, const void* value, st
     }
 }
 
+/// Refuses origins that no page can have.
+result<void> check_origins(const void* value, std::size_t size) {
+    std::string_view rest{static_cast<const char*>(value), value != nullptr ? size : 0};
+    while (!rest.empty()) {
+        const std::string_view each = wire::take_element(rest, ',');
+        if (!each.empty() && !wire::websocket::is_origin_pattern(each)) {
+            return refuse(ZLINK_WS_ORIGINS,
+                          "\"" + std::string{each} +
+                              "\" can never match: an origin is SCHEME://HOST or "
+                              "SCHEME://HOST:PORT, without a path and without the scheme's own "
+                              "port; there are also *.HOST, SCHEME://*.HOST, null and *");
+        }
+    }
+    return {};
+}
+
 /// Applies further effects of a field that was set.
 void follow(socket::socket& target, int option) {
     socket_options& changed = target.options();
@@ -646,6 +664,11 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     const auto type_bit = 1U << static_cast<unsigned>(target.options().type);
     if ((at->settable_on & type_bit) == 0) {
         return refuse(option, "not an option of this type of socket");
+    }
+    if (option == ZLINK_WS_ORIGINS) {
+        if (const result<void> checked = check_origins(value, size); !checked) {
+            return checked;
+        }
     }
     const result<void> set = std::visit(
         [&](auto member) { return assign(*at, target.options().*member, value, size); }, at->where);

@@ -35,7 +35,10 @@ origin_parts split(std::string_view text) noexcept {
         parts.scheme = text.substr(0, end);
         text.remove_prefix(end + scheme_end.size());
     }
-    const std::size_t host_end = std::min(text.rfind(':'), text.size());
+    std::size_t host_end = std::min(text.rfind(':'), text.size());
+    if (text.ends_with(']')) { // An IPv6 address without a port.
+        host_end = text.size();
+    }
     parts.host = text.substr(0, host_end);
     parts.port = text.substr(host_end);
     return parts;
@@ -54,6 +57,20 @@ bool is_host_name(std::string_view host) noexcept {
 bool is_port(std::string_view port) noexcept {
     return port.empty() ||
            (port.size() > 1 && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+bool is_scheme(std::string_view scheme) noexcept {
+    return !scheme.empty() && std::ranges::all_of(scheme, [](char character) {
+        return is_letter_or_digit(character) ||
+               std::string_view{"+-."}.find(character) != std::string_view::npos;
+    });
+}
+
+/// Whether a browser may send this port, with its colon, in an origin: it leaves out the scheme's
+/// own.
+bool is_shown_port(std::string_view scheme, std::string_view port) noexcept {
+    return is_port(port) && !(is_same_text(scheme, "http") && port == ":80") &&
+           !(is_same_text(scheme, "https") && port == ":443");
 }
 
 /// Whether `host` ends with `domain`, which begins with a dot, and has a label before it.
@@ -106,6 +123,35 @@ std::string_view first_subprotocol(std::string_view offered,
 bool is_origin_allowed(std::string_view origin, std::span<const std::string> allowed) noexcept {
     return std::ranges::any_of(
         allowed, [&](const std::string& pattern) { return is_match(origin, pattern); });
+}
+
+bool is_origin_pattern(std::string_view pattern) noexcept {
+    if (pattern == any || pattern == "null") {
+        return true;
+    }
+    const origin_parts wanted = split(pattern);
+    if (!wanted.host.starts_with("*.")) {
+        return is_origin(pattern);
+    }
+    const std::string_view domain = wanted.host.substr(2);
+    const bool has_scheme = pattern.find(scheme_end) != std::string_view::npos;
+    return !domain.empty() && domain.front() != '.' && is_host_name(domain) &&
+           (has_scheme ? is_scheme(wanted.scheme) && is_shown_port(wanted.scheme, wanted.port)
+                       : wanted.port.empty());
+}
+
+bool is_origin(std::string_view text) noexcept {
+    const origin_parts parts = split(text);
+    std::string_view host = parts.host;
+    if (host.starts_with('[') && host.ends_with(']')) {
+        host = host.substr(1, host.size() - 2);
+        if (host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos) {
+            return false;
+        }
+    } else if (!is_host_name(host)) {
+        return false;
+    }
+    return !host.empty() && is_scheme(parts.scheme) && is_shown_port(parts.scheme, parts.port);
 }
 
 std::optional<std::string> origin_form(std::string_view target) {

@@ -41,6 +41,12 @@ std::string_view first_subprotocol(std::string_view offered,
 /// @param origin  The value of Origin.
 bool is_origin_allowed(std::string_view origin, std::span<const std::string> allowed) noexcept;
 
+/// Whether there is an origin that `pattern`, one of `allowed` above, allows.
+bool is_origin_pattern(std::string_view pattern) noexcept;
+
+/// Whether a browser may send `text` as an origin, other than `null`.
+bool is_origin(std::string_view text) noexcept;
+
 /// The path and query of a request's target in either form (RFC 9112, 3.2.1 and 3.2.2): alone, or
 /// behind "http://host". Proxies send the second form; that host then replaces the Host field.
 /// @return Nothing if it is neither.

@@ -73,6 +73,55 @@ TEST_SUITE("wire/websocket") {
         }
     }
 
+    TEST_CASE("origin: a pattern is one that some origin matches") {
+        for (const char* pattern :
+             {"*", "null", "https://example.org", "HTTP://Example.ORG", "http://localhost:8080",
+              "https://example.org:80", "http://example.org:443", "http://[::1]",
+              "http://[::1]:8080", "chrome-extension://abcdef", "*.example.org",
+              "https://*.example.org", "https://*.example.org:8443", "http://127.0.0.1:1"}) {
+            CAPTURE(pattern);
+            CHECK(is_origin_pattern(pattern));
+        }
+        for (const char* pattern : {"",
+                                    "example.org",
+                                    "example.org:8080",
+                                    "https://example.org/",
+                                    "https://example.org/a",
+                                    "https://",
+                                    "://example.org",
+                                    "https://example.org:",
+                                    "https://example.org:x",
+                                    "https://example.org:443",
+                                    "http://example.org:80",
+                                    "https://user@example.org",
+                                    "https://example.org?a",
+                                    "https://example.org#a",
+                                    "https://*",
+                                    "https://*example.org",
+                                    "https://www.*.org",
+                                    "*.",
+                                    "*..org",
+                                    "*.example.org/",
+                                    "*.example.org:8080",
+                                    "**",
+                                    "*example.org",
+                                    "https://*.example.org:443",
+                                    "https://exa mple.org",
+                                    "Null",
+                                    "https://example.org,https://other.org",
+                                    "http://[::1",
+                                    "http://[x]",
+                                    "https://b\xc3\xbc"
+                                    "cher.example"}) {
+            CAPTURE(pattern);
+            CHECK(!is_origin_pattern(pattern));
+        }
+        // What is refused allows no origin that a browser sends.
+        CHECK(is_origin("https://example.org"));
+        CHECK(!is_origin("*"));
+        CHECK(!is_origin("https://*.example.org"));
+    }
+
     TEST_CASE("origin: an asterisk allows every one") {
         for (const char* origin : {"https://example.org", "http://[::1]:1", "null", "anything"}) {
             CHECK(is_allowed(origin, {"https://other.org", "*"}));
