@@ -41,6 +41,7 @@ http_protocol::http_protocol(connection& over) : over_(over) {
 }
 
 result<progress> http_protocol::start() {
+    over_.stream().offer_place(true);
     over_.owner().start_deadline(limits::http_tick);
     return progress::waits;
 }
@@ -84,6 +85,7 @@ result<progress> http_protocol::take(std::span<const std::byte>& input) {
         respond(web::refuse(decoder_.why_refused(), now()));
         return progress::waits;
     case decoding::complete:
+        over_.stream().offer_place(false);
         begin_record();
         break;
     }
@@ -407,6 +409,7 @@ bool http_protocol::finish_response() {
     }
     if (behind_.empty()) {
         decoder_.release();
+        over_.stream().offer_place(true);
         return false;
     }
     decoder_.next();
@@ -469,7 +472,8 @@ bool http_protocol::on_deadline() {
     }
     ++ticks_;
     const bool waits_for_client = response_ || pending_ || exchange_;
-    const unsigned ticks_max = discards_              ? limits::http_discard_ticks_max
+    const unsigned ticks_max = discards_ || site_of(over_).expects_promptness()
+                                   ? limits::http_discard_ticks_max
                                : waits_for_client     ? limits::http_stall_ticks_max
                                : decoder_.has_begun() ? limits::http_head_ticks_max
                                                       : limits::http_idle_ticks_max;

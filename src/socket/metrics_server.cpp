@@ -56,6 +56,7 @@ result<std::unique_ptr<metrics_server>> metrics_server::start(context& owner,
                                                               std::string_view address) {
     const auto site = std::make_shared<web::site>();
     site->refuse_peers();
+    site->expect_promptness();
     site->add(web::document{"/metrics", metrics_media_type,
                             [&owner](std::string_view query) -> std::optional<std::string> {
                                 const result<context_sample> known =

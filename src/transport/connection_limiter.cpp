@@ -4,6 +4,7 @@
 #include <cstring>
 #include <netinet/in.h>
 #include <new>
+#include <sys/socket.h>
 
 namespace zlink::transport {
 
@@ -32,7 +33,7 @@ std::optional<address_key> address_key_of(const socket_address& peer) noexcept {
 result<counted_connection_ptr> connection_limiter::admit(const connection_limiter_ptr& into) {
     {
         const std::lock_guard lock{into->mutex_};
-        if (into->max_ != 0 && into->count_ >= into->max_) {
+        if (into->max_ != 0 && into->count_ >= into->max_ && !into->take_offered_place()) {
             return too_many_connections;
         }
         ++into->count_;
@@ -40,7 +41,8 @@ result<counted_connection_ptr> connection_limiter::admit(const connection_limite
     if (auto* const made = new (std::nothrow) counted_connection(into)) {
         return counted_connection_ptr{made};
     }
-    into->leave({});
+    offered_place none;
+    into->leave({}, none);
     throw std::bad_alloc{};
 }
 
@@ -54,9 +56,11 @@ result<void> connection_limiter::enter(const address_key& from) {
     return {};
 }
 
-void connection_limiter::leave(const std::optional<address_key>& from) noexcept {
+void connection_limiter::leave(const std::optional<address_key>& from,
+                               offered_place& place) noexcept {
     const std::lock_guard lock{mutex_};
-    --count_;
+    withdraw(place);
+    count_ -= place.is_taken ? 0 : 1;
     if (!from) {
         return;
     }
@@ -64,6 +68,42 @@ void connection_limiter::leave(const std::optional<address_key>& from) noexcept 
     if (--found->second == 0) {
         counts_.erase(found);
     }
+}
+
+void connection_limiter::offer(offered_place& place, int descriptor) noexcept {
+    const std::lock_guard lock{mutex_};
+    withdraw(place);
+    if (descriptor < 0 || place.is_taken) {
+        return;
+    }
+    place.descriptor = descriptor;
+    place.before = last_offered_;
+    (last_offered_ != nullptr ? last_offered_->behind : first_offered_) = &place;
+    last_offered_ = &place;
+}
+
+void connection_limiter::withdraw(offered_place& place) noexcept {
+    if (place.descriptor < 0) {
+        return;
+    }
+    (place.before != nullptr ? place.before->behind : first_offered_) = place.behind;
+    (place.behind != nullptr ? place.behind->before : last_offered_) = place.before;
+    place.before = place.behind = nullptr;
+    place.descriptor = -1;
+}
+
+/// Shuts down the connection that was offered first: its thread finds that it has ended. Until then
+/// there is one more than counted.
+bool connection_limiter::take_offered_place() noexcept {
+    offered_place* const taken = first_offered_;
+    if (taken == nullptr) {
+        return false;
+    }
+    ::shutdown(taken->descriptor, SHUT_RDWR);
+    withdraw(*taken);
+    taken->is_taken = true;
+    --count_;
+    return true;
 }
 
 result<void> counted_connection::count_address(const socket_address& peer) {

@@ -19,6 +19,14 @@ namespace zlink::transport {
 inline constexpr errc too_many_connections = static_cast<errc>(EUSERS);
 inline constexpr errc too_many_of_address = static_cast<errc>(EDQUOT);
 
+/// The place of a connection that may end in favour of a new one. Guarded by the limiter's mutex.
+struct offered_place {
+    int descriptor = -1;             ///< -1: it is not offered.
+    bool is_taken = false;           ///< By another connection.
+    offered_place* before = nullptr; ///< In the list of those that are offered.
+    offered_place* behind = nullptr;
+};
+
 class counted_connection;
 using counted_connection_ptr = boost::intrusive_ptr<counted_connection>;
 class connection_limiter;
@@ -42,8 +50,9 @@ public:
         : max_(static_cast<std::uint32_t>(max)),
           per_address_max_(static_cast<std::uint32_t>(per_address_max)) {}
 
-    /// Counts one more connection, for as long as the connection lives.
-    /// @error too_many_connections  The limit is reached.
+    /// Counts one more connection, for as long as the connection lives. If the limit is reached it
+    /// takes the place of the one that has been offered for the longest time, which is shut down.
+    /// @error too_many_connections  The limit is reached, and no place is offered.
     /// @throws std::bad_alloc  Nothing changed.
     static result<counted_connection_ptr> admit(const connection_limiter_ptr& into);
 
@@ -53,14 +62,21 @@ public:
     /// Only where addresses are limited.
     /// @error too_many_of_address
     result<void> enter(const address_key& from);
-    void leave(const std::optional<address_key>& from) noexcept;
+    void leave(const std::optional<address_key>& from, offered_place& place) noexcept;
+    /// @param descriptor  -1: it is not offered any more. Open until then.
+    void offer(offered_place& place, int descriptor) noexcept;
 
 private:
+    void withdraw(offered_place& place) noexcept;
+    bool take_offered_place() noexcept;
+
     const std::uint32_t max_;
     const std::uint32_t per_address_max_;
     std::mutex mutex_; ///< Guards the members below.
     std::uint32_t count_ = 0;
     std::map<address_key, std::uint32_t> counts_; ///< Where addresses are limited. No value is 0.
+    offered_place* first_offered_ = nullptr;      ///< The one that was offered first.
+    offered_place* last_offered_ = nullptr;
 };
 
 /// One connection in the count of a connection_limiter.
@@ -69,16 +85,21 @@ private:
 class counted_connection final : public ref_counted<counted_connection> {
 public:
     explicit counted_connection(connection_limiter_ptr book) noexcept : book_(std::move(book)) {}
-    ~counted_connection() { book_->leave(origin_); }
+    ~counted_connection() { book_->leave(origin_, place_); }
 
     /// Counts it for the address of `peer`, once.
     /// @error too_many_of_address  The limit of the address is reached.
     /// @throws std::bad_alloc  Nothing changed.
     result<void> count_address(const socket_address& peer);
 
+    /// Offers its place to a new connection, for which this one's descriptor is shut down.
+    /// @param descriptor  -1: it is not offered any more. Open until then.
+    void offer_place(int descriptor) noexcept { book_->offer(place_, descriptor); }
+
 private:
     connection_limiter_ptr book_;
     std::optional<address_key> origin_;
+    offered_place place_;
 };
 
 /// @return Null if the options neither limit connections nor expect the PROXY protocol.

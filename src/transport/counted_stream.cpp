@@ -79,7 +79,13 @@ public:
     end_of_input end_ahead() const noexcept override { return below_->end_ahead(); }
     void wait_writable(stream_user& user) override { below_->wait_writable(user); }
     void end_writing() noexcept override { below_->end_writing(); }
+    void offer_place(bool is_offered) noexcept override {
+        if (who_) {
+            who_->offer_place(is_offered ? descriptor() : -1);
+        }
+    }
     void close() noexcept override {
+        offer_place(false);
         below_->close();
         who_.reset();
     }

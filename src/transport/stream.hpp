@@ -108,6 +108,11 @@ public:
     /// Calls user.on_writable() when writing would not block. Does nothing while a wait is pending.
     virtual void wait_writable(stream_user& user) = 0;
 
+    /// Tells whether the connection may end in favour of a new one, where a listener limits them:
+    /// nothing is under way on it. The one that has been so for the longest time ends first, as if
+    /// the peer had ended it.
+    virtual void offer_place(bool /*is_offered*/) noexcept {}
+
     /// Ends this direction, where the transport supports that; bytes of the peer can still be read.
     virtual void end_writing() noexcept {}
 

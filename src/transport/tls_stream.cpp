@@ -193,6 +193,11 @@ public:
     void wait_end(stream_user& user, end_of_input least) override;
     end_of_input end_ahead() const noexcept override;
     void wait_writable(stream_user& user) override;
+    void offer_place(bool is_offered) noexcept override {
+        if (below_) {
+            below_->offer_place(is_offered);
+        }
+    }
     void end_writing() noexcept override;
     void close() noexcept override;
     int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }

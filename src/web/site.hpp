@@ -58,6 +58,10 @@ public:
     void refuse_peers() noexcept { takes_peers_ = false; }
     bool takes_peers() const noexcept { return takes_peers_; }
 
+    /// Clients are expected to ask at once, and to take the answer: they are given seconds.
+    void expect_promptness() noexcept { is_prompt_ = true; }
+    bool expects_promptness() const noexcept { return is_prompt_; }
+
     /// The application's route for a path; null: it has none, or one that counts less than a
     /// folder's.
     /// @param path  As it was sent, without the query.
@@ -78,6 +82,7 @@ private:
     std::vector<route> routes_;                          ///< The longest path first.
     std::vector<document> documents_;
     bool takes_peers_ = true;
+    bool is_prompt_ = false;
 };
 
 using site_ptr = std::shared_ptr<const site>;

@@ -8,14 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <map>
+#include <memory>
 #include <netinet/in.h>
 #include <set>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace api_test;
 
@@ -628,6 +631,32 @@ TEST_CASE("metrics server: answers over HTTP, while no call of the application w
     // An open connection keeps no context from ending.
     pull.close();
     owner.end();
+}
+
+TEST_CASE("metrics server: silent clients keep nobody out") {
+    const context owner;
+    REQUIRE(zlink_ctx_set_text(owner, ZLINK_METRICS_ENDPOINT, "http://127.0.0.1:*") == 0);
+    const std::string endpoint = metrics_endpoint(owner);
+    raw_peer first{owner, connect_to(endpoint)};
+    CHECK(request(first, "GET /metrics").head.starts_with("HTTP/1.1 200 OK\r\n"));
+    std::vector<std::unique_ptr<raw_peer>> silent;
+    for (int count = 0; count < 300; ++count) {
+        silent.push_back(std::make_unique<raw_peer>(owner, connect_to(endpoint)));
+    }
+    silent.back()->send("GET /met");
+    raw_peer scraper{owner, connect_to(endpoint)};
+    CHECK(request(scraper, "GET /metrics").head.starts_with("HTTP/1.1 200 OK\r\n"));
+    first.await_end();
+    silent.front()->await_end();
+}
+
+TEST_CASE("metrics server: a client that says nothing is let go of after seconds") {
+    const context owner;
+    REQUIRE(zlink_ctx_set_text(owner, ZLINK_METRICS_ENDPOINT, "http://127.0.0.1:*") == 0);
+    const auto begin = std::chrono::steady_clock::now();
+    raw_peer silent{owner, connect_to(metrics_endpoint(owner))};
+    silent.await_end();
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
 }
 
 TEST_CASE("metrics server: the local one has the process's name") {
