@@ -2,10 +2,12 @@
 #include "transport/tls_files.hpp"
 
 #include "base/error_text.hpp"
+#include "base/own_descriptors.hpp"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/pemerr.h>
@@ -16,7 +18,7 @@
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <system_error>
 #include <utility>
 
 namespace zlink::transport {
@@ -76,22 +78,51 @@ errc refuse_content(std::string_view option, std::string_view given, content wan
                   std::string{fault});
 }
 
-result<void> check_readable(std::string_view option, const std::string& path) {
+/// The kinds of files that an option may name.
+enum class place : std::uint8_t { file, file_or_folder };
+
+/// Checks that a file can be read without waiting for somebody to write it, as with a FIFO, and
+/// comes to an end, unlike /dev/zero.
+result<void> check_readable(std::string_view option, const std::string& path, place wanted) {
     if (is_pem(path)) {
         return {};
     }
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        const int error = errno;
+    const int descriptor =
+        open_descriptor([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+    struct stat found;
+    const int error = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
+    if (descriptor >= 0) {
+        close_descriptor(descriptor);
+    }
+    if (error != 0) {
         return refuse(static_cast<errc>(error), option, path, std::strerror(error));
     }
-    ::close(descriptor);
-    return {};
+    if (S_ISREG(found.st_mode) || (wanted == place::file_or_folder && S_ISDIR(found.st_mode))) {
+        return {};
+    }
+    return refuse(errc::invalid_argument, option, path,
+                  wanted == place::file ? "it is not a regular file"
+                                        : "it is neither a regular file nor a folder");
 }
 
 bool is_folder(const std::string& path) noexcept {
     struct stat found;
     return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/// Checks that OpenSSL can read all files of a folder without waiting.
+result<void> check_files(std::string_view option, const std::string& path) {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator each{path, failed}, end; !failed && each != end;
+         each.increment(failed)) {
+        std::error_code unknown; // A link that leads nowhere.
+        if (each->is_other(unknown)) {
+            return refuse(errc::invalid_argument, option, path,
+                          each->path().filename().string() + " in it is not a regular file");
+        }
+    }
+    return failed ? refuse(static_cast<errc>(failed.value()), option, path, failed.message())
+                  : result<void>{};
 }
 
 /// OpenSSL's request for the password of a key.
@@ -167,7 +198,8 @@ bool use_key(SSL_CTX* rules, const std::string& given, password_request& request
 }
 
 result<void> load_key(SSL_CTX* rules, const std::string& given, std::string_view password) {
-    if (const result<void> readable = check_readable("ZLINK_TLS_KEY", given); !readable) {
+    if (const result<void> readable = check_readable("ZLINK_TLS_KEY", given, place::file);
+        !readable) {
         return readable;
     }
     password_request request{password};
@@ -235,7 +267,8 @@ result<void> load_identity(SSL_CTX* rules, const socket_options& options) {
         }
         return {};
     }
-    if (const result<void> readable = check_readable("ZLINK_TLS_CERTIFICATE", certificate);
+    if (const result<void> readable =
+            check_readable("ZLINK_TLS_CERTIFICATE", certificate, place::file);
         !readable) {
         return readable;
     }
@@ -253,8 +286,14 @@ result<void> load_authorities(SSL_CTX* rules, const socket_options& options) {
         ERR_clear_error(); // Without authorities every peer is rejected.
         return {};
     }
-    if (const result<void> readable = check_readable("ZLINK_TLS_CA", path); !readable) {
+    if (const result<void> readable = check_readable("ZLINK_TLS_CA", path, place::file_or_folder);
+        !readable) {
         return readable;
+    }
+    if (!is_pem(path) && is_folder(path)) {
+        if (const result<void> readable = check_files("ZLINK_TLS_CA", path); !readable) {
+            return readable;
+        }
     }
     const auto load = [&] {
         if (is_pem(path)) {
