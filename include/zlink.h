@@ -114,14 +114,14 @@ ZLINK_EXPORT int zlink_errno(void);
 ///         ends; for the system's, until the thread calls this function or strerror again.
 ZLINK_EXPORT const char* zlink_strerror(int error);
 
-/// Describes why this thread's last failed call of zlink_bind, zlink_connect, zlink_connect_peer,
-/// zlink_unbind, zlink_disconnect, zlink_ctx_set_text, zlink_join, zlink_leave, zlink_setsockopt or
-/// zlink_getsockopt failed: which endpoint, option, group, value, size or file was wrong, and in
-/// what way.
+/// Describes why this thread's last failed call failed: which endpoint, option, group, value, size
+/// or file was wrong, and in what way. Every function that sets errno sets or empties the text when
+/// it fails, so it is never about an earlier failure.
 ///
-/// @return A text in English, never NULL; empty if no such call has failed, or one of those except
-///         zlink_getsockopt has succeeded since. Valid until the thread's next call of one of these
-///         functions.
+/// @return A text in English, never NULL; empty if there is no more to say than zlink_strerror of
+///         errno does, or one of zlink_bind, zlink_connect, zlink_connect_peer, zlink_unbind,
+///         zlink_disconnect, zlink_ctx_set_text, zlink_join, zlink_leave and zlink_setsockopt has
+///         succeeded since. Valid until the thread's next call of zlink.
 ZLINK_EXPORT const char* zlink_error_text(void);
 
 /// Writes the version of the library in use; ZLINK_VERSION_* give the one at compile time.
@@ -606,8 +606,11 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// For endpoints with WebSocket, ws:// and wss://.
 #define ZLINK_WS_ORIGINS                                                                           \
     1011 ///< Text, any length: origins of pages that may connect, separated by commas:
-         ///< `https://example.org`, `*.example.org` for its subdomains, `null`. A client that sends
-         ///< no origin may always connect. Unset: all. Applies to every socket type.
+         ///< `https://example.org`, without a path and the scheme's own port; `*.example.org` for
+         ///< its subdomains with any scheme and port, `https://*.example.org` with this scheme;
+         ///< `null` for a page without an origin of its own; `*` for all, also `null`. EINVAL for
+         ///< one that no page can have. A client that sends no origin may always connect. Unset:
+         ///< all. Applies to every socket type.
 #define ZLINK_WS_SUBPROTOCOLS                                                                      \
     1012 ///< Text, any length: subprotocols of a STREAM, separated by commas, the preferred one
          ///< first. A server selects the first of them that the client offers, or none. Other
@@ -628,8 +631,10 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1054 ///< STREAM, flag: a message may refer to earlier ones, if the peer allows it too. Short
          ///< messages get much smaller, but each connection takes up to 384 KiB more from the first
          ///< compressed message it sends on, and up to 96 KiB from the first it receives. With 0
-         ///< neither side may keep state between messages. zlink_stream_send_many always compresses
-         ///< a payload once for all peers; the next message then starts without context. 0.
+         ///< neither side may keep state between messages: a client that ignores the answer
+         ///< `client_no_context_takeover` is disconnected with 1007 at its first message that
+         ///< refers to an earlier one. zlink_stream_send_many always compresses a payload once for
+         ///< all peers; the next message then starts without context. 0.
 #define ZLINK_WS_DEFLATED                                                                          \
     1055 ///< Read, STREAM, uint64_t: number of compressions so far; a zlink_stream_send_many counts
          ///< once for each window size among its peers.
@@ -677,7 +682,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// For listeners. Each bound endpoint is counted separately.
 #define ZLINK_MAX_CONNECTIONS                                                                      \
     1040 ///< int, connections: largest number open at a time; a further one is closed at once, and
-         ///< monitors report ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit. 0.
+         ///< monitors report ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https it takes
+         ///< the place of the one that has waited for a request for the longest time, if any waits.
+         ///< 0: no limit. 0.
 #define ZLINK_MAX_CONNECTIONS_PER_ADDRESS                                                          \
     1041 ///< int, connections: largest number from one address; a further one is treated as with
          ///< ZLINK_MAX_CONNECTIONS, with EDQUOT. The first 64 bits of an IPv6 address count, an
@@ -1547,15 +1554,22 @@ typedef struct zlink_http_folder_t {
     /// first that matches counts. "*.m3u8" and "*.mpd" are "no-cache" unless one matches. NULL:
     /// none.
     const char* cache_control;
-    int lists;        ///< Not 0: a folder without an index is listed.
-    int uncompressed; ///< Not 0: "x.br" and "x.gz" are not sent in place of "x".
+    int lists; ///< Not 0: a folder without an index is listed.
+    /// Not 0: "x.br" and "x.gz" are not sent in place of "x", and listings are not compressed.
+    int uncompressed;
+    /// Not 0: entity tags are made of the size and the time of the last change alone, and not of
+    /// the inode: they are equal on all servers with copies of a file that have its time, as
+    /// `rsync -t` makes them.
+    int portable_etags;
 } zlink_http_folder_t;
 
 /// Serves the files of a folder at endpoints with http and https that are bound from now on. May be
 /// called several times; the longest prefix of a path counts.
 ///
 /// @param prefix    The path at which they are, beginning and ending with a slash: "/", "/video/".
-/// @param folder    An existing folder.
+/// @param folder    An existing folder. If another one takes its place, because it was removed and
+///                  made again or a link in its path was changed, that one is served within half a
+///                  second. A relative path is resolved now.
 /// @param settings  NULL: the defaults, all members 0.
 /// @error EINVAL   `prefix`, `settings->struct_size` or `settings->cache_control` is invalid, or
 ///                 `folder` is NULL.

@@ -123,7 +123,8 @@ struct http_folder {
     std::string cors_origin{};
     std::string cache_control{};
     bool lists = false;
-    bool is_precompressed = true; ///< "x.br" and "x.gz" may be sent in place of "x".
+    bool is_precompressed = true;    ///< "x.br" and "x.gz" may be sent in place of "x".
+    bool has_portable_etags = false; ///< Entity tags without the inode.
 };
 
 } // namespace zlink

@@ -132,7 +132,8 @@ inline constexpr detail::socket_option<ZLINK_LOOPBACK_FASTPATH, bool, true, true
 /// Largest frame accepted. Default of a STREAM: 16777216. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_MAXMSGSIZE, std::int64_t, true, true> maxmsgsize{};
 /// Largest number open at a time; a further one is closed at once, and monitors report
-/// ZLINK_EVENT_ACCEPT_FAILED with EUSERS. 0: no limit.
+/// ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https it takes the place of the one that
+/// has waited for a request for the longest time, if any waits. 0: no limit.
 inline constexpr detail::socket_option<ZLINK_MAX_CONNECTIONS, int, true, true> max_connections{};
 /// Largest number from one address; a further one is treated as with ZLINK_MAX_CONNECTIONS, with
 /// EDQUOT. The first 64 bits of an IPv6 address count, an IPv4 address in one (::ffff:/96) as
@@ -362,9 +363,10 @@ inline constexpr detail::socket_option<ZLINK_WS_DEFLATED, std::uint64_t, true, f
     ws_deflated{};
 /// A message may refer to earlier ones, if the peer allows it too. Short messages get much smaller,
 /// but each connection takes up to 384 KiB more from the first compressed message it sends on, and
-/// up to 96 KiB from the first it receives. With 0 neither side may keep state between messages.
-/// zlink_stream_send_many always compresses a payload once for all peers; the next message then
-/// starts without context.
+/// up to 96 KiB from the first it receives. With 0 neither side may keep state between messages: a
+/// client that ignores the answer `client_no_context_takeover` is disconnected with 1007 at its
+/// first message that refers to an earlier one. zlink_stream_send_many always compresses a payload
+/// once for all peers; the next message then starts without context.
 inline constexpr detail::socket_option<ZLINK_WS_DEFLATE_CONTEXT, bool, true, true,
                                        detail::only(pattern::stream)>
     ws_deflate_context{};
@@ -381,9 +383,11 @@ inline constexpr detail::socket_option<ZLINK_WS_DEFLATE_MIN, int, true, true,
 inline constexpr detail::socket_option<ZLINK_WS_DEFLATE_WINDOW, int, true, true,
                                        detail::only(pattern::stream)>
     ws_deflate_window{};
-/// Origins of pages that may connect, separated by commas: `https://example.org`, `*.example.org`
-/// for its subdomains, `null`. A client that sends no origin may always connect. Unset: all.
-/// Applies to every socket type.
+/// Origins of pages that may connect, separated by commas: `https://example.org`, without a path
+/// and the scheme's own port; `*.example.org` for its subdomains with any scheme and port,
+/// `https://*.example.org` with this scheme; `null` for a page without an origin of its own; `*`
+/// for all, also `null`. EINVAL for one that no page can have. A client that sends no origin may
+/// always connect. Unset: all. Applies to every socket type.
 inline constexpr detail::socket_option<ZLINK_WS_ORIGINS, std::string, true, true> ws_origins{};
 /// Subprotocols of a STREAM, separated by commas, the preferred one first. A server selects the
 /// first of them that the client offers, or none. Other socket types have those of ZWS 2.0; a

@@ -281,7 +281,8 @@ public:
             .cors_origin = how.cors_origin.empty() ? nullptr : how.cors_origin.c_str(),
             .cache_control = how.cache_control.empty() ? nullptr : how.cache_control.c_str(),
             .lists = how.lists ? 1 : 0,
-            .uncompressed = how.is_precompressed ? 0 : 1};
+            .uncompressed = how.is_precompressed ? 0 : 1,
+            .portable_etags = how.has_portable_etags ? 1 : 0};
         return detail::with_texts(
             {prefix, folder, how.index.value_or(""), how.cors_origin, how.cache_control},
             [&] { return zlink_http_serve(handle(), prefix.c_str(), folder.c_str(), &settings); });

@@ -843,7 +843,8 @@ void bind_functions(nb::class_<stream, core>& to) {
     to.def(
         "_serve",
         [](core& self, nb::handle given_prefix, nb::handle given_folder, nb::handle index,
-           nb::handle cors_origin, nb::handle cache_control, bool lists, bool uncompressed) {
+           nb::handle cors_origin, nb::handle cache_control, bool lists, bool uncompressed,
+           bool portable_etags) {
             const std::string prefix = text_argument(given_prefix, "prefix");
             const std::string folder = text_argument(given_folder, "folder");
             use used{self, "serve"};
@@ -855,6 +856,7 @@ void bind_functions(nb::class_<stream, core>& to) {
             settings.cache_control = or_null(cache_control, "cache_control", kept[2]);
             settings.lists = lists;
             settings.uncompressed = uncompressed;
+            settings.portable_etags = portable_etags;
             if (zlink_http_serve(self.raw, prefix.c_str(), folder.c_str(), &settings) != 0) {
                 const int error = errno;
                 used.fail(error, error == EINVAL
@@ -864,10 +866,11 @@ void bind_functions(nb::class_<stream, core>& to) {
         },
         nb::arg("prefix"), nb::arg("folder"), nb::arg("index").none(),
         nb::arg("cors_origin").none(), nb::arg("cache_control").none(), nb::arg("lists"),
-        nb::arg("uncompressed"),
+        nb::arg("uncompressed"), nb::arg("portable_etags"),
         nb::sig(
             "def _serve(self, prefix: str, folder: str, index: str | None, cors_origin: str | None,"
-            " cache_control: str | None, lists: bool, uncompressed: bool) -> None"));
+            " cache_control: str | None, lists: bool, uncompressed: bool, portable_etags: bool)"
+            " -> None"));
     to.def(
         "_route",
         [](core& self, nb::handle given, int kinds) {

@@ -99,15 +99,19 @@ class CommonStream(CommonSocket, _options.StreamOptions, _StreamBase):
         cache_control: str | None = None,
         lists: bool = False,
         uncompressed: bool = False,
+        portable_etags: bool = False,
     ) -> None:
         """Serves the files of `folder` under the path `prefix`, at http and https endpoints bound later.
 
         `index` is the file that is sent for a folder, "index.html" if it is None, none if it is
         empty. `cache_control` gives values by name: "*.js: max-age=3600; *.html: no-cache". With
         `lists` a folder without an index is listed. Without `uncompressed`, "x.br" and "x.gz" are
-        sent in place of "x".
+        sent in place of "x". With `portable_etags`, servers with copies of the files that keep their
+        times send the same entity tags.
         """
-        self._serve(prefix, os.fspath(folder), index, cors_origin, cache_control, lists, uncompressed)
+        self._serve(
+            prefix, os.fspath(folder), index, cors_origin, cache_control, lists, uncompressed, portable_etags
+        )
 
     def route(
         self, path: str, *, requests: bool = True, peers: bool = False, upgrades: bool = False

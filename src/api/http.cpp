@@ -10,10 +10,12 @@
 #include "web/reply.hpp"
 #include "web/request_observer.hpp"
 #include "wire/field_text.hpp"
+#include "wire/websocket/upgrade.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
@@ -71,9 +73,11 @@ result<zlink::web::folder_settings> settings_from(const zlink_http_folder_t* giv
     if (given == nullptr) {
         return made;
     }
-    if (given->struct_size != sizeof *given) {
+    constexpr std::size_t first_bytes = offsetof(zlink_http_folder_t, portable_etags);
+    if (given->struct_size != sizeof *given && given->struct_size != first_bytes) {
         return refuse("struct_size is not sizeof (zlink_http_folder_t)");
     }
+    made.portable_tags = given->struct_size > first_bytes && given->portable_etags != 0;
     if (given->index != nullptr) {
         made.index = given->index;
     }
@@ -83,8 +87,11 @@ result<zlink::web::folder_settings> settings_from(const zlink_http_folder_t* giv
     if (made.index.find('/') != std::string::npos) {
         return refuse("index is the name of a file, without a slash");
     }
-    if (!is_printable(made.cors_origin)) {
-        return refuse("cors_origin is not an origin");
+    if (!made.cors_origin.empty() && made.cors_origin != "*" && made.cors_origin != "null" &&
+        !zlink::wire::websocket::is_origin(made.cors_origin)) {
+        return refuse("cors_origin \"" + made.cors_origin +
+                      "\" can never match: it has to be SCHEME://HOST or SCHEME://HOST:PORT, "
+                      "without a path and without the scheme's own port, or *");
     }
     if (given->cache_control != nullptr) {
         auto rules = cache_rules(given->cache_control);
@@ -340,8 +347,7 @@ extern "C" int zlink_http_request(const void* data, size_t size, zlink_http_requ
     const std::size_t head_end = rest.starts_with("\r\n") ? 0 : rest.find("\r\n\r\n");
     if (request == nullptr || request->struct_size != sizeof *request || !method || !target ||
         !version || !version->starts_with("HTTP/") || head_end == std::string_view::npos) {
-        errno = EINVAL;
-        return -1;
+        return zlink::api::fail(EINVAL);
     }
     constexpr std::size_t line_end_bytes = 2;
     const std::size_t fields_bytes = head_end == 0 ? 0 : head_end + line_end_bytes;
@@ -365,8 +371,7 @@ extern "C" int zlink_http_request(const void* data, size_t size, zlink_http_requ
 extern "C" int zlink_http_field(const zlink_http_request_t* request, const char* name,
                                 const char** value, size_t* size) {
     if (request == nullptr || name == nullptr || value == nullptr || size == nullptr) {
-        errno = EINVAL;
-        return -1;
+        return zlink::api::fail(EINVAL);
     }
     std::string_view rest{request->fields, request->fields_size};
     while (const auto line = take_until(rest, "\r\n")) {
@@ -379,8 +384,7 @@ extern "C" int zlink_http_field(const zlink_http_request_t* request, const char*
             return 0;
         }
     }
-    errno = ENOENT;
-    return -1;
+    return zlink::api::fail(ENOENT);
 }
 
 extern "C" int zlink_http_reply(void* socket, const void* routing_id, int status,

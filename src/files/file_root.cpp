@@ -24,6 +24,7 @@ namespace {
 constexpr int links_max = 40;   ///< As the system follows in one path.
 constexpr int attempts_max = 8; ///< While files are renamed, openat2 may ask to be repeated.
 constexpr std::size_t link_bytes_max = 4096;
+constexpr std::size_t path_bytes_max = 4096; ///< PATH_MAX of Linux.
 
 /// A descriptor that is closed with this object.
 class owned {
@@ -49,12 +50,12 @@ private:
     int descriptor_;
 };
 
-/// openat2(2), beneath `folder`.
-int open_beneath(int folder, const char* path, std::uint64_t flags,
-                 std::uint64_t resolve) noexcept {
+/// openat2(2).
+int open_resolved(int folder, const char* path, std::uint64_t flags,
+                  std::uint64_t resolve) noexcept {
     open_how how{};
     how.flags = flags | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve;
+    how.resolve = resolve;
     return open_descriptor([&] {
         int opened = -1;
         for (int attempt = 0; attempt < attempts_max && opened < 0; ++attempt) {
@@ -65,6 +66,12 @@ int open_beneath(int folder, const char* path, std::uint64_t flags,
         }
         return opened;
     });
+}
+
+/// openat2(2), beneath `folder`.
+int open_beneath(int folder, const char* path, std::uint64_t flags,
+                 std::uint64_t resolve) noexcept {
+    return open_resolved(folder, path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve);
 }
 
 int open_at(int folder, const char* name, int flags) noexcept {
@@ -140,6 +147,19 @@ int reopen(int descriptor) noexcept {
     return open_at(AT_FDCWD, path.data(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
+/// `path`, behind the folder in which the process is now; as it is if that has no path.
+std::string absolute_path(const std::string& path) {
+    if (path.starts_with('/')) {
+        return path;
+    }
+    std::string current(path_bytes_max, '\0');
+    if (::getcwd(current.data(), current.size()) == nullptr) {
+        return path;
+    }
+    current.resize(current.find('\0'));
+    return current + "/" + path;
+}
+
 /// The errors that find() may have.
 errc outcome_of(int error) noexcept {
     switch (error) {
@@ -160,14 +180,38 @@ errc outcome_of(int error) noexcept {
 } // namespace
 
 result<file_root> file_root::open(const std::string& path) {
-    const int opened = open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY);
-    if (opened < 0) {
+    owned opened{open_at(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY)};
+    if (opened.get() < 0) {
         return static_cast<errc>(errno);
     }
-    file_root made{opened};
-    const owned tried{open_beneath(opened, ".", O_PATH, 0)};
+    std::string absolute = absolute_path(path);
+    file_root made{std::move(absolute), opened.release()};
+    const owned tried{open_beneath(made.descriptor_, ".", O_PATH, 0)};
     made.walks_ = tried.get() < 0; // Also where a filter of system calls forbids it.
     return made;
+}
+
+result<std::optional<file_root>> file_root::replacement(patience how) const {
+    owned now{-1};
+    if (how == patience::none && !walks_) {
+        now = owned{open_resolved(AT_FDCWD, path_.c_str(), O_PATH | O_DIRECTORY, RESOLVE_CACHED)};
+        if (now.get() < 0 && errno == EAGAIN) {
+            return errc::again;
+        }
+    }
+    if (now.get() < 0) { // Also before Linux 5.12, which has no RESOLVE_CACHED.
+        now = owned{open_at(AT_FDCWD, path_.c_str(), O_PATH | O_DIRECTORY)};
+    }
+    struct stat found;
+    struct stat known;
+    if (now.get() < 0 || ::fstat(now.get(), &found) != 0 || ::fstat(descriptor_, &known) != 0 ||
+        (found.st_dev == known.st_dev && found.st_ino == known.st_ino)) {
+        return std::optional<file_root>{};
+    }
+    std::string path = path_;
+    file_root made{std::move(path), now.release()};
+    made.walks_ = walks_;
+    return std::optional<file_root>{std::move(made)};
 }
 
 file_root::~file_root() {

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "files/open_file.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,12 +21,16 @@ namespace zlink::files {
 /// @threads Any.
 class file_root {
 public:
-    /// @param path  An existing folder.
+    /// @param path  An existing folder. A relative path is one of the folder in which the process
+    /// is
+    ///              now.
     /// @error       Those of open(2); ENOTDIR if it is no folder.
+    /// @throws std::bad_alloc
     static result<file_root> open(const std::string& path);
 
     file_root(file_root&& other) noexcept
-        : descriptor_(std::exchange(other.descriptor_, -1)), walks_(other.walks_) {}
+        : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)),
+          walks_(other.walks_) {}
     file_root& operator=(file_root&&) = delete;
     ~file_root();
 
@@ -38,6 +43,13 @@ public:
         none,  ///< EAGAIN instead of waiting for a disk, as far as the system can tell.
         waits, ///< May wait for a disk.
     };
+
+    /// The folder to which the path of this one leads now, if that is another one: it was removed
+    /// and made again, or a link of the path was changed.
+    /// @return Nothing if it is the same, or none that can be opened.
+    /// @error again  It would have to wait.
+    /// @throws std::bad_alloc
+    result<std::optional<file_root>> replacement(patience how) const;
 
     /// Opens a file, or finds a folder.
     /// @param path  Relative, without "." and "..", not beginning or ending with a slash. Empty:
@@ -72,9 +84,11 @@ public:
     void walk_instead() noexcept { walks_ = true; }
 
 private:
-    explicit file_root(int descriptor) noexcept : descriptor_(descriptor) {}
+    file_root(std::string path, int descriptor) noexcept
+        : path_(std::move(path)), descriptor_(descriptor) {}
     int open_path(const std::string& path, patience how) const noexcept;
 
+    std::string path_;   ///< Absolute.
     int descriptor_;     ///< O_PATH.
     bool walks_ = false; ///< The system has no openat2.
 };

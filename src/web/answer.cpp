@@ -2,6 +2,7 @@
 #include "web/answer.hpp"
 
 #include "base/random_bytes.hpp"
+#include "web/gzip.hpp"
 #include "wire/http/conditions.hpp"
 #include "wire/http/date.hpp"
 #include "wire/http/range.hpp"
@@ -247,6 +248,11 @@ response send(composer& to, const request& asked, const served_file& what) {
     to.begin(is_whole ? 200 : 206);
     to.add_lines(what.validator_fields);
     to.add_lines(what.content_fields);
+    if (state.modified() <= to.now()) {
+        to.add_lines(what.last_modified);
+    } else { // Not later than Date (RFC 9110, 8.8.2.1).
+        to.add("Last-Modified", wire::http::date_text{to.now()}.view());
+    }
     if (is_whole || parts.size() == 1) {
         const wire::http::byte_range one = is_whole ? wire::http::byte_range{} : parts.front();
         const std::uint64_t bytes = is_whole ? state.bytes : one.bytes();
@@ -272,6 +278,41 @@ response send(composer& to, const request& asked, const served_file& what) {
     }
     wire::http::append_multipart_end(to.text(), boundary);
     return to.finish();
+}
+
+/// The file, or its compressed form that the client prefers.
+/// @param path  Within the folder.
+response send_coded(composer& to, const request& asked, const folder& in, const std::string& path,
+                    served_file_ptr what, file_root::patience how) {
+    if ((what->has_br || what->has_gzip) && !asked.has("range")) {
+        std::string room;
+        const auto coding =
+            wire::http::choose_coding(asked.joined("accept-encoding", room),
+                                      {.has_gzip = what->has_gzip, .has_br = what->has_br});
+        if (coding && *coding != content_coding::identity) {
+            what = in.find_coded(path, what, *coding, how);
+        }
+    }
+    return send(to, asked, *what);
+}
+
+/// The listing of a folder, compressed if the client takes that.
+response send_listing(composer& to, const request& asked, const folder& in, std::string content) {
+    std::string lines = line("Cache-Control", "no-cache");
+    if (!in.settings().precompressed) {
+        return to.page(200, content, lines);
+    }
+    lines += line("Vary", "Accept-Encoding");
+    std::string room;
+    const auto coding =
+        wire::http::choose_coding(asked.joined("accept-encoding", room), {.has_gzip = true});
+    if (coding && *coding == content_coding::gzip) {
+        if (std::optional<std::string> packed = gzip(content)) {
+            content = std::move(*packed);
+            lines += line("Content-Encoding", wire::http::name_of(*coding));
+        }
+    }
+    return to.page(200, content, lines);
 }
 
 response not_found(composer& to, errc reason) {
@@ -300,7 +341,7 @@ std::optional<response> answer_with_folder(composer& to, const request& asked,
             place.path.empty() ? settings.index : place.path + "/" + settings.index;
         const auto index = place.at->find(path, how, to.was_kept());
         if (index && *index) {
-            return send(to, asked, **index);
+            return send_coded(to, asked, *place.at, path, *index, how);
         }
         if (!index && index.error() == errc::again) {
             return std::nullopt;
@@ -313,7 +354,7 @@ std::optional<response> answer_with_folder(composer& to, const request& asked,
         return std::nullopt;
     }
     const auto entries = place.at->list(place.path);
-    return entries ? to.page(200, listing(target.file, *entries), line("Cache-Control", "no-cache"))
+    return entries ? send_listing(to, asked, *place.at, listing(target.file, *entries))
                    : not_found(to, entries.error());
 }
 
@@ -367,17 +408,7 @@ std::optional<response> answer(const request& asked, const site& from, sys_secon
     if (target.ends_with_slash) {
         return to.error(404, {});
     }
-    served_file_ptr what = *found;
-    if ((what->has_br || what->has_gzip) && !asked.has("range")) {
-        std::string room;
-        const auto coding =
-            wire::http::choose_coding(asked.joined("accept-encoding", room),
-                                      {.has_gzip = what->has_gzip, .has_br = what->has_br});
-        if (coding && *coding != content_coding::identity) {
-            what = place.at->find_coded(place.path, what, *coding, how);
-        }
-    }
-    return send(to, asked, *what);
+    return send_coded(to, asked, *place.at, place.path, *found, how);
 }
 
 response refuse(const refusal& why, sys_seconds now, bool has_content) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace zlink::web {
@@ -17,13 +18,19 @@ using wire::http::content_coding;
 namespace {
 
 /// Strong (RFC 9110, 8.8.1): it differs for every file, size and time of change.
-std::string tag_of(const files::file_state& state) {
+/// @param is_portable  The same for copies of a file that have its time of change.
+std::string tag_of(const files::file_state& state, bool is_portable) {
     std::array<char, 80> text;
-    const int bytes = std::snprintf(
-        text.data(), text.size(), "\"%llx-%llx-%llx\"",
-        static_cast<unsigned long long>(state.number), static_cast<unsigned long long>(state.bytes),
-        static_cast<unsigned long long>(state.modified_seconds) * 1'000'000'000ULL +
-            static_cast<unsigned long long>(state.modified_nanoseconds));
+    int bytes = std::snprintf(text.data(), text.size(), "\"");
+    if (!is_portable) {
+        bytes += std::snprintf(text.data() + bytes, text.size() - static_cast<std::size_t>(bytes),
+                               "%llx-", static_cast<unsigned long long>(state.number));
+    }
+    bytes +=
+        std::snprintf(text.data() + bytes, text.size() - static_cast<std::size_t>(bytes),
+                      "%llx-%llx\"", static_cast<unsigned long long>(state.bytes),
+                      static_cast<unsigned long long>(state.modified_seconds) * 1'000'000'000ULL +
+                          static_cast<unsigned long long>(state.modified_nanoseconds));
     return {text.data(), static_cast<std::size_t>(bytes)};
 }
 
@@ -37,8 +44,40 @@ std::string_view extension_of(content_coding coding) noexcept {
 
 } // namespace
 
-served_file_ptr folder::cached_at(const std::string& path) const {
+/// Goes over to the folder to which the path leads now, from time to time.
+/// @error again  It would have to wait to find out.
+result<void> folder::follow(patience how) const {
+    const clock::time_point now = clock::now();
+    clock::time_point due = check_at_.load(std::memory_order_relaxed);
+    if (now < due ||
+        !check_at_.compare_exchange_strong(due, now + check_interval, std::memory_order_relaxed)) {
+        return {};
+    }
+    result<std::optional<files::file_root>> found = root()->replacement(how);
+    if (!found) {
+        check_at_.store(due, std::memory_order_relaxed); // For a thread that may wait.
+        return found.error();
+    }
+    if (*found) {
+        root_ptr replaced = std::make_shared<const files::file_root>(std::move(**found));
+        std::list<cached> former; // Its files are closed without the lock.
+        const std::lock_guard lock{mutex_};
+        root_.swap(replaced);
+        places_.clear();
+        cache_.swap(former);
+    }
+    return {};
+}
+
+folder::root_ptr folder::root() const {
     const std::lock_guard lock{mutex_};
+    return root_;
+}
+
+/// @param root  Set to the folder as it is at the same time.
+served_file_ptr folder::cached_at(const std::string& path, root_ptr& root) const {
+    const std::lock_guard lock{mutex_};
+    root = root_;
     const auto found = places_.find(path);
     if (found == places_.end()) {
         return {};
@@ -85,9 +124,10 @@ std::string_view folder::cache_control(std::string_view name) const noexcept {
 }
 
 /// @param named  The path without the extension of the coding.
-result<served_file_ptr> folder::open(const std::string& path, std::string_view named,
-                                     content_coding coding, patience how) const {
-    const auto found = root_.find(path, how);
+result<served_file_ptr> folder::open(const files::file_root& root, const std::string& path,
+                                     std::string_view named, content_coding coding,
+                                     patience how) const {
+    const auto found = root.find(path, how);
     if (!found) {
         return found.error();
     }
@@ -99,10 +139,10 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     made->file = found->file;
     made->coding = coding;
     made->media_type = wire::http::media_type_of(named);
-    made->tag = tag_of(state);
+    made->tag = tag_of(state, settings_.portable_tags);
     if (settings_.precompressed && coding == content_coding::identity) {
         for (const content_coding other : {content_coding::gzip, content_coding::br}) {
-            const auto it = root_.find(path + std::string(extension_of(other)), how);
+            const auto it = root.find(path + std::string(extension_of(other)), how);
             if (!it && it.error() == errc::again) {
                 return errc::again; // Not known to be missing.
             }
@@ -135,7 +175,7 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
     if (coding != content_coding::identity) {
         add(content, "Content-Encoding", wire::http::name_of(coding));
     }
-    add(content, "Last-Modified", wire::http::date_text{state.modified()}.view());
+    add(made->last_modified, "Last-Modified", wire::http::date_text{state.modified()}.view());
     add(content, "Accept-Ranges", "bytes");
     add(content, "X-Content-Type-Options", "nosniff");
     return served_file_ptr(std::move(made));
@@ -143,14 +183,18 @@ result<served_file_ptr> folder::open(const std::string& path, std::string_view n
 
 result<served_file_ptr> folder::find(const std::string& path, patience how, bool& was_kept) const {
     was_kept = false;
-    if (served_file_ptr known = cached_at(path)) {
-        if (root_.is_current(path, known->file->state())) {
+    if (const result<void> followed = follow(how); !followed) {
+        return followed.error();
+    }
+    root_ptr root;
+    if (served_file_ptr known = cached_at(path, root)) {
+        if (root->is_current(path, known->file->state())) {
             was_kept = true;
             return known;
         }
         drop(path);
     }
-    result<served_file_ptr> opened = open(path, path, content_coding::identity, how);
+    result<served_file_ptr> opened = open(*root, path, path, content_coding::identity, how);
     if (opened && *opened) {
         keep(path, *opened);
     }
@@ -164,13 +208,14 @@ served_file_ptr folder::find_coded(const std::string& path, const served_file_pt
     const auto is_usable = [&](const served_file_ptr& each) {
         return each && each->file->state().modified() >= of->file->state().modified();
     };
-    if (served_file_ptr known = cached_at(key)) {
-        if (root_.is_current(coded, known->file->state())) {
+    root_ptr root;
+    if (served_file_ptr known = cached_at(key, root)) {
+        if (root->is_current(coded, known->file->state())) {
             return is_usable(known) ? known : of;
         }
         drop(key);
     }
-    result<served_file_ptr> opened = open(coded, path, coding, how);
+    result<served_file_ptr> opened = open(*root, coded, path, coding, how);
     if (!opened || !is_usable(*opened)) {
         return of;
     }
@@ -179,7 +224,7 @@ served_file_ptr folder::find_coded(const std::string& path, const served_file_pt
 }
 
 result<std::vector<files::file_root::entry>> folder::list(const std::string& path) const {
-    return root_.list(path, limits::listed_files_max);
+    return root()->list(path, limits::listed_files_max);
 }
 
 } // namespace zlink::web

@@ -5,9 +5,12 @@
 #include "testing/certificates.hpp"
 
 #include <climits>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <vector>
 
 using namespace api_test;
@@ -142,6 +145,138 @@ TEST_SUITE("error text") {
         CHECK(bind_refusal(push, "inproc://x", ETERM) == "inproc://x: the context was shut down");
         CHECK(error_of(zlink_getsockopt(push, ZLINK_LINGER, &value, &room)) == ETERM);
         CHECK(std::string{zlink_error_text()} == "ZLINK_LINGER: the context was shut down");
+    }
+
+    TEST_CASE("error text: is never that of an earlier failure") {
+        const context owner;
+        socket push{owner, ZLINK_PUSH};
+        socket stream{owner, ZLINK_STREAM};
+        socket pull{owner, ZLINK_PULL};
+        char room[8];
+        zlink_msg_t closed{};
+        zlink_msg_t empty;
+        zlink_msg_init(&empty);
+        zlink_pollitem_t nothing{&closed, 0, ZLINK_POLLIN, 0};
+        zlink_http_request_t request{};
+        const char* text = nullptr;
+        std::size_t bytes = 0;
+        std::size_t none = 0;
+        zlink_stream_message_t batch{};
+        const struct {
+            const char* name;
+            std::function<int()> call;
+        } failing[] = {
+            {"send", [&] { return zlink_send(push, "x", 1, ZLINK_DONTWAIT); }},
+            {"send, no socket", [&] { return zlink_send(nullptr, "x", 1, 0); }},
+            {"send_const", [&] { return zlink_send_const(push, "x", 1, ZLINK_DONTWAIT); }},
+            {"recv", [&] { return zlink_recv(pull, room, sizeof room, ZLINK_DONTWAIT); }},
+            {"recv of a PUSH", [&] { return zlink_recv(push, room, sizeof room, 0); }},
+            {"msg_send", [&] { return zlink_msg_send(&empty, push, ZLINK_DONTWAIT); }},
+            {"msg_recv", [&] { return zlink_msg_recv(&empty, pull, ZLINK_DONTWAIT); }},
+            {"msg_close", [&] { return zlink_msg_close(&closed); }},
+            {"msg_get", [&] { return zlink_msg_get(&empty, 12345); }},
+            {"msg_gets", [&] { return zlink_msg_gets(&empty, "none") == nullptr ? -1 : 0; }},
+            {"sendiov", [&] { return zlink_sendiov(push, nullptr, 0, 0); }},
+            {"recviov", [&] { return zlink_recviov(pull, nullptr, &none, 0); }},
+            {"stream_send", [&] { return zlink_stream_send(stream, "none", "x", 1, 0); }},
+            {"stream_recv",
+             [&] { return zlink_stream_recv(stream, room, room, 1, ZLINK_DONTWAIT); }},
+            {"stream_send_batch", [&] { return zlink_stream_send_batch(push, &batch, 1, 0); }},
+            {"stream_recv_batch", [&] { return zlink_stream_recv_batch(push, &batch, 1, 0); }},
+            {"stream_close", [&] { return zlink_stream_close(stream, "none", 1000, ""); }},
+            {"socket", [&] { return zlink_socket(owner, 1234) == nullptr ? -1 : 0; }},
+            {"close", [&] { return zlink_close(nullptr); }},
+            {"ctx_term", [&] { return zlink_ctx_term(nullptr); }},
+            {"ctx_get_text",
+             [&] { return zlink_ctx_get_text(owner, ZLINK_METRICS_ENDPOINT, nullptr, &bytes); }},
+            {"poll", [&] { return zlink_poll(&nothing, 1, 0); }},
+            {"proxy", [&] { return zlink_proxy(nullptr, nullptr, nullptr); }},
+            {"monitor", [&] { return zlink_socket_monitor(push, "tcp://127.0.0.1:1", 1); }},
+            {"http_request", [&] { return zlink_http_request("x", 1, &request); }},
+            {"http_field", [&] { return zlink_http_field(nullptr, "x", &text, &bytes); }},
+            {"http_serve", [&] { return zlink_http_serve(push, "/", ".", nullptr); }},
+            {"http_reply",
+             [&] { return zlink_http_reply(stream, "none", 200, nullptr, nullptr, 0, 0); }},
+        };
+        for (const auto& each : failing) {
+            CAPTURE(each.name);
+            refusal(push, ZLINK_SNDHWM, -1);
+            REQUIRE(*zlink_error_text() != '\0');
+            CHECK(each.call() == -1);
+            CHECK(std::string{zlink_error_text()}.find("SNDHWM") == std::string::npos);
+        }
+        // One that says more still does, and one that succeeds between changes nothing.
+        CHECK(error_of(zlink_http_serve(stream, "video", ".", nullptr)) == EINVAL);
+        CHECK(zlink_msg_size(&empty) == 0);
+        CHECK(zlink_msg_close(&empty) == 0);
+        CHECK(std::string{zlink_error_text()}.find("begin and end with a slash") !=
+              std::string::npos);
+        CHECK(error_of(zlink_ctx_set(owner, ZLINK_MAX_SOCKETS, -1)) == EINVAL);
+        CHECK(std::string{zlink_error_text()} == "ZLINK_MAX_SOCKETS: cannot be set to -1");
+    }
+
+    TEST_CASE("error text: says which origins no page can have") {
+        const context owner;
+        socket stream{owner, ZLINK_STREAM};
+        for (const char* const origins : {"https://example.org/", "example.org", "https://",
+                                          "https://a.org, https://b.org/x", "https://a.org:443"}) {
+            CAPTURE(origins);
+            const std::string text = refusal(stream, ZLINK_WS_ORIGINS, origins);
+            CHECK(text.starts_with("ZLINK_WS_ORIGINS: \""));
+            CHECK(text.find("can never match") != std::string::npos);
+        }
+        CHECK(refusal(stream, ZLINK_WS_ORIGINS, "https://a.org, https://b.org/x")
+                  .find("\"https://b.org/x\"") != std::string::npos);
+        for (const char* const origins : {"*", "null", "", "https://a.org, *.b.org,null",
+                                          "http://localhost:8080", "https://*.example.org"}) {
+            stream.set(ZLINK_WS_ORIGINS, origins);
+        }
+        zlink_http_folder_t settings{};
+        settings.struct_size = sizeof settings;
+        for (const char* const origin : {"https://example.org/", "example.org", "*.example.org"}) {
+            settings.cors_origin = origin;
+            CHECK(error_of(zlink_http_serve(stream, "/", "/", &settings)) == EINVAL);
+            CHECK(std::string{zlink_error_text()} ==
+                  "cors_origin \"" + std::string{origin} +
+                      "\" can never match: it has to be SCHEME://HOST or SCHEME://HOST:PORT, "
+                      "without a path and without the scheme's own port, or *");
+        }
+    }
+
+    TEST_CASE("error text: says what is no file that can be read without waiting") {
+        const context owner;
+        const temporary_folder folder;
+        authority ours{folder, "ours"};
+        const identity one = ours.issue();
+        const std::string fifo = folder.file("fifo");
+        REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+        std::filesystem::create_directory(folder.file("authorities"));
+        REQUIRE(::mkfifo(folder.file("authorities/waits").c_str(), 0600) == 0);
+        const auto said = [&](int option, const std::string& value) {
+            socket asked{owner, ZLINK_PULL};
+            asked.set(ZLINK_TLS_CERTIFICATE, one.certificate).set(ZLINK_TLS_KEY, one.key);
+            asked.set(ZLINK_TLS_CLIENT_CERTIFICATES, 2).set(ZLINK_TLS_CA, ours.path());
+            asked.set(option, value);
+            return bind_refusal(asked, "tls://127.0.0.1:*", EINVAL);
+        };
+        for (const std::string& path : {fifo, std::string{"/dev/zero"}, std::string{"/dev/null"}}) {
+            CHECK(said(ZLINK_TLS_CERTIFICATE, path) ==
+                  "ZLINK_TLS_CERTIFICATE \"" + path + "\": it is not a regular file");
+            CHECK(said(ZLINK_TLS_KEY, path) ==
+                  "ZLINK_TLS_KEY \"" + path + "\": it is not a regular file");
+            CHECK(said(ZLINK_TLS_CA, path) ==
+                  "ZLINK_TLS_CA \"" + path + "\": it is neither a regular file nor a folder");
+        }
+        CHECK(said(ZLINK_TLS_CA, folder.file("authorities")) ==
+              "ZLINK_TLS_CA \"" + folder.file("authorities") +
+                  "\": waits in it is not a regular file");
+        socket server{owner, ZLINK_PULL};
+        server.set(ZLINK_TLS_CERTIFICATE, one.certificate).set(ZLINK_TLS_KEY, one.key);
+        server.bind("tls://127.0.0.1:*");
+        std::filesystem::rename(fifo, one.certificate);
+        CHECK(error_of(zlink_setsockopt(server, ZLINK_TLS_RELOAD, nullptr, 0)) == EINVAL);
+        CHECK(std::string{zlink_error_text()} ==
+              "ZLINK_TLS_CERTIFICATE \"" + one.certificate + "\": it is not a regular file");
     }
 
     TEST_CASE("error text: says which endpoint is malformed, and where") {

@@ -42,37 +42,13 @@ bool append_decoded(std::string& to, std::string_view name) {
     return true;
 }
 
-/// `name` with all escapes decoded, and those that become one by that, until none is left.
-std::string wholly_decoded(std::string_view name) {
-    std::string decoded;
-    for (const char octet : name) {
-        decoded += octet;
-        while (decoded.size() >= escape_bytes) {
-            const std::string_view tail =
-                std::string_view{decoded}.substr(decoded.size() - escape_bytes);
-            if (!has_escape(tail)) {
-                break;
-            }
-            const char escaped = escaped_octet(tail);
-            decoded.resize(decoded.size() - escape_bytes);
-            decoded += escaped;
-        }
-    }
-    return decoded;
-}
-
 /// Whether a file with this name, which was decoded once, may be served.
 bool may_be_served(std::string_view name, bool is_first) {
     constexpr std::string_view well_known = ".well-known"; // RFC 8615.
-    constexpr std::string_view forbidden{"/\\\0", 3};
-    std::string room;
-    std::string_view meant = name;
-    if (name.find('%') != std::string_view::npos) {
-        meant = room = wholly_decoded(name);
-    }
+    constexpr std::string_view forbidden{"/\0", 2};
     return !name.empty() && name.size() <= limits::http_path_segment_bytes_max &&
-           meant.find_first_of(forbidden) == std::string_view::npos &&
-           (!meant.starts_with('.') || (is_first && name == well_known));
+           name.find_first_of(forbidden) == std::string_view::npos &&
+           (!name.starts_with('.') || (is_first && name == well_known));
 }
 
 } // namespace

@@ -45,6 +45,15 @@ TEST_SUITE("wire/http") {
             {"/caf%c3%A9/\xc3\xa9", "caf\xc3\xa9/\xc3\xa9", "", false},
             {"/100%25", "100%", "", false},
             {"/a%2541", "a%41", "", false},
+            {"/%252e", "%2e", "", false},
+            {"/%252e%252e/a", "%2e%2e/a", "", false},
+            {"/a%252fb", "a%2fb", "", false},
+            {"/a%255Cb", "a%5Cb", "", false},
+            {"/a%2500", "a%00", "", false},
+            {"/%2525252e", "%25252e", "", false},
+            {"/a\\b", "a\\b", "", false},
+            {"/a%5cb", "a\\b", "", false},
+            {"/a%0Ab%7f", "a\nb\x7f", "", false},
             {"/a%3fb%23c", "a?b#c", "", false},
             {"/a..b", "a..b", "", false},
             {"/a.", "a.", "", false},
@@ -79,51 +88,14 @@ TEST_SUITE("wire/http") {
 
     TEST_CASE("target path: names no file above or beside the folder") {
         for (const char* target : {
-                 "/.",
-                 "/..",
-                 "/./a",
-                 "/../a",
-                 "/a/.",
-                 "/a/..",
-                 "/a/../b",
-                 "/a/./b",
-                 "/a/..?b",
-                 "/%2e",
-                 "/%2e%2e",
-                 "/.%2E/a",
-                 "/%2e./a",
-                 "/%2E%2e/a",
-                 "/%252e",
-                 "/%252e%252e/a",
-                 "/.%252e/a",
-                 "/%25%32%65",
-                 "/%252525252e/a",
-                 "/%25252e.",
-                 "/%25%32%35%32%65%2e",
-                 "/a%2fb",
-                 "/a%2Fb",
-                 "/..%2fa",
-                 "/%2f",
-                 "/%2fetc/passwd",
-                 "/a%252fb",
-                 "/..%252fa",
-                 "/a\\b",
-                 "/a%5cb",
-                 "/a%5Cb",
-                 "/a%255cb",
-                 "/..\\a",
-                 "/..%5ca",
-                 "/%00",
-                 "/a%00.html",
-                 "/a%2500",
-                 "//",
-                 "//a",
-                 "/a//b",
-                 "/a//",
-                 "///",
-                 "//etc/passwd",
-                 "/...",
-                 "/.../a",
+                 "/.",           "/..",       "/./a",           "/../a",
+                 "/a/.",         "/a/..",     "/a/../b",        "/a/./b",
+                 "/a/..?b",      "/%2e",      "/%2e%2e",        "/.%2E/a",
+                 "/%2e./a",      "/%2E%2e/a", "/a%2fb",         "/a%2Fb",
+                 "/..%2fa",      "/%2f",      "/%2fetc/passwd", "/..\\a",
+                 "/..%5ca",      "/%00",      "/a%00.html",     "//",
+                 "//a",          "/a//b",     "/a//",           "///",
+                 "//etc/passwd", "/...",      "/.../a",
              }) {
             CAPTURE(target);
             CHECK(status_of(target) == 404);
@@ -132,10 +104,9 @@ TEST_SUITE("wire/http") {
 
     TEST_CASE("target path: names no hidden file") {
         for (const char* target :
-             {"/.git", "/.git/config", "/a/.htpasswd", "/%2egit", "/%2Egit/config", "/%252egit",
+             {"/.git", "/.git/config", "/a/.htpasswd", "/%2egit", "/%2Egit/config",
               "/a/.well-known", "/a/.well-known/b", "/.well-known/.git", "/.well-knownx",
-              "/.Well-Known/a", "/.well-known/../a", "/.well-known/%2e%2e/a", "/%252ewell-known/a",
-              "/..a", "/.a/"}) {
+              "/.Well-Known/a", "/.well-known/../a", "/.well-known/%2e%2e/a", "/..a", "/.a/"}) {
             CAPTURE(target);
             CHECK(status_of(target) == 404);
         }
