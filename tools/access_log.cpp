@@ -84,6 +84,34 @@ std::string log_line(const zlink_http_record_t& record, access_log::format how) 
     return line + "\n";
 }
 
+namespace {
+
+/// Opens a file for writing at its end, or a FIFO or terminal.
+int open_to_append(const char* path) noexcept {
+    constexpr int mode = 0644;
+    constexpr int how = O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    const int opened = ::open(path, O_WRONLY | O_CREAT | how, mode);
+    struct stat about;
+    const bool is_unread_fifo = opened < 0 && errno == ENXIO;
+    if (!is_unread_fifo &&
+        (opened < 0 || ::fstat(opened, &about) != 0 || !S_ISFIFO(about.st_mode))) {
+        return opened;
+    }
+    // A FIFO that is open in both directions can be written to before its reader comes, and after
+    // that was replaced by another.
+    const int both = ::open(path, O_RDWR | how);
+    if (both < 0) {
+        errno = is_unread_fifo ? ENXIO : errno;
+        return opened;
+    }
+    if (opened >= 0) {
+        ::close(opened);
+    }
+    return both;
+}
+
+} // namespace
+
 bool access_log::open() {
     if (!change_file()) {
         return false;
@@ -130,10 +158,7 @@ void access_log::add(const zlink_http_record_t& record) noexcept {
 
 /// Opens path_, and closes the former file. @return Whether it could be opened.
 bool access_log::change_file() noexcept {
-    constexpr int mode = 0644;
-    const int opened = path_ == "-"
-                           ? STDOUT_FILENO
-                           : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode);
+    const int opened = path_ == "-" ? STDOUT_FILENO : open_to_append(path_.c_str());
     if (opened < 0) {
         return false;
     }
@@ -153,7 +178,6 @@ void access_log::run() noexcept {
         has_work_.wait(lock, [this] { return ends_ || reopens_ || !waiting_.empty(); });
         taken.clear();
         taken.swap(waiting_);
-        const bool reopens = std::exchange(reopens_, false);
         lock.unlock();
         const bool is_written = write_all(taken);
         if (!is_written) {
@@ -167,24 +191,33 @@ void access_log::run() noexcept {
         if (has_failed && ends_) {
             return;
         }
-        if (reopens && !change_file()) {
-            std::fprintf(stderr, "zlink: %s: %s\n", path_.c_str(), std::strerror(errno));
-        }
+        change_file_if_asked();
         lock.lock();
     }
 }
 
-bool access_log::write_all(const std::string& lines) const noexcept {
+void access_log::change_file_if_asked() noexcept {
+    if (reopens_.exchange(false) && !change_file()) {
+        std::fprintf(stderr, "zlink: %s: %s\n", path_.c_str(), std::strerror(errno));
+    }
+}
+
+/// What a file that was asked to be changed meanwhile does not take goes to the next one.
+bool access_log::write_all(const std::string& lines) noexcept {
     for (std::size_t done = 0; done < lines.size();) {
         std::size_t bytes = lines.size() - done;
         if (!is_regular_file_) {
             bytes = std::min<std::size_t>(bytes, PIPE_BUF); // A pipe with room has that much.
             if (!await_room()) {
-                return false;
+                if (!reopens_) {
+                    return false;
+                }
+                change_file_if_asked();
+                continue;
             }
         }
         const ssize_t got = ::write(descriptor_, lines.data() + done, bytes);
-        if (got < 0 && errno != EINTR) {
+        if (got < 0 && errno != EINTR && errno != EAGAIN) {
             return false;
         }
         done += got > 0 ? static_cast<std::size_t>(got) : 0;
@@ -192,12 +225,13 @@ bool access_log::write_all(const std::string& lines) const noexcept {
     return true;
 }
 
-/// Waits until something can be written; once the program ends no longer than 2 s.
+/// Waits until something can be written, or the file is to be changed; once the program ends no
+/// longer than 2 s.
 /// @return Whether it can; otherwise errno is ETIMEDOUT.
 bool access_log::await_room() const noexcept {
     constexpr int slice_ms = 50;
     constexpr int slices_max = 40;
-    for (int slices = 0; slices < slices_max; slices += ends_ ? 1 : 0) {
+    for (int slices = 0; slices < slices_max && !reopens_; slices += ends_ ? 1 : 0) {
         pollfd room{.fd = descriptor_, .events = POLLOUT, .revents = 0};
         if (::poll(&room, 1, slice_ms) > 0) {
             return true;

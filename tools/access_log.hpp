@@ -31,7 +31,7 @@ public:
     /// Writes what is left; up to 2 s if it is a pipe or terminal that nobody reads.
     ~access_log();
 
-    /// Opens the file, and starts the thread.
+    /// Opens the file, and starts the thread. Does not wait for the reader of a FIFO.
     /// @return Whether it could be opened; otherwise errno says why.
     bool open();
 
@@ -48,16 +48,17 @@ public:
 
 private:
     void run() noexcept;
-    bool write_all(const std::string& lines) const noexcept;
+    bool write_all(const std::string& lines) noexcept;
     bool await_room() const noexcept;
     bool change_file() noexcept;
+    void change_file_if_asked() noexcept;
 
     const std::string path_;
     const format format_;
     std::mutex mutex_;
     std::condition_variable has_work_;
     std::string waiting_;
-    bool reopens_ = false;
+    std::atomic<bool> reopens_{false};
     std::atomic<bool> ends_{false};
     int descriptor_ = -1;         ///< The thread's, once it runs, as is the next.
     bool is_regular_file_ = true; ///< A write never waits for a reader.

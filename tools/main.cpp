@@ -48,7 +48,9 @@ int run(int count, char** words) {
     serve.add_option("--cache", asked.cache,
                      "Cache-Control by name: '*.js: public, max-age=3600; *.html: no-cache'");
     serve.add_flag("--uncompressed", asked.uncompressed,
-                   "Do not send FILE.br or FILE.gz in place of FILE");
+                   "Do not send FILE.br or FILE.gz in place of FILE, nor compress listings");
+    serve.add_flag("--portable-etags", asked.portable_etags,
+                   "Entity tags of size and time alone: equal on servers with copies of the files");
     serve.add_option(
         "--tls-cert", asked.certificate,
         "The certificates for https, PEM, the server's own first; SIGHUP reloads them");
@@ -101,7 +103,12 @@ int run(int count, char** words) {
         })
         ->capture_default_str();
     top.add_flag("--json", shown.json, "An object per look and line, in place of a table");
-    CLI11_PARSE(program, count, words);
+    try {
+        program.parse(count, words);
+    } catch (const CLI::ParseError& failure) {
+        constexpr int wrong_usage = 2;
+        return program.exit(failure) == 0 ? 0 : wrong_usage; // 0: --help.
+    }
     if (top.parsed()) {
         shown.count = once ? 1 : shown.count;
         return zlink_tool::top(shown);

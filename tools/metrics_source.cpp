@@ -147,7 +147,7 @@ std::vector<metrics_source> metrics_source::find(const std::string& target) {
         int id = 0;
         const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), id);
         if (error != std::errc{} || id == 0) {
-            throw std::runtime_error(target + " is no process id");
+            throw std::invalid_argument(target + " is no process id");
         }
         for (const std::string& each : names_of_process(id)) {
             found.push_back(metrics_source{"process " + target, each, {}, {}, "/metrics"});
@@ -156,7 +156,7 @@ std::vector<metrics_source> metrics_source::find(const std::string& target) {
     }
     constexpr std::string_view scheme = "http://";
     if (!target.starts_with(scheme)) {
-        throw std::runtime_error(target + ": it has to be a process id or http://HOST:PORT");
+        throw std::invalid_argument(target + ": it has to be a process id or http://HOST:PORT");
     }
     const std::string rest = target.substr(scheme.size());
     const std::string authority = rest.substr(0, rest.find('/'));
@@ -174,7 +174,7 @@ std::vector<metrics_source> metrics_source::find(const std::string& target) {
         host = host.substr(1, host.size() - 2);
     }
     if (host.empty() || !is_number(port)) {
-        throw std::runtime_error(target + ": it has to be a process id or http://HOST:PORT");
+        throw std::invalid_argument(target + ": it has to be a process id or http://HOST:PORT");
     }
     found.push_back(metrics_source{target, {}, std::move(host), std::move(port), std::move(path)});
     return found;

@@ -13,6 +13,7 @@ class metrics_source {
 public:
     /// The sources of a target: a process id, whose contexts serve their metrics locally, or
     /// http://HOST[:PORT][/PATH].
+    /// @throws std::invalid_argument  It is neither, with a sentence for the user.
     static std::vector<metrics_source> find(const std::string& target);
 
     metrics_source(metrics_source&& from) noexcept;

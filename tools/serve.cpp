@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,13 +21,69 @@ namespace zlink_tool {
 
 namespace {
 
+/// The name of the socket that serves files, in the metrics.
+constexpr const char* files_name = "files";
+
+// Exit statuses.
+constexpr int failed_status = 1;
+constexpr int usage_status = 2;
+
+/// A name in the library's texts, and the option that the user wrote for it.
+struct written_option {
+    std::string_view name;
+    std::string_view option;
+};
+constexpr std::array written_options{
+    written_option{"ZLINK_IO_THREADS", "--threads"},
+    written_option{"ZLINK_TLS_CERTIFICATE", "--tls-cert"},
+    written_option{"ZLINK_TLS_KEY", "--tls-key"},
+    written_option{"ZLINK_LINGER", "--grace"},
+    written_option{"ZLINK_MAX_CONNECTIONS", "--max-connections"},
+    written_option{"ZLINK_MAX_CONNECTIONS_PER_ADDRESS", "--max-connections-per-address"},
+    written_option{"ZLINK_PROXY_PROTOCOL", "--proxy-protocol"},
+    written_option{"cache_control", "--cache"},
+    written_option{"cors_origin", "--cors"},
+    written_option{"index", "--index"},
+};
+
+bool is_of_name(char each) noexcept {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_';
+}
+
+/// A text of the library, with the options of the command line in place of the library's; what is
+/// in quotes stays as it is.
+std::string as_written(std::string_view text) {
+    std::string made;
+    bool is_quoted = false;
+    while (!text.empty()) {
+        const auto end = std::ranges::find_if_not(text, is_of_name);
+        std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+        const std::size_t bytes = std::max<std::size_t>(word.size(), 1);
+        is_quoted ^= text.front() == '"';
+        const auto* const found = std::ranges::find(written_options, word, &written_option::name);
+        // The names of members are words, too: they are meant where the text begins with them.
+        const bool is_option = found != written_options.end() && !is_quoted &&
+                               (made.empty() || word.starts_with("ZLINK_"));
+        made += is_option ? found->option : text.substr(0, bytes);
+        text.remove_prefix(bytes);
+    }
+    return made;
+}
+
 /// Prints the reason of the last failure.
+/// @return The exit status: that of wrong usage if the library refused an argument, and not what is
+///         in a file.
 int fail(const std::string& doing) {
     const int error = errno;
     const std::string text = zlink_error_text();
     std::fprintf(stderr, "zlink: %s: %s\n", doing.c_str(),
-                 text.empty() ? zlink_strerror(error) : text.c_str());
-    return 1;
+                 text.empty() ? zlink_strerror(error) : as_written(text).c_str());
+    return error == EINVAL && !text.starts_with("ZLINK_TLS_") ? usage_status : failed_status;
+}
+
+int refuse_usage(const std::string& option, const std::string& value, const char* why) {
+    std::fprintf(stderr, "zlink: %s %s: %s\n", option.c_str(), value.c_str(), why);
+    return usage_status;
 }
 
 struct closes_socket {
@@ -45,14 +102,14 @@ bool set_text(void* socket, int option, const std::string& value) {
     return zlink_setsockopt(socket, option, value.data(), value.size()) == 0;
 }
 
-/// "/video/=/srv/video" or a folder for the prefix "/".
+/// "/video/=/srv/video".
 std::pair<std::string, std::string> split_root(const std::string& root) {
     const std::size_t equals = root.find('=');
     std::string prefix = root.substr(0, equals);
     if (!prefix.ends_with('/')) {
         prefix += '/';
     }
-    return {prefix, equals == std::string::npos ? "" : root.substr(equals + 1)};
+    return {prefix, root.substr(equals + 1)};
 }
 
 int add_folders(void* socket, const serve_arguments& asked) {
@@ -63,8 +120,14 @@ int add_folders(void* socket, const serve_arguments& asked) {
     how.cache_control = asked.cache.empty() ? nullptr : asked.cache.c_str();
     how.lists = asked.lists;
     how.uncompressed = asked.uncompressed;
+    how.portable_etags = asked.portable_etags;
     std::vector<std::pair<std::string, std::string>> all{{"/", asked.folder}};
-    std::ranges::transform(asked.roots, std::back_inserter(all), split_root);
+    for (const std::string& each : asked.roots) {
+        if (each.find('=') == std::string::npos) {
+            return refuse_usage("--root", each, "it has to be /PREFIX/=DIR");
+        }
+        all.push_back(split_root(each));
+    }
     for (const auto& [prefix, folder] : all) {
         if (zlink_http_serve(socket, prefix.c_str(), folder.c_str(), &how) != 0) {
             return fail(folder);
@@ -73,14 +136,20 @@ int add_folders(void* socket, const serve_arguments& asked) {
     return 0;
 }
 
-void print_endpoint(const char* doing, void* socket) {
+/// @return Where the socket was bound last.
+std::string print_endpoint(const char* doing, void* socket) {
     std::array<char, 512> endpoint{};
     std::size_t bytes = endpoint.size();
     zlink_getsockopt(socket, ZLINK_LAST_ENDPOINT, endpoint.data(), &bytes);
     std::printf("%s at %s\n", doing, endpoint.data());
+    return endpoint.data();
 }
 
-int bind_all(void* socket, const serve_arguments& asked) {
+/// @param bound  Where it is bound, then.
+int bind_all(void* socket, const serve_arguments& asked, std::vector<std::string>& bound) {
+    if (asked.certificate.empty() && !asked.key.empty()) {
+        return refuse_usage("--tls-key", asked.key, "it needs --tls-cert");
+    }
     if (!asked.certificate.empty() &&
         !(set_text(socket, ZLINK_TLS_CERTIFICATE, asked.certificate) &&
           (asked.key.empty() || set_text(socket, ZLINK_TLS_KEY, asked.key)))) {
@@ -88,14 +157,15 @@ int bind_all(void* socket, const serve_arguments& asked) {
     }
     for (const std::string& each : asked.endpoints) {
         if (!each.starts_with("http://") && !each.starts_with("https://")) {
-            std::fprintf(stderr, "zlink: --listen %s: it has to begin with http:// or https://\n",
-                         each.c_str());
-            return 1;
+            return refuse_usage("--listen", each, "it has to begin with http:// or https://");
+        }
+        if (each.starts_with("https://") && asked.certificate.empty()) {
+            return refuse_usage("--listen", each, "https needs --tls-cert");
         }
         if (zlink_bind(socket, each.c_str()) != 0) {
             return fail("--listen"); // The text names the endpoint.
         }
-        print_endpoint("serving", socket);
+        bound.push_back(print_endpoint("serving", socket));
     }
     std::fflush(stdout);
     return 0;
@@ -137,7 +207,8 @@ std::string metrics_text(void* context, const access_log* log) {
 }
 
 /// Answers the requests for /metrics and /healthz.
-void answer_admin(void* context, void* socket, const access_log* log) {
+/// @param drains  The files are not served any more.
+void answer_admin(void* context, void* socket, const access_log* log, bool drains) {
     zlink_msg_t received;
     zlink_msg_init(&received);
     std::array<unsigned char, 4> client{};
@@ -163,7 +234,9 @@ void answer_admin(void* context, void* socket, const access_log* log) {
             status = 405;
             fields += "\nAllow: GET, HEAD";
         } else {
-            content = path == "/healthz" ? "ok\n" : metrics_text(context, log);
+            const bool is_health = path == "/healthz";
+            status = is_health && drains ? 503 : 200;
+            content = !is_health ? metrics_text(context, log) : drains ? "draining\n" : "ok\n";
         }
         zlink_http_reply(socket, client.data(), status, fields.c_str(), content.data(),
                          content.size(), ZLINK_DONTWAIT);
@@ -176,25 +249,71 @@ struct sockets {
     void* context;
     void* files;
     void* admin; ///< Null without --admin.
+    bool drains; ///< No more connections are accepted.
 };
+
+/// Whether all connections have ended over which files are sent.
+bool is_drained(void* context) {
+    double open_count = 0;
+    const auto add = [](const zlink_metric_t* each, void* hint) {
+        const auto is_files = [](const zlink_metric_label_t& label) {
+            return std::string_view{label.name} == "name" &&
+                   std::string_view{label.value} == files_name;
+        };
+        if (std::string_view{each->name} == "zlink_socket_connections" &&
+            std::any_of(each->labels, each->labels + each->label_count, is_files)) {
+            *static_cast<double*>(hint) += each->value;
+        }
+    };
+    return zlink_metrics(context, 0, add, &open_count) < 0 || open_count == 0;
+}
+
+/// Waits for something to do, and does it.
+/// @param timeout_ms  -1: for as long as it takes.
+/// @return Whether it could wait.
+bool turn(const sockets& all, const signals& told, const access_log* log, long timeout_ms) {
+    std::array<zlink_pollitem_t, 3> items{};
+    int count = 0;
+    items[static_cast<std::size_t>(count++)].fd = told.descriptor();
+    items[static_cast<std::size_t>(count++)].socket = all.files;
+    if (all.admin != nullptr) {
+        items[static_cast<std::size_t>(count++)].socket = all.admin;
+    }
+    for (zlink_pollitem_t& each : items) {
+        each.events = ZLINK_POLLIN;
+    }
+    if (zlink_poll(items.data(), count, timeout_ms) < 0 && errno != EINTR) {
+        fail("waiting");
+        return false;
+    }
+    turn_peers_away(all.files);
+    if (all.admin != nullptr) {
+        answer_admin(all.context, all.admin, log, all.drains);
+    }
+    return true;
+}
+
+/// Accepts no more connections, and answers at --admin until no answer with a file is under way.
+/// The library ends those that take longer than --grace.
+void drain(sockets all, const std::vector<std::string>& bound, const signals& told,
+           access_log* log) {
+    constexpr long look_ms = 50;
+    all.drains = true;
+    for (const std::string& each : bound) {
+        zlink_unbind(all.files, each.c_str());
+    }
+    while (!is_drained(all.context) && turn(all, told, log, look_ms)) {
+        if (told.take() == SIGHUP && log != nullptr) {
+            log->reopen();
+        }
+    }
+}
 
 /// @return The exit status.
 int run(const sockets& all, const signals& told, const serve_arguments& asked, access_log* log) {
     while (true) {
-        std::array<zlink_pollitem_t, 3> items{};
-        items[0].socket = all.files;
-        items[1].fd = told.descriptor();
-        items[2].socket = all.admin;
-        for (zlink_pollitem_t& each : items) {
-            each.events = ZLINK_POLLIN;
-        }
-        const int count = all.admin != nullptr ? 3 : 2;
-        if (zlink_poll(items.data(), count, -1) < 0 && errno != EINTR) {
-            return fail("waiting");
-        }
-        turn_peers_away(all.files);
-        if (all.admin != nullptr) {
-            answer_admin(all.context, all.admin, log);
+        if (!turn(all, told, log, -1)) {
+            return failed_status;
         }
         switch (told.take()) {
         case SIGINT:
@@ -219,15 +338,18 @@ bool set_number(void* socket, int option, int value) {
     return zlink_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
+/// A further one takes the place of the one that has waited longest for a request.
+constexpr int admin_connections_max = 256;
+
 /// Binds the socket of /metrics and /healthz.
 /// @return 0, or the exit status.
 int open_admin(void* context, const std::string& endpoint, socket_ptr& admin) {
     admin.reset(zlink_socket(context, ZLINK_STREAM));
     if (!endpoint.starts_with("http://")) {
-        std::fprintf(stderr, "zlink: --admin %s: it has to begin with http://\n", endpoint.c_str());
-        return 1;
+        return refuse_usage("--admin", endpoint, "it has to begin with http://");
     }
     if (!admin || !set_number(admin.get(), ZLINK_LINGER, 0) ||
+        !set_number(admin.get(), ZLINK_MAX_CONNECTIONS, admin_connections_max) ||
         !set_text(admin.get(), ZLINK_SOCKET_NAME, "admin") ||
         !set_number(admin.get(), ZLINK_STREAM_EVENTS, 0) ||
         zlink_http_route(admin.get(), "/*", ZLINK_HTTP_REQUESTS) != 0 ||
@@ -252,7 +374,7 @@ int serve(const serve_arguments& asked) {
         if (!log.open()) {
             std::fprintf(stderr, "zlink: --access-log %s: %s\n", asked.access_log.c_str(),
                          std::strerror(errno));
-            return 1;
+            return failed_status;
         }
         used_log = &log;
     }
@@ -270,7 +392,7 @@ int serve(const serve_arguments& asked) {
         !set_number(socket.get(), ZLINK_MAX_CONNECTIONS_PER_ADDRESS,
                     asked.max_connections_per_address) ||
         !set_number(socket.get(), ZLINK_PROXY_PROTOCOL, asked.proxied ? 1 : 0) ||
-        !set_text(socket.get(), ZLINK_SOCKET_NAME, "files") ||
+        !set_text(socket.get(), ZLINK_SOCKET_NAME, files_name) ||
         (used_log != nullptr && zlink_http_observe(socket.get(), &write_log, used_log) != 0)) {
         return fail("starting");
     }
@@ -283,10 +405,16 @@ int serve(const serve_arguments& asked) {
             return failed;
         }
     }
-    if (const int failed = bind_all(socket.get(), asked); failed != 0) {
+    std::vector<std::string> bound;
+    if (const int failed = bind_all(socket.get(), asked, bound); failed != 0) {
         return failed;
     }
-    return run({context.get(), socket.get(), admin.get()}, told, asked, used_log);
+    const sockets all{context.get(), socket.get(), admin.get(), false};
+    const int status = run(all, told, asked, used_log);
+    if (admin) {
+        drain(all, bound, told, used_log);
+    }
+    return status;
 }
 
 } // namespace zlink_tool

@@ -25,13 +25,14 @@ struct serve_arguments {
     bool proxied = false;
     bool lists = false;
     bool uncompressed = false;
+    bool portable_etags = false;
     int threads = 1;
 };
 
 /// Serves files until SIGINT or SIGTERM; SIGHUP reloads the certificates and reopens the access
 /// log. Prints the endpoints, then errors only.
-/// @return The exit status: 0 after a signal; 1 if it could not begin, with the reason on standard
-///         error.
+/// @return The exit status: 0 after a signal; 1 if it could not begin, and 2 if an argument is
+///         wrong, with the reason on standard error.
 int serve(const serve_arguments& asked);
 
 } // namespace zlink_tool

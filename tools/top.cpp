@@ -43,6 +43,8 @@ struct row {
     double peers = 0;
     double send_queue = 0;
     double receive_queue = 0;
+    double connections = 0;
+    double http_connections = 0;
 
     // Totals.
     double sent = 0;
@@ -51,6 +53,11 @@ struct row {
     double received_bytes = 0;
     double dropped = 0;
     double blocked_seconds = 0;
+    double reconnects = 0;
+    double handshakes = 0; ///< That have succeeded.
+    double failed_handshakes = 0;
+    double http_requests = 0;
+    double http_bytes = 0;
 };
 
 /// Numbers that change between two looks, per second.
@@ -61,6 +68,11 @@ struct rates {
     double received_bytes = 0;
     double dropped = 0;
     double blocked = 0; ///< The share of the time.
+    double reconnects = 0;
+    double handshakes = 0;
+    double failed_handshakes = 0;
+    double http_requests = 0;
+    double http_bytes = 0;
 };
 
 struct shown_row {
@@ -91,6 +103,10 @@ constexpr std::array orders{
     order{'d', "dropped", [](const shown_row& of) { return of.per_second.dropped; }},
     order{'w', "blocked", [](const shown_row& of) { return of.per_second.blocked; }},
     order{'p', "peers", [](const shown_row& of) { return of.now.peers; }},
+    order{'c', "connections", [](const shown_row& of) { return of.now.connections; }},
+    order{'e', "reconnects", [](const shown_row& of) { return of.now.reconnects; }},
+    order{'f', "failed", [](const shown_row& of) { return of.now.failed_handshakes; }},
+    order{'h', "http", [](const shown_row& of) { return of.per_second.http_requests; }},
     order{'n', "number", [](const shown_row& of) { return -of.now.number; }},
 };
 
@@ -133,7 +149,7 @@ void read_into(std::map<key, row>& rows, const samples& known, std::size_t conte
         of.name = printable(each.label("name"));
         of.sent = each.value;
     });
-    constexpr std::array<std::pair<const char*, double row::*>, 8> values{{
+    constexpr std::array<std::pair<const char*, double row::*>, 15> values{{
         {"zlink_socket_received_messages_total", &row::received},
         {"zlink_socket_sent_bytes_total", &row::sent_bytes},
         {"zlink_socket_received_bytes_total", &row::received_bytes},
@@ -142,6 +158,13 @@ void read_into(std::map<key, row>& rows, const samples& known, std::size_t conte
         {"zlink_socket_receive_queue_messages", &row::receive_queue},
         {"zlink_socket_dropped_messages_total", &row::dropped}, // The sum of all reasons.
         {"zlink_socket_send_blocked_seconds_total", &row::blocked_seconds},
+        {"zlink_socket_connections", &row::connections},
+        {"zlink_socket_reconnects_total", &row::reconnects},
+        {"zlink_socket_established_connections_total", &row::handshakes},
+        {"zlink_socket_handshake_failures_total", &row::failed_handshakes}, // As above.
+        {"zlink_http_requests_total", &row::http_requests},                 // Of all statuses.
+        {"zlink_http_sent_bytes_total", &row::http_bytes},
+        {"zlink_http_connections", &row::http_connections},
     }};
     for (const auto& [name, member] : values) {
         each_of(name, [&](row& of, const sample& each) { of.*member += each.value; });
@@ -194,7 +217,9 @@ std::vector<shown_row> compare(const look& before, const look& now, const order&
         made.push_back({each,
                         {rate(&row::sent), rate(&row::received), rate(&row::sent_bytes),
                          rate(&row::received_bytes), rate(&row::dropped),
-                         std::min(rate(&row::blocked_seconds), 1.0)}});
+                         std::min(rate(&row::blocked_seconds), 1.0), rate(&row::reconnects),
+                         rate(&row::handshakes), rate(&row::failed_handshakes),
+                         rate(&row::http_requests), rate(&row::http_bytes)}});
     }
     std::ranges::stable_sort(made, [&](const shown_row& left, const shown_row& right) {
         return by.value(left) > by.value(right);
@@ -270,6 +295,12 @@ constexpr std::array columns{
     column{
         "BLOCK%", 6, true,
         [](const shown_row& of) { return short_number(std::round(of.per_second.blocked * 100)); }},
+    column{"CONNS", 6, true, [](const shown_row& of) { return short_number(of.now.connections); }},
+    column{"RECON", 5, true, [](const shown_row& of) { return short_number(of.now.reconnects); }},
+    column{"HSFAIL", 6, true,
+           [](const shown_row& of) { return short_number(of.now.failed_handshakes); }},
+    column{"HTTP/s", 6, true,
+           [](const shown_row& of) { return short_number(of.per_second.http_requests); }},
 };
 constexpr std::size_t name_width_min = 24;
 
@@ -285,16 +316,21 @@ std::vector<std::string> table(const std::vector<shown_row>& rows, const std::st
     double sent = 0;
     double received = 0;
     double peers = 0;
+    double connections = 0;
+    double requests = 0;
     for (const shown_row& each : rows) {
         sent += each.per_second.sent;
         received += each.per_second.received;
         peers += each.now.peers;
+        connections += each.now.connections;
+        requests += each.per_second.http_requests;
     }
-    std::vector<std::string> lines{"zlink top: " + what + ", " + std::to_string(rows.size()) +
-                                       " sockets, " + short_number(peers) + " peers, " +
-                                       short_number(sent) + " messages/s sent, " +
-                                       short_number(received) + " received",
-                                   {}};
+    std::vector<std::string> lines{
+        "zlink top: " + what + ", " + std::to_string(rows.size()) + " sockets, " +
+            short_number(peers) + " peers, " + short_number(sent) + " messages/s sent, " +
+            short_number(received) + " received, " + short_number(connections) + " connections, " +
+            short_number(requests) + " HTTP requests/s",
+        {}};
     std::string title;
     for (const column& each : columns) {
         title += to_width(each.title, each.width, each.is_right) + " ";
@@ -330,7 +366,18 @@ std::string json_line(const std::vector<shown_row>& rows) {
                        {"send_queue", static_cast<std::uint64_t>(of.now.send_queue)},
                        {"receive_queue", static_cast<std::uint64_t>(of.now.receive_queue)},
                        {"dropped_per_second", of.per_second.dropped},
-                       {"blocked", of.per_second.blocked}});
+                       {"blocked", of.per_second.blocked},
+                       {"connections", static_cast<std::uint64_t>(of.now.connections)},
+                       {"reconnects", static_cast<std::uint64_t>(of.now.reconnects)},
+                       {"reconnects_per_second", of.per_second.reconnects},
+                       {"handshakes", static_cast<std::uint64_t>(of.now.handshakes)},
+                       {"handshakes_per_second", of.per_second.handshakes},
+                       {"failed_handshakes", static_cast<std::uint64_t>(of.now.failed_handshakes)},
+                       {"failed_handshakes_per_second", of.per_second.failed_handshakes},
+                       {"http_connections", static_cast<std::uint64_t>(of.now.http_connections)},
+                       {"http_requests", static_cast<std::uint64_t>(of.now.http_requests)},
+                       {"http_requests_per_second", of.per_second.http_requests},
+                       {"http_bytes_per_second", of.per_second.http_bytes}});
     }
     return nlohmann::ordered_json{{"sockets", all}}.dump(-1, ' ', false,
                                                          nlohmann::json::error_handler_t::replace) +
@@ -505,7 +552,8 @@ private:
 
 } // namespace
 
-const char* const top_orders = "sent, received, bytes, queued, dropped, blocked, peers, number";
+const char* const top_orders = "sent, received, bytes, queued, dropped, blocked, peers, "
+                               "connections, reconnects, failed, http, number";
 
 bool is_top_order(const std::string& name) {
     return std::ranges::any_of(orders, [&](const order& each) { return each.name == name; });
@@ -515,6 +563,9 @@ int top(const top_arguments& asked) {
     try {
         viewer shown{asked};
         return shown.run();
+    } catch (const std::invalid_argument& failure) {
+        std::fprintf(stderr, "zlink: %s\n", failure.what());
+        return 2;
     } catch (const std::runtime_error& failure) {
         std::fprintf(stderr, "zlink: %s\n", failure.what());
         return 1;

@@ -20,7 +20,8 @@ bool is_top_order(const std::string& name);
 
 /// Shows the sockets of a process, until q, SIGINT or SIGTERM; tables one below the other if
 /// standard output is no terminal.
-/// @return The exit status: 1 if the metrics cannot be read, with the reason on standard error.
+/// @return The exit status: 1 if the metrics cannot be read, and 2 if the target is malformed, with
+///         the reason on standard error.
 int top(const top_arguments& asked);
 
 } // namespace zlink_tool

@@ -12,7 +12,7 @@ _zlink() {
     if [ "${COMP_WORDS[1]}" = top ]; then
         case $before in
         --sort)
-            mapfile -t COMPREPLY < <(compgen -W "sent received bytes queued dropped blocked peers number" -- "$word")
+            mapfile -t COMPREPLY < <(compgen -W "sent received bytes queued dropped blocked peers connections reconnects failed http number" -- "$word")
             ;;
         --interval | --count) ;;
         *)
@@ -47,7 +47,7 @@ _zlink() {
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "--access-log --admin --cache --cors --grace --help --index --list
-            --listen --log-format --max-connections --max-connections-per-address --proxy-protocol --root
+            --listen --log-format --max-connections --max-connections-per-address --portable-etags --proxy-protocol --root
             --threads --tls-cert --tls-key --uncompressed" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -d -- "$word")

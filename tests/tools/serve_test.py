@@ -6,17 +6,21 @@
 """
 
 import fcntl
+import gzip
 import http.client
 import json
 import os
 import random
 import re
+import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -27,9 +31,13 @@ SECONDS_MAX = 60
 class Server:
     """`zlink serve` with the given arguments; `endpoints` are those that it prints."""
 
-    def __init__(self, *arguments, endpoint_count=1):
+    def __init__(self, *arguments, endpoint_count=1, cwd=None):
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [PROGRAM, "serve", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cwd,
         )
         self.endpoints = []
         self.clients = []
@@ -141,6 +149,70 @@ class Serving(unittest.TestCase):
             self.assertEqual(response.getheader("Cache-Control"), "max-age=5")
             self.assertEqual(response.getheader("Access-Control-Allow-Origin"), "*")
             self.assertEqual(fetch(client, "/more/a%20b.txt")[1], b"with a space")
+
+    def test_listings_are_compressed(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", "--list") as server:
+            client = server.connect()
+            _, plain = fetch(client, "/")
+            response, packed = fetch(client, "/", Accept_Encoding="gzip")
+            self.assertEqual(response.getheader("Content-Encoding"), "gzip")
+            self.assertEqual(response.getheader("Vary"), "Accept-Encoding")
+            self.assertEqual(gzip.decompress(packed), plain)
+            response, content = fetch(client, "/", "HEAD", Accept_Encoding="gzip")
+            self.assertEqual((content, response.getheader("Content-Length")), (b"", str(len(packed))))
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", "--list", "--uncompressed") as server:
+            response, content = fetch(server.connect(), "/", Accept_Encoding="gzip")
+            self.assertEqual((response.getheader("Content-Encoding"), content), (None, plain))
+
+    def test_two_nodes_with_copies_send_the_same_tags(self):
+        with tempfile.TemporaryDirectory() as copy:
+            shutil.copytree(self.folder, copy, dirs_exist_ok=True)
+            tags = []
+            for folder in (self.folder, copy):
+                with Server(folder, "--listen", "http://127.0.0.1:*", "--portable-etags") as server:
+                    tags.append(fetch(server.connect(), "/page.html", "HEAD")[0].getheader("ETag"))
+            self.assertEqual(tags[0], tags[1])
+
+    def test_a_folder_given_by_a_relative_path_and_a_link(self):
+        with tempfile.TemporaryDirectory() as outer:
+            for name in ("one", "two"):
+                (Path(outer) / name).mkdir()
+                (Path(outer) / name / "a").write_text(name)
+            link = Path(outer) / "current"
+            link.symlink_to("one")
+            with Server("current", "--listen", "http://127.0.0.1:*", cwd=outer) as server:
+                client = server.connect()
+                self.assertEqual(fetch(client, "/a")[1], b"one")
+                (Path(outer) / "new").symlink_to("two")
+                (Path(outer) / "new").rename(link)
+                end = time.monotonic() + 1
+                while fetch(client, "/a")[1] != b"two":
+                    self.assertLess(time.monotonic(), end)
+
+    def test_health_fails_while_it_drains(self):
+        listens = ("--listen", "http://127.0.0.1:*", "--admin", "http://127.0.0.1:*", "--grace", 30)
+        with Server(self.folder, *listens, endpoint_count=2) as server:
+            health = server.connect(0)  # The endpoint of --admin is printed first.
+            self.assertEqual((fetch(health, "/healthz")[0].status), 200)
+            place = server.endpoints[1].split("//")[1].rstrip("/").split(":")
+            slow = socket.socket()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.connect((place[0], int(place[1])))
+            slow.sendall(b"GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n" * 8)
+            received = slow.recv(1)
+            server.process.send_signal(signal.SIGTERM)
+            end = time.monotonic() + SECONDS_MAX
+            while fetch(health, "/healthz")[0].status != 503:
+                self.assertLess(time.monotonic(), end)
+            self.assertEqual(fetch(health, "/metrics")[0].status, 200)
+            with self.assertRaises(ConnectionRefusedError):
+                socket.create_connection((place[0], int(place[1])))
+            slow.settimeout(SECONDS_MAX)
+            while data := slow.recv(1 << 20):
+                received += data
+            self.assertTrue(received.endswith(self.large), "the answer that was under way was not completed")
+            slow.close()
+            self.assertEqual(server.process.wait(SECONDS_MAX), 0)
 
     def test_a_signal_ends_it_beside_an_idle_client(self):
         with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
@@ -264,6 +336,71 @@ class Serving(unittest.TestCase):
         finally:
             os.close(reader)
 
+    def test_a_fifo_as_the_log(self):
+        fifo = self.folder / "log.fifo"
+        os.mkfifo(fifo)
+        self.addCleanup(fifo.unlink)
+        # Nobody reads it at the beginning, nor after SIGHUP.
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", "--access-log", fifo) as server:
+            client = server.connect()
+            self.assertEqual(fetch(client, "/page.html?early")[0].status, 200)
+            for _ in range(2):  # Readers that come and go.
+                reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+                with os.fdopen(reader, "rb") as lines:
+                    os.set_blocking(reader, True)
+                    fetch(client, "/page.html?now")
+                    while b"?now" not in (line := lines.readline()):
+                        self.assertIn(b"?early", line)
+                server.process.send_signal(signal.SIGHUP)
+            # More than a FIFO holds: the server answers all the same, and ends at once.
+            for _ in range(200):
+                self.assertEqual(fetch(client, "/none?" + 1000 * "x")[0].status, 404)
+            # A log that is full is given up for the next one.
+            fifo.rename(self.folder / "old.fifo")
+            (self.folder / "old.fifo").unlink()
+            server.process.send_signal(signal.SIGHUP)
+            end = time.monotonic() + SECONDS_MAX
+            while not fifo.exists() or "?after" not in fifo.read_text():
+                fetch(client, "/page.html?after")
+                self.assertLess(time.monotonic(), end)
+
+    def test_a_signal_ends_it_beside_a_log_that_nobody_reads(self):
+        fifo = self.folder / "silent.fifo"
+        os.mkfifo(fifo)
+        self.addCleanup(fifo.unlink)
+        for hangup in (False, True):
+            with Server(self.folder, "--listen", "http://127.0.0.1:*", "--access-log", fifo) as server:
+                client = server.connect()
+                if hangup:
+                    server.process.send_signal(signal.SIGHUP)
+                for _ in range(100):
+                    self.assertEqual(fetch(client, "/none?" + 1000 * "x")[0].status, 404)
+                server.process.send_signal(signal.SIGTERM)
+                self.assertEqual(server.process.wait(SECONDS_MAX), 0)
+
+    def test_certificates_that_become_a_fifo_are_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as keys:
+            certificate, key = Path(keys) / "certificate", Path(keys) / "key"
+            shutil.copy(CERTIFICATE, certificate)
+            shutil.copy(KEY, key)
+            shown = ("--tls-cert", certificate, "--tls-key", key)
+            with Server(self.folder, "--listen", "https://127.0.0.1:*", *shown) as server:
+                certificate.unlink()
+                os.mkfifo(certificate)
+                server.process.send_signal(signal.SIGHUP)
+                self.assertIn(f'--tls-cert "{certificate}": it is not a regular file', server.process.stderr.readline())
+                self.assertEqual(fetch(server.connect(), "/page.html")[1], b"<p>hello")
+
+    def test_silent_clients_do_not_keep_others_from_the_metrics(self):
+        listens = ("--listen", "http://127.0.0.1:*", "--admin", "http://127.0.0.1:*")
+        with Server(self.folder, *listens, endpoint_count=2) as server:
+            host, port = server.endpoints[0].split("//")[1].rstrip("/").split(":")
+            silent = [socket.create_connection((host, int(port))) for _ in range(300)]
+            self.assertEqual(fetch(server.connect(0), "/healthz")[0].status, 200)
+            self.assertEqual(fetch(server.connect(0), "/metrics")[0].status, 200)
+            for each in silent:
+                each.close()
+
     def test_the_manual_and_the_completion_name_every_option(self):
         shown = ""
         for command in ("serve", "top"):
@@ -282,24 +419,45 @@ class Serving(unittest.TestCase):
     def test_what_is_refused_and_why(self):
         with Server(self.folder, "--listen", "http://127.0.0.1:*") as server:
             taken = server.endpoints[0]
-            for arguments, reason in (
-                ((self.folder / "none",), "none"),
-                ((self.folder / "page.html",), "page.html"),
-                ((self.folder, "--listen", "tcp://127.0.0.1:*"), "http://"),
-                ((self.folder, "--listen", taken), "already in use"),
-                ((self.folder, "--listen", "https://127.0.0.1:*"), "ZLINK_TLS_CERTIFICATE"),
-                ((self.folder, "--threads", "0"), "--threads"),
-                ((self.folder, "--log-format", "xml"), "--log-format"),
-                ((self.folder, "--access-log", self.folder / "none" / "log"), "No such file"),
-                ((self.folder, "--admin", "https://127.0.0.1:*"), "http://"),
-                ((), "DIR"),
+            listen = (self.folder, "--listen", "https://127.0.0.1:*", "--tls-cert")
+            page, fifo = self.folder / "page.html", self.folder / "fifo"
+            os.mkfifo(fifo)
+            self.addCleanup(fifo.unlink)
+            for arguments, status, reason in (
+                ((self.folder / "none",), 1, "none"),
+                ((self.folder / "page.html",), 1, "page.html"),
+                ((self.folder, "--listen", "tcp://127.0.0.1:*"), 2, "http://"),
+                ((self.folder, "--listen", "http://127.0.0.1:x"), 2, "is not a port"),
+                ((self.folder, "--listen", taken), 1, "already in use"),
+                ((self.folder, "--listen", "https://127.0.0.1:*"), 2, "--tls-cert"),
+                ((self.folder, "--tls-key", KEY), 2, "--tls-cert"),
+                ((*listen, page), 1, f'--tls-cert "{page}": no certificate is in it'),
+                ((*listen, CERTIFICATE, "--tls-key", page), 1, f'--tls-key "{page}": no private key is in it'),
+                ((*listen, fifo), 1, f'--tls-cert "{fifo}": it is not a regular file'),
+                ((*listen, CERTIFICATE, "--tls-key", "/dev/zero"), 1, "it is not a regular file"),
+                ((self.folder, "--cache", "*.js"), 2, "--cache is not of the form"),
+                ((self.folder, "--index", "a/b"), 2, "--index is the name of a file"),
+                ((self.folder, "--root", "/video/"), 2, "--root /video/: it has to be /PREFIX/=DIR"),
+                ((self.folder, "--root", "video=."), 2, "begin and end with a slash"),
+                ((self.folder, "--threads", "0"), 2, "--threads"),
+                ((self.folder, "--log-format", "xml"), 2, "--log-format"),
+                ((self.folder, "--access-log", self.folder / "none" / "log"), 1, "No such file"),
+                ((self.folder, "--access-log", self.folder), 1, "Is a directory"),
+                ((self.folder, "--admin", "https://127.0.0.1:*"), 2, "http://"),
+                ((self.folder, "--unknown"), 2, "--unknown"),
+                ((), 2, "DIR"),
             ):
                 with self.subTest(arguments=arguments):
                     ended = subprocess.run(
                         [PROGRAM, "serve", *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS_MAX
                     )
-                    self.assertNotEqual(ended.returncode, 0)
                     self.assertIn(reason, ended.stderr + ended.stdout)
+                    self.assertEqual(ended.returncode, status)
+                    self.assertNotIn("ZLINK_", ended.stderr + ended.stdout)
+        for arguments in ((), ("none",), ("--none",)):
+            self.assertEqual(subprocess.run([PROGRAM, *arguments], capture_output=True, check=False).returncode, 2)
+        for arguments in (("--help",), ("serve", "--help"), ("--version",)):
+            self.assertEqual(subprocess.run([PROGRAM, *arguments], capture_output=True, check=False).returncode, 0)
 
 
 if __name__ == "__main__":

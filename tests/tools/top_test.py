@@ -156,7 +156,7 @@ class Top(unittest.TestCase):
                 self.assertEqual((status, errors), (0, ""))
                 lines = text.splitlines()
                 self.assertRegex(lines[0], r"^zlink top: .*, 2 sockets, 2 peers, [0-9.k]+ messages/s sent, ")
-                self.assertRegex(lines[2], "^SOCKET TYPE +PEERS +SENT/s")
+                self.assertRegex(lines[2], "^SOCKET TYPE +PEERS +SENT/s .* CONNS RECON HSFAIL HTTP/s NAME")
                 # Sorted by what is sent; nothing in a name reaches the terminal as a control character.
                 self.assertRegex(lines[3], r'^ +2 PUSH .* source \?\[31m of "all" \(inproc://measured\)$')
                 self.assertRegex(lines[4], r"^ +1 PULL .* inproc://measured$")
@@ -177,24 +177,81 @@ class Top(unittest.TestCase):
     def test_targets_that_cannot_be_shown(self):
         silent = subprocess.Popen(["sleep", "60"])
         try:
-            for target, expected in (
-                (str(silent.pid), f"process {silent.pid} serves no metrics: .*ZLINK_METRICS_ENDPOINT"),
-                ("999999999", "there is no process 999999999"),
-                ("0", "0 is no process id"),
-                ("99999999999999999999", "is no process id"),
-                ("name", "has to be a process id or http://HOST:PORT"),
-                ("http://", "has to be a process id or http://HOST:PORT"),
-                ("http://127.0.0.1:x", "has to be a process id or http://HOST:PORT"),
-                ("http://127.0.0.1:1", "Connection refused"),
+            for target, expected_status, expected in (
+                (str(silent.pid), 1, f"process {silent.pid} serves no metrics: .*ZLINK_METRICS_ENDPOINT"),
+                ("999999999", 1, "there is no process 999999999"),
+                ("0", 2, "0 is no process id"),
+                ("99999999999999999999", 2, "is no process id"),
+                ("name", 2, "has to be a process id or http://HOST:PORT"),
+                ("http://", 2, "has to be a process id or http://HOST:PORT"),
+                ("http://127.0.0.1:x", 2, "has to be a process id or http://HOST:PORT"),
+                ("http://127.0.0.1:1", 1, "Connection refused"),
             ):
                 status, text, errors = top(target, "--once")
-                self.assertEqual((status, text), (1, ""))
+                self.assertEqual((status, text), (expected_status, ""))
                 self.assertRegex(errors, f"^zlink: .*{expected}")
         finally:
             silent.kill()
             silent.wait()
-        self.assertNotEqual(top("1", "--sort", "colour")[0], 0)
-        self.assertNotEqual(top("1", "--interval", "0")[0], 0)
+        self.assertEqual(top("1", "--sort", "colour")[0], 2)
+        self.assertEqual(top("1", "--interval", "0")[0], 2)
+        self.assertEqual(top()[0], 2)
+
+    def test_http_connections_reconnects_and_handshakes(self):
+        # A server whose numbers are known.
+        labels = 'socket="1",type="STREAM",name="web"'
+        count = [0]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                count[0] += 1
+                lines = ['zlink_info{version="1"} 1', f"zlink_socket_sent_messages_total{{{labels}}} 0"]
+                for name, value in (
+                    ("zlink_socket_connections", 12),
+                    ("zlink_socket_reconnects_total", 3),
+                    ("zlink_socket_established_connections_total", 40 * count[0]),
+                    ("zlink_http_connections", 11),
+                    ("zlink_http_sent_bytes_total", 1000 * count[0]),
+                ):
+                    lines.append(f"{name}{{{labels}}} {value}")
+                for reason in ("timeout", "protocol"):
+                    lines.append(f'zlink_socket_handshake_failures_total{{{labels},reason="{reason}"}} 4')
+                for code in ("200", "404"):
+                    lines.append(f'zlink_http_requests_total{{{labels},code="{code}"}} {500 * count[0]}')
+                content = ("\n".join(lines) + "\n").encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            place = f"http://127.0.0.1:{server.server_address[1]}"
+            status, text, _ = top(place, "--once", "--interval", "0.2", "--json")
+            self.assertEqual(status, 0)
+            (shown,) = json.loads(text)["sockets"]
+            for name, value in (
+                ("connections", 12),
+                ("reconnects", 3),
+                ("handshakes", 80),
+                ("failed_handshakes", 8),
+                ("failed_handshakes_per_second", 0),
+                ("http_connections", 11),
+                ("http_requests", 2000),
+            ):
+                self.assertEqual(shown[name], value, name)
+            # 1000 requests, 40 handshakes and 1000 bytes between two looks.
+            self.assertAlmostEqual(shown["http_requests_per_second"] / shown["handshakes_per_second"], 25)
+            self.assertAlmostEqual(shown["http_requests_per_second"], shown["http_bytes_per_second"])
+            for by in ("connections", "reconnects", "failed", "http"):
+                status, text, _ = top(place, "--once", "--interval", "0.2", "--sort", by)
+                self.assertEqual(status, 0)
+            self.assertRegex(text.splitlines()[0], ", 12 connections, [0-9.k]+ HTTP requests/s$")
+            self.assertRegex(text.splitlines()[3], r" +12 +3 +8 +[0-9.k]+ web$")
+            server.shutdown()
 
     def test_servers_that_are_none_of_zlink(self):
         answers = {
