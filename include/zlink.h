@@ -281,13 +281,6 @@ struct zmq_pollitem_t {
     short events;
     short revents;
 };
-
-struct zmq_poller_event_t {
-    void* socket;
-    int fd;
-    void* user_data;
-    short events;
-};
 #endif
 
 /// Declared here so that a prototype may name it; <sys/uio.h> defines it.
@@ -2213,6 +2206,17 @@ ZLINK_EXPORT int zlink_socket_get_peer_state(void* socket, const void* routing_i
 /// @error others  As zlink_poll.
 ZLINK_EXPORT int zlink_ppoll(zlink_pollitem_t* items, int count, long timeout,
                              const sigset_t* signals);
+#endif
+
+// Shared with zmq.h, as the types above.
+#ifndef ZLINK_SHARED_POLLER_EVENT
+#define ZLINK_SHARED_POLLER_EVENT
+struct zmq_poller_event_t {
+    void* socket;
+    int fd;
+    void* user_data;
+    short events;
+};
 #endif
 
 /// What a poller has found.

@@ -156,13 +156,6 @@ struct zmq_pollitem_t {
     short events;
     short revents;
 };
-
-struct zmq_poller_event_t {
-    void* socket;
-    int fd;
-    void* user_data;
-    short events;
-};
 #endif
 
 /* Declared here so that a prototype may name it; <sys/uio.h> defines it. */
@@ -508,6 +501,15 @@ ZMQ_EXPORT uint32_t zmq_connect_peer(void* socket, const char* endpoint);
 ZMQ_EXPORT int zmq_disconnect_peer(void* socket, uint32_t routing_id);
 ZMQ_EXPORT int zmq_socket_get_peer_state(void* socket, const void* routing_id, size_t size);
 #define ZMQ_HAVE_POLLER
+#ifndef ZLINK_SHARED_POLLER_EVENT
+#define ZLINK_SHARED_POLLER_EVENT
+struct zmq_poller_event_t {
+    void* socket;
+    int fd;
+    void* user_data;
+    short events;
+};
+#endif
 typedef struct zmq_poller_event_t zmq_poller_event_t;
 
 ZMQ_EXPORT void* zmq_poller_new(void);
