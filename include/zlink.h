@@ -580,8 +580,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1001 ///< Read, uint64_t, messages: number dropped so far, which libzmq does not report: those
          ///< that a publisher or ROUTER dropped for a full peer, that a ROUTER or REP dropped for
          ///< an unknown or disconnected one, that were queued for a peer that disconnected,
-         ///< that ZLINK_CONFLATE replaced, and that had several frames where the type allows one.
-         ///< Datagrams that are dropped are in the metrics only.
+         ///< that had arrived from one that zlink_disconnect ended, that ZLINK_CONFLATE replaced,
+         ///< and that had several frames where the type allows one. Datagrams that are dropped are
+         ///< in the metrics only.
 
 #define ZLINK_SOCKET_NAME                                                                          \
     1002 ///< Text: a name of the socket, which the metrics have as a label (zlink_metrics). Unset:
@@ -815,7 +816,8 @@ ZLINK_EXPORT int zlink_bind(void* socket, const char* endpoint);
 ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
 
 /// Stops accepting peers at `endpoint`, spelled as ZLINK_LAST_ENDPOINT returned it. Established
-/// connections are closed, except over inproc, where the peers stay connected.
+/// connections are closed, except over inproc, where the peers stay connected. Messages that have
+/// arrived can still be received.
 ///
 /// @error EINVAL    The endpoint is malformed.
 /// @error ENOENT    The socket is not bound there.
@@ -824,7 +826,8 @@ ZLINK_EXPORT int zlink_connect(void* socket, const char* endpoint);
 ZLINK_EXPORT int zlink_unbind(void* socket, const char* endpoint);
 
 /// Closes the connection to `endpoint`, after writing its queued messages for as long as
-/// ZLINK_LINGER allows.
+/// ZLINK_LINGER allows. Messages that have arrived from there are dropped, except the rest of one
+/// that is partly received.
 ///
 /// @error EINVAL    The endpoint is malformed.
 /// @error ENOENT    The socket is not connected there.
@@ -2174,7 +2177,7 @@ ZLINK_EXPORT uint32_t zlink_connect_peer(void* socket, const char* endpoint);
 
 /// Disconnects one peer of a SERVER or PEER, once the messages sent to it are written, for which
 /// ZLINK_LINGER is the limit. If this socket connected to it, that is undone as by
-/// zlink_disconnect. Messages from it that have arrived can still be received.
+/// zlink_disconnect. Messages from it that have arrived are dropped.
 ///
 /// @param routing_id  The peer's number.
 /// @error EHOSTUNREACH  There is no such peer, or not any more.

@@ -73,8 +73,9 @@ inline constexpr detail::socket_option<ZLINK_CURVE_SERVERKEY, detail::octets, tr
     curve_serverkey{};
 /// Number dropped so far, which libzmq does not report: those that a publisher or ROUTER dropped
 /// for a full peer, that a ROUTER or REP dropped for an unknown or disconnected one, that were
-/// queued for a peer that disconnected, that ZLINK_CONFLATE replaced, and that had several frames
-/// where the type allows one. Datagrams that are dropped are in the metrics only.
+/// queued for a peer that disconnected, that had arrived from one that zlink_disconnect ended, that
+/// ZLINK_CONFLATE replaced, and that had several frames where the type allows one. Datagrams that
+/// are dropped are in the metrics only.
 inline constexpr detail::socket_option<ZLINK_DROPPED, std::uint64_t, true, false> dropped{};
 /// ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not block.
 inline constexpr detail::socket_option<ZLINK_EVENTS, int, true, false> events{};

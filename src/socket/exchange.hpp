@@ -13,6 +13,8 @@ class exchange : public pattern {
 public:
     void on_readable(peer& woken) final { queue_.activate(woken); }
     void on_writable(peer& woken) final { balancer_.activate(woken); }
+    const peer* receiving() const noexcept override { return queue_.receiving(); }
+    void receive_only_rest() noexcept override { queue_.rest_only(*queue_.receiving()); }
 
     result<void> send(outgoing& source) override { return balancer_.send(source); }
     result<void> recv(incoming& target) override { return queue_.recv(target); }

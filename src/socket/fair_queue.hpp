@@ -152,6 +152,13 @@ public:
     /// Ignores the peer until it is activated.
     void deactivate(peer& held) noexcept { peers_.deactivate(held); }
 
+    /// After the rest of its message, which is partly received, ignores the peer. It must raise no
+    /// events.
+    void rest_only(peer& from) noexcept {
+        std::erase(unsettled_, &from);
+        peers_.deactivate(from);
+    }
+
     /// Whether this queue receives from the peer.
     bool holds(const peer& asked) const noexcept { return peers_.holds(asked); }
 

@@ -195,8 +195,18 @@ void socket_meter::add_departed(const peer& gone, std::uint64_t lost_count) noex
     last.peer_count = 0;
     last.sent.waiting = last.received.waiting = {};
     last.drop(drop_reason::disconnected, lost_count);
-    endpoint_meter* const of = find(gone.end().origin_id);
-    (of != nullptr ? of->departed : departed_).add(last);
+    departed_of(gone).add(last);
+}
+
+void socket_meter::count_dropped(const peer& of, drop_reason why, std::uint64_t count) noexcept {
+    const std::lock_guard guard{mutex_};
+    departed_of(of).drop(why, count);
+}
+
+/// The totals of departed peers that those of `asked` are added to.
+measures& socket_meter::departed_of(const peer& asked) noexcept {
+    endpoint_meter* const of = find(asked.end().origin_id);
+    return of != nullptr ? of->departed : departed_;
 }
 
 void socket_meter::close() noexcept {

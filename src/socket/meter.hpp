@@ -145,6 +145,9 @@ public:
     /// @param lost_count  Messages to it that are lost.
     void add_departed(const peer& gone, std::uint64_t lost_count) noexcept;
 
+    /// Counts messages of a peer that are dropped before it is removed. The socket's thread.
+    void count_dropped(const peer& of, drop_reason why, std::uint64_t count) noexcept;
+
     /// The socket is closed: its peers and pattern are not used any more.
     void close() noexcept;
 
@@ -166,6 +169,7 @@ public:
     void count_refused() noexcept { ++refused_count_; }
 
 private:
+    measures& departed_of(const peer& asked) noexcept;
     endpoint_meter* find(std::uint64_t origin_id) noexcept;
     void forget(const endpoint_meter& ended) noexcept;
     void forget_undone() noexcept;

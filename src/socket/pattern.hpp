@@ -55,6 +55,11 @@ public:
     /// Whether messages that `gone` sent before it closed are still received.
     virtual bool reads_after_close(const peer& gone) const noexcept = 0;
 
+    /// The peer whose message the application receives in parts, if there is one.
+    virtual const peer* receiving() const noexcept { return nullptr; }
+    /// From now on receives only the rest of that message from receiving().
+    virtual void receive_only_rest() noexcept {}
+
     /// Sends one frame.
     /// @error again          It would block.
     /// @error invalid_argument  The payload is marked as text, but is not UTF-8; only STREAM.

@@ -14,6 +14,8 @@ public:
     void on_readable(peer& woken) override { queue_.activate(woken); }
     void on_writable(peer&) override {}
     bool reads_after_close(const peer&) const noexcept override { return true; }
+    const peer* receiving() const noexcept override { return queue_.receiving(); }
+    void receive_only_rest() noexcept override { queue_.rest_only(*queue_.receiving()); }
 
     result<void> send(outgoing&) override { return errc::not_supported; }
     result<void> recv(incoming& target) override { return queue_.recv(target); }

@@ -22,6 +22,8 @@ public:
     void on_closed(peer& gone) override { balancer_.detach(gone); }
     void on_watched() noexcept override { is_watched_ = true; }
     bool reads_after_close(const peer&) const noexcept override { return true; }
+    const peer* receiving() const noexcept override { return queue_.receiving(); }
+    void receive_only_rest() noexcept override { queue_.rest_only(*queue_.receiving()); }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;

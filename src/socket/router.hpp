@@ -29,6 +29,8 @@ public:
     void on_writable(peer&) override {}
     void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer& gone) const noexcept override { return queue_.holds(gone); }
+    const peer* receiving() const noexcept override { return receiving_; }
+    void receive_only_rest() noexcept override { queue_.rest_only(*receiving_); }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;

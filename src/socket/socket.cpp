@@ -344,6 +344,9 @@ void socket::on_peer_drained(peer& about) {
 }
 
 void socket::destroy_departed() noexcept {
+    if (rest_from_ != nullptr && !(receives_more_ && pattern_->receiving() == rest_from_)) {
+        on_peer_drained(*std::exchange(rest_from_, nullptr));
+    }
     while (!departed_.empty()) {
         peer* const each = departed_.back();
         if (!pattern_->lets_go(*each)) {
@@ -355,6 +358,9 @@ void socket::destroy_departed() noexcept {
 }
 
 void socket::destroy(peer& departed) noexcept {
+    if (rest_from_ == &departed) {
+        rest_from_ = nullptr;
+    }
     pattern_->on_detached(departed);
     departed_dropped_count_ += departed.dropped_count();
     const bool is_lost = !departed.end().has_ended() && !departed.end().peer_receives();

@@ -327,7 +327,9 @@ private:
     void destroy(peer& departed) noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
-    void let_go(peer& left) noexcept;
+    void let_go(peer& left, bool keeps_received) noexcept;
+    void drop_received(peer& left) noexcept;
+    void count_dropped_with(const peer& left, bool is_partly_received) noexcept;
     void say_farewell(peer& left) noexcept;
     bool is_connected_already(std::string_view address) const noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
@@ -363,6 +365,7 @@ private:
     std::vector<std::unique_ptr<peer>> peers_; ///< Changes only while meter_ is locked.
     std::vector<peer*> departed_;
     socket_meter_ptr meter_;
+    peer* rest_from_ = nullptr; ///< It departs once the rest of its message was received.
     std::uint64_t departed_dropped_count_ = 0; ///< Of closed peers.
     bindings bindings_;
     bool is_draining_ = false; ///< Peers of removed `bindings_` may still connect and close.

@@ -62,7 +62,7 @@ result<void> socket::disconnect_peer(std::uint32_t routing_id) {
         release_binding(*call);
         bindings_.remove(origin);
     } else {
-        let_go(*found);
+        let_go(*found, false);
         destroy_departed();
     }
     return {};
@@ -97,7 +97,7 @@ void socket::release_binding(binding& undone) noexcept {
     stop_binding(undone, {});
     for (const auto& each : peers_) {
         if (each->end().origin_id == undone.origin_id) {
-            let_go(*each);
+            let_go(*each, undone.listens);
         }
     }
     destroy_departed();
@@ -107,13 +107,22 @@ void socket::release_binding(binding& undone) noexcept {
 }
 
 /// Stops sending to a peer. Its connection closes once everything is written, or after ZMQ_LINGER.
-/// Messages that have arrived from it can still be received.
-void socket::let_go(peer& left) noexcept {
-    if (left.departing || left.is_closed_by_peer()) {
+/// @param keeps_received  Whether messages that have arrived from it can still be received.
+void socket::let_go(peer& left, bool keeps_received) noexcept {
+    if (left.departing || &left == rest_from_) {
         return;
     }
-    set_linger(left.end());
-    say_farewell(left);
+    const bool is_open = !left.is_closed_by_peer();
+    if (is_open) {
+        set_linger(left.end());
+        say_farewell(left);
+    }
+    if (!keeps_received) {
+        return drop_received(left);
+    }
+    if (!is_open) {
+        return; // It closes once all its messages were received.
+    }
     pipe::frame front;
     const bool has_unread =
         left.is_held || (pattern_->reads_after_close(left) &&
@@ -129,6 +138,36 @@ void socket::let_go(peer& left) noexcept {
     }
     left.keep_reader_awake();
     retry_allocation([&] { pattern_->on_readable(left); });
+}
+
+/// Ends a peer with the messages that have arrived from it. As messages are atomic, the rest of one
+/// that is partly received can still be received.
+void socket::drop_received(peer& left) noexcept {
+    const bool is_partly_received = receives_more_ && pattern_->receiving() == &left;
+    count_dropped_with(left, is_partly_received);
+    if (!is_partly_received) {
+        return on_peer_drained(left);
+    }
+    left.end().close(); // So that it raises no events.
+    if (!left.is_closed_by_peer()) {
+        left.mark_closed_by_peer();
+        pattern_->on_closed(left);
+    }
+    pattern_->receive_only_rest();
+    rest_from_ = &left;
+}
+
+/// Counts the messages that have arrived from a peer, and are dropped with it.
+void socket::count_dropped_with(const peer& left, bool is_partly_received) noexcept {
+    const socket_type type = options_.type;
+    if (type == socket_type::pub || type == socket_type::xpub || type == socket_type::radio) {
+        return; // Subscriptions are no messages.
+    }
+    const pipe::message_queue& in = left.end().in;
+    const std::uint64_t count =
+        in.published().message_count - in.taken_count() - (is_partly_received ? 1 : 0);
+    departed_dropped_count_ += count;
+    meter_->count_dropped(left, drop_reason::disconnected, count);
 }
 
 /// Over inproc, the last message to a peer is the one that it wants to receive

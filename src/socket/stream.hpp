@@ -52,6 +52,8 @@ public:
     void on_closed(peer& gone) override;
     void on_drained(peer& gone) override;
     bool reads_after_close(const peer&) const noexcept override { return true; }
+    const peer* receiving() const noexcept override { return receiving_; }
+    void receive_only_rest() noexcept override { queue_.rest_only(*receiving_); }
 
     result<void> send(outgoing& source) override;
     result<void> recv(incoming& target) override;
