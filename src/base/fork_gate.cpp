@@ -77,7 +77,7 @@ struct forked_lock {
     void (*unlock)();
     void (*unlock_in_child)();
 };
-constinit std::array<forked_lock, 4> locks{};
+constinit std::array<forked_lock, 8> locks{};
 constinit std::size_t lock_count = 0;
 
 void before_fork() noexcept {

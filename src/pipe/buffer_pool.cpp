@@ -3,17 +3,15 @@
 
 #include "base/fork_gate.hpp"
 #include "base/limits.hpp"
+#include "pipe/idle_memory.hpp"
 
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <sys/mman.h>
 #include <type_traits>
-#include <unistd.h>
 #include <utility>
 
 namespace zlink::pipe {
@@ -104,17 +102,19 @@ std::size_t class_bytes(std::size_t index) noexcept {
 constinit std::atomic<std::size_t> freed_in_row{0};
 
 /// Frees a buffer that is not pooled.
-void free_past_pool(void* memory, std::size_t bytes) noexcept {
+/// @return Whether the sweeps are to learn of it.
+bool free_past_pool(void* memory, std::size_t bytes) noexcept {
     const std::size_t before = freed_in_row.fetch_add(bytes, std::memory_order_relaxed);
     if (before >= tuning::freed_in_row_bytes && bytes >= tuning::returned_buffer_bytes_min) {
-        static const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-        const auto first = reinterpret_cast<std::uintptr_t>(memory);
-        const std::uintptr_t begin = (first + page_bytes - 1) / page_bytes * page_bytes;
-        const std::uintptr_t end = (first + bytes) / page_bytes * page_bytes;
-        // Whole pages within the buffer, whose contents are no longer needed.
-        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+        return_pages(memory, bytes);
     }
     std::free(memory);
+    const bool are_many =
+        before < tuning::freed_in_row_bytes_min && before + bytes >= tuning::freed_in_row_bytes_min;
+    if (are_many) {
+        note_freed_many_bytes();
+    }
+    return are_many;
 }
 
 void* allocate(std::size_t bytes) {
@@ -194,22 +194,27 @@ pooled_buffer take_buffer(std::size_t bytes_min) {
 
 void give_buffer(pooled_buffer buffer) noexcept {
     if (buffer.bytes < pooled_bytes_min || buffer.bytes > largest_class_bytes) {
-        free_past_pool(buffer.memory, buffer.bytes);
+        if (free_past_pool(buffer.memory, buffer.bytes)) {
+            request_sweep();
+        }
         return;
     }
     const std::size_t before =
         shared.pooled_bytes.fetch_add(buffer.bytes, std::memory_order_relaxed);
     if (before + buffer.bytes > tuning::pooled_bytes_max) {
         shared.pooled_bytes.fetch_sub(buffer.bytes, std::memory_order_relaxed);
-        free_past_pool(buffer.memory, buffer.bytes);
+        if (free_past_pool(buffer.memory, buffer.bytes)) {
+            request_sweep();
+        }
         return;
     }
     size_class& free_list = shared.classes[class_of(buffer.bytes)];
     auto* const node = static_cast<free_node*>(buffer.memory);
     node->next = free_list.returned.load(std::memory_order_relaxed);
-    while (!free_list.returned.compare_exchange_weak(node->next, node, std::memory_order_release,
+    while (!free_list.returned.compare_exchange_weak(node->next, node, std::memory_order_seq_cst,
                                                      std::memory_order_relaxed)) {
     }
+    request_sweep();
 }
 
 void trim_buffers() noexcept {

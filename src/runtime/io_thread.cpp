@@ -5,8 +5,7 @@
 #include "base/fence.hpp"
 #include "base/own_descriptors.hpp"
 #include "base/yield.hpp"
-#include "pipe/buffer_pool.hpp"
-#include "pipe/cell_pool.hpp"
+#include "pipe/idle_memory.hpp"
 
 #include <algorithm>
 #include <boost/system/system_error.hpp>
@@ -56,9 +55,11 @@ void apply(const thread_settings& settings) noexcept {
 /// Makes the reactor check the mailbox after the first delivery. If the reactor has a thread of its
 /// own, this is done with a descriptor: posting to a reactor wakes its thread while the poster
 /// holds the lock that the thread needs next.
-class io_thread::reactor_mailbox final : public pipe::mailbox, public watched {
+class io_thread::reactor_mailbox final : public pipe::mailbox,
+                                         public watched,
+                                         public pipe::memory_sweeper {
 public:
-    explicit reactor_mailbox(boost::asio::io_context& context) noexcept : context_(context) {}
+    explicit reactor_mailbox(io_thread& owner) noexcept : owner_(owner), context_(owner.context_) {}
     ~reactor_mailbox() override {
         if (descriptor_ >= 0) {
             close_descriptor(descriptor_);
@@ -97,6 +98,11 @@ public:
         });
     }
 
+    /// The owner is not joined yet: it takes this from the sweepers before that.
+    void request_sweep() noexcept override {
+        owner_.post([&owner = owner_] { owner.schedule_sweep(); });
+    }
+
 private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
@@ -112,6 +118,7 @@ private:
     void on_collect() noexcept override {}
     void on_ready(std::uint32_t) noexcept override { look(); }
 
+    io_thread& owner_; ///< Only as long as it is not joined.
     boost::asio::io_context& context_;
     int descriptor_ = -1;
     std::atomic<bool> posts_{true};
@@ -127,8 +134,10 @@ result<std::unique_ptr<io_thread>> io_thread::make(std::chrono::microseconds pol
 
 io_thread::io_thread(std::chrono::microseconds polls_for)
     : readiness_(readiness::of(context_)), work_(context_.get_executor()),
-      reactor_mailbox_(new reactor_mailbox(context_)), mailbox_(reactor_mailbox_),
-      scratch_(new std::byte[limits::scratch_bytes]), busy_poll_(polls_for) {}
+      reactor_mailbox_(new reactor_mailbox(*this)), mailbox_(reactor_mailbox_),
+      scratch_(new std::byte[limits::scratch_bytes]), busy_poll_(polls_for) {
+    pipe::add_sweeper(*reactor_mailbox_);
+}
 
 io_thread::~io_thread() {
     join();
@@ -157,6 +166,7 @@ result<void> io_thread::start(const thread_settings& settings) {
 }
 
 void io_thread::join() noexcept {
+    pipe::remove_sweeper(*reactor_mailbox_);
     work_.reset();
     post([this] {
         sweep_timer_.cancel();
@@ -374,6 +384,7 @@ void io_thread::register_handler(event_handler& which, std::uint64_t origin_id) 
     std::vector<event_handler*>& all = *retry_allocation([&] { return &handlers_[origin_id]; });
     retry_allocation([&] { all.push_back(&which); });
     which.handler_index_ = static_cast<std::uint32_t>(all.size() - 1);
+    pipe::count_allocated(tuning::session_bytes);
 }
 
 void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept {
@@ -387,6 +398,7 @@ void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id
     if (all.empty()) {
         handlers_.erase(found);
     }
+    pipe::count_freed(tuning::session_bytes);
 }
 
 void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
@@ -486,10 +498,16 @@ void io_thread::schedule_sweep() noexcept {
         return;
     }
     sweep_scheduled_ = true;
+    if (has_thread_) { // Otherwise it may never come.
+        pipe::note_sweep_scheduled();
+    }
     sweep_timer_.expires_after(sweep_interval);
     retry_allocation([this] {
         sweep_timer_.async_wait([this](const boost::system::error_code& failure) {
             sweep_scheduled_ = false;
+            if (has_thread_) {
+                pipe::note_sweep_over(); // First: what is pooled from now on requests another one.
+            }
             if (!failure) {
                 sweep();
             }
@@ -503,9 +521,8 @@ void io_thread::sweep() noexcept {
         pop_handed_over();
     }
     // So the timer runs only as long as there is memory to return.
-    const bool holds_buffers = pipe::decay_buffers();
-    const bool holds_cells = pipe::decay_cells();
-    if (!active_.empty() || holds_buffers || holds_cells) {
+    if (const bool has_idle_memory = pipe::sweep_idle_memory();
+        has_idle_memory || !active_.empty()) {
         schedule_sweep();
     }
 }

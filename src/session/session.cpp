@@ -6,6 +6,7 @@
 #include "base/random_bytes.hpp"
 #include "crypto/openssl.hpp"
 #include "pipe/inline_writer.hpp"
+#include "pipe/untaken.hpp"
 #include "transport/address.hpp"
 #include "transport/counted_stream.hpp"
 #include "transport/descriptor_stream.hpp"
@@ -17,6 +18,23 @@
 namespace zlink::session {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+/// Frees the memory of a pipe that this end leaves, as far as it is not the socket's: the
+/// application may not call for long.
+/// @param may_read  The other end does not own what it has sent (outbound::is_parked).
+void free_queues(const pipe::end_ptr& left, bool may_read) noexcept {
+    if (!left) {
+        return;
+    }
+    if (may_read) {
+        pipe::free_untaken(left->in);
+    }
+    left->trim();
+}
+
+} // namespace
 
 void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
                    transport::dialer_ptr by, pipe::end_ptr end) {
@@ -647,6 +665,7 @@ void session::reconnect_or_finish(errc reason, bool was_established, bool was_cu
 /// The next connection gets a new pipe.
 void session::release_pipe() noexcept {
     return_all_credit();
+    free_queues(end_, outbound_ && !outbound_->is_parked());
     end_.reset();
     dialing_->announced.reset();
     outbound_.reset();
@@ -728,6 +747,7 @@ void session::count_lost() noexcept {
 /// Releases everything, after finish() and its callers.
 void session::clean_up() noexcept {
     return_all_credit();
+    free_queues(end_, outbound_ && !outbound_->is_parked());
     end_.reset();
     thread_.unregister_handler(*this, origin_->id);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);

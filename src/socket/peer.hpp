@@ -6,6 +6,7 @@
 #include "base/inline.hpp"
 #include "base/relaxed.hpp"
 #include "base/retry.hpp"
+#include "pipe/idle_memory.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
 #include "pipe/pipe.hpp"
@@ -205,10 +206,12 @@ public:
         : owner_(owner), end_(std::move(end)), frames_(end_->frames),
           deflates_(end_->deflation.has_value()), shares_short_(end_->out.conflates()) {
         end_->set_owner(this);
+        pipe::count_allocated(tuning::peer_bytes);
     }
     peer(const peer&) = delete;
     peer& operator=(const peer&) = delete;
     ~peer() {
+        pipe::count_freed(tuning::peer_bytes);
         if (info_ != nullptr) {
             info_->drop(1U + spare_info_count_);
         }

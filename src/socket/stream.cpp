@@ -201,6 +201,8 @@ result<void> stream::reply(std::uint32_t routing_id, std::unique_ptr<web::reply>
         return errc::again;
     }
     const http_clients::state next = http_clients::state_after(*part);
+    part->counted_bytes = part->content.size();
+    pipe::count_allocated(part->counted_bytes);
     client->end().push_control(part.release());
     http_clients_.change(*client, next);
     return {};

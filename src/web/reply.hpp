@@ -3,6 +3,7 @@
 
 #include "files/open_file.hpp"
 #include "pipe/block.hpp"
+#include "pipe/idle_memory.hpp"
 
 #include <cstdint>
 #include <string>
@@ -19,12 +20,13 @@ struct reply final : pipe::block {
     };
 
     sort what;
-    int status = 0;              ///< response: 200 to 599.
-    std::string fields{};        ///< response, upgrade: lines, each with its end.
-    std::string content{};       ///< response, part.
-    files::file_region region{}; ///< response: sent behind the content; no bytes: none.
-    bool more = false;           ///< response, part: another part follows.
-    std::string subprotocol{};   ///< upgrade: empty: none.
+    int status = 0;                ///< response: 200 to 599.
+    std::string fields{};          ///< response, upgrade: lines, each with its end.
+    std::string content{};         ///< response, part.
+    files::file_region region{};   ///< response: sent behind the content; no bytes: none.
+    bool more = false;             ///< response, part: another part follows.
+    std::string subprotocol{};     ///< upgrade: empty: none.
+    std::size_t counted_bytes = 0; ///< Of the content, when it was sent (pipe::count_allocated).
 
     explicit reply(sort which) noexcept : what(which) {
         kind = origin::object;
@@ -38,7 +40,12 @@ struct reply final : pipe::block {
     }
 
 private:
-    static void destroy_reply(block* self) { delete static_cast<reply*>(self); }
+    static void destroy_reply(block* self) {
+        auto* const done = static_cast<reply*>(self);
+        const std::size_t freed_bytes = done->counted_bytes;
+        delete done;
+        pipe::count_freed(freed_bytes);
+    }
 };
 
 } // namespace zlink::web
