@@ -268,23 +268,15 @@ result<void> xpub::choose(std::span<const std::byte> key) {
     return {};
 }
 
-/// @throws std::bad_alloc  No peer gets a part: if the frame is the first nothing changed,
-/// otherwise
-///                         the message is dropped.
-void xpub::push_to_matched(outgoing& source, bool is_first) {
-    try {
-        for (peer* const each : matched_) {
-            each->push(source);
-        }
-    } catch (...) {
-        for (peer* const each : matched_) {
-            each->rollback();
-        }
-        if (!is_first) {
-            undeliverable_count_ += matched_.size();
-            matched_.clear();
-        }
-        throw;
+/// After a frame could not be sent to all: no peer gets a part. If it is the first nothing has
+/// changed, otherwise the rest of the message is dropped.
+void xpub::take_back(bool is_first) noexcept {
+    for (peer* const each : matched_) {
+        each->rollback();
+    }
+    if (!is_first) {
+        undeliverable_count_ += matched_.size();
+        matched_.clear();
     }
 }
 
@@ -299,7 +291,14 @@ result<void> xpub::send(outgoing& source) {
             received_from_ = nullptr;
         }
     }
-    push_to_matched(source, is_first);
+    try {
+        for (peer* const each : matched_) {
+            each->push(source);
+        }
+    } catch (...) {
+        take_back(is_first);
+        throw;
+    }
     is_sending_ = source.more();
     if (!is_sending_) {
         for (peer* const each : matched_) {

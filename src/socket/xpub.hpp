@@ -94,7 +94,7 @@ private:
     void notify(bool subscribe, topic_view topic, peer* from);
     void forget_sender(const peer& gone) noexcept;
     void stop_sending(const peer& to) noexcept;
-    void push_to_matched(outgoing& source, bool is_first);
+    ZLINK_COLD void take_back(bool is_first) noexcept;
 
     const socket_options& options_;
     topic_subscribers subscribers_;
