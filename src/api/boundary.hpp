@@ -53,6 +53,9 @@ template<class Value>
 /// The one place where results and exceptions are converted for C. Only std::bad_alloc is caught:
 /// any other exception is a bug here, and ends the process instead of unwinding into C frames.
 ///
+/// For functions that neither call the system nor the application, and for those that every message
+/// passes through. What those call in the rare case has no cancellation points, or defers them.
+///
 /// @param body  Takes no arguments and returns a result: of int, long or a pointer, or of void,
 ///              which becomes 0.
 template<class Body>
@@ -83,8 +86,9 @@ template<class Body>
     }
 }
 
-/// The same for functions with system calls that are cancellation points: cancellation of the
-/// thread is deferred until it returns. Waiting does that by itself (until_done.hpp, context).
+/// As at_boundary(), for all other functions: cancellation of the thread is deferred until it
+/// returns, since a cancellation point must be passed neither in a noexcept function nor with a
+/// lock held, and close(2) is one.
 template<class Body>
 [[nodiscard]] auto at_system_boundary(Body&& body) noexcept -> decltype(to_c(body())) {
     const no_cancellation deferred;

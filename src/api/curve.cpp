@@ -22,7 +22,7 @@ result<void> give_text(const std::byte* key, char* text) noexcept {
 } // namespace
 
 extern "C" int zlink_curve_keypair(char* public_key, char* secret_key) {
-    return api::at_boundary([&]() -> result<int> {
+    return api::at_system_boundary([&]() -> result<int> {
         const crypto::curve_keys made = crypto::make_curve_keys();
         const result<void> given = give_text(made.open.data(), public_key);
         if (!given || !give_text(made.hidden.data(), secret_key)) {
@@ -34,7 +34,7 @@ extern "C" int zlink_curve_keypair(char* public_key, char* secret_key) {
 ZLINK_ALSO_ZMQ(curve_keypair)
 
 extern "C" int zlink_curve_public(char* public_key, const char* secret_key) {
-    return api::at_boundary([&]() -> result<int> {
+    return api::at_system_boundary([&]() -> result<int> {
         curve_secret_key hidden;
         const std::string_view text{secret_key, strnlen(secret_key, text_bytes + 1)};
         if (text.size() != text_bytes || !api::decode_z85(text, hidden.raw())) {

@@ -15,7 +15,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::socket::poll_item;
 
 using visits = std::vector<zlink::socket::socket_visit>;
@@ -79,7 +79,7 @@ ZLINK_ALSO_ZMQ(poll)
 
 extern "C" int zlink_ppoll(zlink_pollitem_t* items, int count, long timeout,
                            const sigset_t* signals) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         if (count < 0) {
             return errc::invalid_argument;
         }

@@ -21,7 +21,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::socket::poll_item;
 
 constexpr int known_events = ZLINK_POLLIN | ZLINK_POLLOUT | ZLINK_POLLERR | ZLINK_POLLPRI;
@@ -219,7 +219,7 @@ private:
 /// @error bad_address  The handle is none.
 template<class Act>
 auto at_poller(void* handle, Act&& act) noexcept {
-    return at_boundary([&]() -> decltype(act(*static_cast<poller*>(handle))) {
+    return at_system_boundary([&]() -> decltype(act(*static_cast<poller*>(handle))) {
         poller* const found = poller::from_handle(handle);
         if (found == nullptr) {
             return errc::bad_address;
@@ -253,12 +253,12 @@ int at_descriptor_item(void* handle, int descriptor, short events, Act&& act) no
 } // namespace
 
 extern "C" void* zlink_poller_new() {
-    return at_boundary([]() -> result<void*> { return new poller; });
+    return at_system_boundary([]() -> result<void*> { return new poller; });
 }
 ZLINK_ALSO_ZMQ(poller_new)
 
 extern "C" int zlink_poller_destroy(void** handle) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         poller* const found = handle != nullptr ? poller::from_handle(*handle) : nullptr;
         if (found == nullptr) {
             return errc::bad_address;

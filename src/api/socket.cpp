@@ -15,7 +15,6 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
 using zlink::api::at_system_boundary;
 using zlink::api::socket_from;
 
@@ -51,7 +50,7 @@ int at_endpoint(void* socket, const char* address, Act&& act) {
 /// Calls `act` to set or read an option. On failure error_text() gives the reason.
 template<class Act>
 int at_option(void* socket, int option, Act&& act) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         const result<void> done = target ? act(**target) : target.error();
         if (!done) [[unlikely]] {
@@ -144,7 +143,6 @@ extern "C" int zlink_socket_drain(void* socket, int timeout) {
 }
 
 extern "C" int zlink_setsockopt(void* socket, int option, const void* value, size_t size) {
-    const zlink::no_cancellation deferred; // Certificates are read from files.
     return at_option(socket, option, [&](auto& target) {
         return zlink::api::set_option(target, option, value, size);
     });
@@ -220,7 +218,7 @@ extern "C" int zlink_socket_monitor_pipes_stats(void* socket) {
 ZLINK_ALSO_ZMQ(socket_monitor_pipes_stats)
 
 extern "C" int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capacity) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
@@ -240,7 +238,7 @@ extern "C" int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t capa
 }
 
 extern "C" int zlink_stream_peer(void* socket, const void* routing_id, zlink_peer_t* peer) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
@@ -263,7 +261,7 @@ extern "C" int zlink_stream_peer(void* socket, const void* routing_id, zlink_pee
 }
 
 extern "C" int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void* hint) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();
@@ -315,7 +313,7 @@ extern "C" int zlink_disconnect_peer(void* socket, uint32_t routing_id) {
 ZLINK_ALSO_ZMQ(disconnect_peer)
 
 extern "C" int zlink_socket_get_peer_state(void* socket, const void* routing_id, size_t size) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         const auto target = socket_from(socket);
         if (!target) {
             return target.error();

@@ -15,7 +15,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::api::stream_from;
 namespace websocket = zlink::wire::websocket;
 
@@ -24,7 +24,7 @@ constexpr std::size_t id_bytes = 4;
 /// Closes the connection to a peer, by the socket's member function `how`.
 template<class How>
 int end_connection(void* socket, const void* routing_id, int code, const char* reason, How how) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         const auto streams = stream_from(socket);
         if (!streams) {
             return streams.error();
@@ -43,7 +43,7 @@ int end_connection(void* socket, const void* routing_id, int code, const char* r
 /// @param outcomes  As in stream::send_many().
 int send_to_many(void* socket, const void* routing_ids, size_t count, zlink_msg_t* msg, int flags,
                  int* outcomes) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         zlink::pipe::message& source = zlink::api::message_from(msg);
         if (!source.is_valid()) {
             return errc::bad_address;

@@ -35,7 +35,7 @@ extern "C" void zlink_sleep(int seconds) {
 ZLINK_ALSO_ZMQ(sleep)
 
 extern "C" void* zlink_threadstart(zlink_thread_fn* body, void* argument) {
-    return zlink::api::at_boundary([&]() -> zlink::result<void*> {
+    return zlink::api::at_system_boundary([&]() -> zlink::result<void*> {
         auto started = std::make_unique<thread>(thread{body, argument});
         const zlink::blocked_signals inherited;
         const int error = pthread_create(&started->id, nullptr, run_thread, started.get());
@@ -48,6 +48,7 @@ extern "C" void* zlink_threadstart(zlink_thread_fn* body, void* argument) {
 ZLINK_ALSO_ZMQ(threadstart)
 
 extern "C" void zlink_threadclose(void* started) {
+    const zlink::no_cancellation deferred; // The thread uses what this function frees.
     const std::unique_ptr<thread> ended{static_cast<thread*>(started)};
     pthread_join(ended->id, nullptr);
 }

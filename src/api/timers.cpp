@@ -10,7 +10,7 @@
 
 using zlink::errc;
 using zlink::result;
-using zlink::api::at_boundary;
+using zlink::api::at_system_boundary;
 using zlink::api::timer_set;
 
 namespace {
@@ -34,12 +34,12 @@ timer_set::milliseconds now() {
 } // namespace
 
 extern "C" void* zlink_timers_new() {
-    return at_boundary([]() -> result<void*> { return static_cast<void*>(new timer_set); });
+    return at_system_boundary([]() -> result<void*> { return static_cast<void*>(new timer_set); });
 }
 ZLINK_ALSO_ZMQ(timers_new)
 
 extern "C" int zlink_timers_destroy(void** timers) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         timer_set* const target = timers != nullptr ? timers_from(*timers) : nullptr;
         if (target == nullptr) {
             return errc::bad_address;
@@ -53,7 +53,7 @@ ZLINK_ALSO_ZMQ(timers_destroy)
 
 extern "C" int zlink_timers_add(void* timers, size_t interval, zlink_timer_fn handler,
                                 void* argument) {
-    return at_boundary([&]() -> result<int> {
+    return at_system_boundary([&]() -> result<int> {
         timer_set* const target = timers_from(timers);
         if (target == nullptr || handler == nullptr) {
             return errc::bad_address;
@@ -64,7 +64,7 @@ extern "C" int zlink_timers_add(void* timers, size_t interval, zlink_timer_fn ha
 ZLINK_ALSO_ZMQ(timers_add)
 
 extern "C" int zlink_timers_cancel(void* timers, int timer_id) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         timer_set* const target = timers_from(timers);
         if (target == nullptr) {
             return errc::bad_address;
@@ -75,7 +75,7 @@ extern "C" int zlink_timers_cancel(void* timers, int timer_id) {
 ZLINK_ALSO_ZMQ(timers_cancel)
 
 extern "C" int zlink_timers_set_interval(void* timers, int timer_id, size_t interval) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         timer_set* const target = timers_from(timers);
         if (target == nullptr) {
             return errc::bad_address;
@@ -86,7 +86,7 @@ extern "C" int zlink_timers_set_interval(void* timers, int timer_id, size_t inte
 ZLINK_ALSO_ZMQ(timers_set_interval)
 
 extern "C" int zlink_timers_reset(void* timers, int timer_id) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         timer_set* const target = timers_from(timers);
         if (target == nullptr) {
             return errc::bad_address;
@@ -97,7 +97,7 @@ extern "C" int zlink_timers_reset(void* timers, int timer_id) {
 ZLINK_ALSO_ZMQ(timers_reset)
 
 extern "C" long zlink_timers_timeout(void* timers) {
-    return at_boundary([&]() -> result<long> {
+    return at_system_boundary([&]() -> result<long> {
         const timer_set* const target = timers_from(timers);
         if (target == nullptr) {
             return errc::bad_address;
@@ -113,7 +113,7 @@ extern "C" long zlink_timers_timeout(void* timers) {
 ZLINK_ALSO_ZMQ(timers_timeout)
 
 extern "C" int zlink_timers_execute(void* timers) {
-    return at_boundary([&]() -> result<void> {
+    return at_system_boundary([&]() -> result<void> {
         timer_set* const target = timers_from(timers);
         if (target == nullptr) {
             return errc::bad_address;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace zlink {
@@ -65,7 +66,7 @@ void forget_descriptor(int descriptor) noexcept {
 void close_descriptor(int descriptor) noexcept {
     const fork_gate::hold held;
     forget_descriptor(descriptor);
-    ::close(descriptor);
+    syscall(SYS_close, descriptor); // close(2) is a cancellation point of pthread_cancel(3).
 }
 
 } // namespace zlink

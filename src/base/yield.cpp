@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "base/yield.hpp"
 
+#include "base/no_cancellation.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <sched.h>
@@ -49,6 +51,7 @@ bool yield_processor() noexcept {
 
 void yield_or_sleep() noexcept {
     if (!yield_processor()) {
+        const no_cancellation deferred;
         std::this_thread::sleep_for(tuning::contention_pause);
     }
 }

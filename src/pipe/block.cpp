@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/block.hpp"
 
+#include "base/no_cancellation.hpp"
 #include "pipe/buffer_pool.hpp"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void block::free_now() noexcept {
         break;
     case origin::caller:
         if (release.function != nullptr) {
+            const no_cancellation deferred; // The function is the application's.
             release.function(data, release.hint);
         }
         std::destroy_at(this);

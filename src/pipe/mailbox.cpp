@@ -2,6 +2,7 @@
 #include "pipe/mailbox.hpp"
 
 #include "base/futex.hpp"
+#include "base/no_cancellation.hpp"
 #include "base/own_descriptors.hpp"
 #include "pipe/parking.hpp"
 
@@ -67,6 +68,7 @@ void notifier::set(function* called, void* hint) noexcept {
 }
 
 void notifier::call() noexcept {
+    const no_cancellation deferred; // The function is the application's.
     const std::lock_guard lock{mutex_};
     if (is_armed_.exchange(false, std::memory_order_seq_cst) && called_ != nullptr) {
         called_(hint_);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -107,7 +108,7 @@ private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
             const std::uint64_t one = 1;
-            [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
+            syscall(SYS_write, descriptor_, &one, sizeof one); // write(2): a cancellation point.
             return;
         }
         const auto task = [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <new>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -165,7 +166,7 @@ result<void> readiness::open_wake() noexcept {
 void readiness::wake() noexcept {
     if (const int opened = wake_.descriptor.load(std::memory_order_seq_cst); opened >= 0) {
         const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(opened, &one, sizeof one);
+        syscall(SYS_write, opened, &one, sizeof one); // write(2) is a cancellation point.
     }
 }
 
