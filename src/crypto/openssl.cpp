@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <openssl/conf.h>
 #include <openssl/crypto.h>
@@ -36,6 +38,8 @@ constinit std::atomic<bool> is_over{false};
 constinit std::atomic<clock::time_point> over_since{clock::time_point{}};
 constinit std::mutex starting;
 constinit bool is_registered = false;
+/// OpenSSL ran out of memory in one of its functions that it runs once in each process.
+constinit std::atomic<bool> is_incomplete{false};
 constinit OSSL_LIB_CTX* own_algorithms = nullptr;
 constinit std::uint32_t own_generation = 0; ///< Of the process that made `own_algorithms`.
 /// Generation of the process in which OpenSSL is initialised.
@@ -109,6 +113,31 @@ OSSL_LIB_CTX* make_algorithms() noexcept {
     return made;
 }
 
+/// Whether the system has the memory that OpenSSL takes to initialise itself, several times. If it
+/// fails in between it is unusable for ever; so it is not started then.
+bool has_memory_to_start() noexcept {
+    constexpr std::size_t trial_bytes = std::size_t{1} * 1024 * 1024;
+    const std::unique_ptr<void, decltype(&std::free)> trial{std::malloc(trial_bytes), &std::free};
+    return trial != nullptr;
+}
+
+/// Enters the hash functions of certificates' signatures under their names, as far as OpenSSL had
+/// no memory to do so. It would refuse those certificates for a hash that is too weak.
+/// @return Whether all are entered now.
+bool complete_digest_names() noexcept {
+    bool are_all_known = true;
+    for (const EVP_MD* const each :
+         {EVP_md5_sha1(), EVP_sha1(), EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()}) {
+        const char* const name = EVP_MD_get0_name(each);
+        if (EVP_get_digestbyname(name) == nullptr) {
+            EVP_add_digest(each);
+            are_all_known = are_all_known && EVP_get_digestbyname(name) != nullptr;
+        }
+    }
+    ERR_clear_error();
+    return are_all_known;
+}
+
 /// OpenSSL calls this before it frees anything.
 void end() noexcept {
     over_since.store(clock::now(), std::memory_order_relaxed);
@@ -168,20 +197,39 @@ bool is_openssl_cleaned_up() noexcept {
     return is_over.load(std::memory_order_acquire);
 }
 
+bool is_openssl_incomplete() noexcept {
+    return is_incomplete.load(std::memory_order_relaxed);
+}
+
 bool start_openssl() noexcept {
     const std::uint32_t generation = fork_gate::generation();
     if (started_in.load(std::memory_order_acquire) == generation) [[likely]] {
         return true;
     }
     const std::lock_guard lock{starting};
+    if (is_openssl_incomplete()) {
+        return false;
+    }
     if (!is_registered) {
+        if (!has_memory_to_start()) {
+            return false;
+        }
         // No clean-up at exit: threads of contexts that were not terminated still use OpenSSL's
         // objects. If other code used OpenSSL before us, it is cleaned up nevertheless.
-        if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1 || OPENSSL_atexit(&end) != 1) {
+        if (OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
+            ERR_clear_error();
+            is_incomplete.store(true, std::memory_order_relaxed);
+            return false;
+        }
+        if (OPENSSL_atexit(&end) != 1) {
             ERR_clear_error();
             return false;
         }
         is_registered = true;
+    }
+    if (!complete_digest_names()) {
+        is_incomplete.store(true, std::memory_order_relaxed);
+        return false;
     }
     const auto is_parents = [=] { return generation != 0 && own_generation != generation; };
     std::size_t missing = is_parents() ? SIZE_MAX : count_missing(own_algorithms);

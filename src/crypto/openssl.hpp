@@ -64,6 +64,10 @@ private:
 template<class Kind>
 using openssl_ptr = std::unique_ptr<Kind, openssl_deleter>;
 
+/// Whether OpenSSL ran out of memory while it initialised itself. It does that once in each
+/// process, so that TLS is unusable until the process is started again.
+bool is_openssl_incomplete() noexcept;
+
 /// Initialises OpenSSL, once in a process. Before its first use, under an openssl_use.
 /// @return Whether there was memory for it. If OpenSSL's own initialisation failed for lack of
 ///         memory, it fails for ever: OpenSSL does not repeat it.

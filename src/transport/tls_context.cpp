@@ -336,7 +336,10 @@ result<tls_context_ptr> tls_context::make(const socket_options& options, const e
         return static_cast<errc>(ESHUTDOWN);
     }
     if (!crypto::start_openssl()) {
-        set_error_text("OpenSSL: not enough memory");
+        set_error_text(crypto::is_openssl_incomplete()
+                           ? "OpenSSL ran out of memory while it initialised itself, which it does "
+                             "once in each process; TLS can be used after a restart"
+                           : "OpenSSL: not enough memory");
         return errc::no_memory;
     }
     const tls_context_ptr made{new tls_context(where, use)};
