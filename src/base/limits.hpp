@@ -51,9 +51,9 @@ constexpr std::size_t raw_message_bytes_max = std::size_t{8} * 1024;
 /// Heartbeats and replies to them that a peer may leave unread; above that no more are sent.
 constexpr std::size_t unread_answers_bytes_max = 4096;
 
-/// Disconnects of a STREAM's peers that the application has not received yet: with more, no
-/// connection is accepted or dialled again. Each holds the data that the peer sent, at most its
-/// high-water mark.
+/// Ended connections whose end, or notices (ZMQ_ROUTER_NOTIFY, ZMQ_DISCONNECT_MSG, ZMQ_STREAM), the
+/// application has not received yet: with more, none is accepted, and a STREAM dials none again.
+/// Each holds the data that the peer sent, at most its high-water mark.
 constexpr std::uint32_t unreported_disconnects_max = 1000;
 
 /// The time limit for a peer, once it was told to close, to read the data that was sent before and

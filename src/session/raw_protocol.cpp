@@ -5,6 +5,7 @@
 #include "codec/raw_decoder.hpp"
 #include "codec/raw_encoder.hpp"
 #include "session/connection.hpp"
+#include "session/notices.hpp"
 #include "session/session.hpp"
 #include "wire/zmtp/frame.hpp"
 
@@ -51,6 +52,7 @@ void raw_protocol::announce_departure(errc) noexcept {
     try {
         queue.push_copy(nullptr, 0, 0);
         over_.end().finish_message();
+        count_departure(over_);
     } catch (const std::bad_alloc&) {
         // The socket learns of it when it sends.
     }

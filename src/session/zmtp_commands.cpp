@@ -3,6 +3,7 @@
 
 #include "base/limits.hpp"
 #include "session/connection.hpp"
+#include "session/notices.hpp"
 #include "session/session.hpp"
 #include "wire/zmtp/command.hpp"
 
@@ -102,7 +103,7 @@ void tell_end(connection& over) noexcept {
     const bool is_notified = (options.router_notify & zlink::router_notify::disconnect) != 0;
     const bool is_dialing = over.is_dialing();
     const bool has_message = is_dialing ? options.hears_hiccups() : options.hears_disconnects();
-    if (!over.owner().is_open() || (!is_notified && !has_message)) {
+    if (!over.owner().is_open() || (options.router_notify == 0 && !has_message)) {
         return;
     }
     over.input().drop_unfinished();
@@ -117,6 +118,7 @@ void tell_end(connection& over) noexcept {
             over.end().send_message(is_dialing ? options.hiccup_message
                                                : options.disconnect_message);
         }
+        count_departure(over);
     } catch (const std::bad_alloc&) {
         // The socket learns only that the pipe ends.
     }

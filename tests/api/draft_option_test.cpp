@@ -4,6 +4,7 @@
 #include "draft_fixture.hpp"
 #include "raw_peer.hpp"
 #include "testing/certificates.hpp"
+#include "watcher.hpp"
 #include "zmtp_peer.hpp"
 
 #include <array>
@@ -249,6 +250,40 @@ TEST_CASE("router notify: an empty message tells of each connection and its end"
     socket dealer{owner, ZLINK_DEALER};
     const int one = 1;
     CHECK(error_of(zlink_setsockopt(dealer, ZLINK_ROUTER_NOTIFY, &one, sizeof one)) == EINVAL);
+}
+
+TEST_CASE("notices: with too many that were not received no peer is accepted") {
+    constexpr int departures_max = 1000; // limits::unreported_disconnects_max
+    struct notices {
+        std::function<void(socket&)> ask_for;
+        int count_per_peer;
+    };
+    const notices all[] = {
+        {[](socket& router) { router.set(ZLINK_ROUTER_NOTIFY, ZLINK_NOTIFY_CONNECT); }, 1},
+        {[](socket& router) {
+             router.set(ZLINK_ROUTER_NOTIFY, ZLINK_NOTIFY_CONNECT | ZLINK_NOTIFY_DISCONNECT);
+         },
+         2},
+        {[](socket& router) { set_message(router, ZLINK_DISCONNECT_MSG, "bye"); }, 1}};
+    for (const notices& each : all) {
+        CAPTURE(each.count_per_peer);
+        const context owner;
+        socket router{owner, ZLINK_ROUTER};
+        each.ask_for(router);
+        watcher events{owner, router, ZLINK_EVENT_ACCEPT_FAILED};
+        const std::string endpoint = router.bind(transport::tcp);
+        for (int number = 0; number < departures_max; ++number) {
+            zmtp_peer peer{endpoint};
+            peer.shake_hands("DEALER");
+        }
+        zmtp_peer first_late{endpoint}; // Accepted, if the last one's end has not been noticed.
+        zmtp_peer late{endpoint};
+        CHECK(events.next().value == ENOBUFS);
+        for (int number = 0; number < departures_max * each.count_per_peer; ++number) {
+            CHECK(router.recv().frames.size() == 2);
+        }
+        late.shake_hands("DEALER");
+    }
 }
 
 TEST_CASE("xsub: may pass on every unsubscription") {
