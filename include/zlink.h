@@ -697,7 +697,19 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_HTTP_REQUEST_RATE                                                                    \
     1044 ///< STREAM, int, requests per second: largest number on one connection to an endpoint with
          ///< http or https, on average over 10 s. A further one is answered with 429, and the
-         ///< connection closed. 0: no limit. 0.
+         ///< connection closed. With ZLINK_TRUSTED_PROXIES also of one client behind a proxy. 0: no
+         ///< limit. 0.
+#define ZLINK_TRUSTED_PROXIES                                                                      \
+    1045 ///< Text, any length: addresses of proxies, separated by commas: `10.0.0.7`,
+         ///< `2001:db8::/32`, `unix` for those over ipc. Of a request from one of them (http, ws, and
+         ///< with TLS), the fields X-Forwarded-For and Forwarded (RFC 7239) tell the client: the last
+         ///< address in them that is not in this list. It takes the place of the proxy's, as that of
+         ///< a WebSocket peer everywhere, of other requests in zlink_http_record_t and for
+         ///< ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
+         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed or
+         ///< contradict each other are ignored. A request for the application has X-Forwarded-For
+         ///< with this address alone, and X-Forwarded-Proto, or neither. EINVAL for another text.
+         ///< Unset: no peer is believed.
 
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255

@@ -67,6 +67,12 @@ int run(int count, char** words) {
                     "After SIGTERM: seconds for answers that are under way")
         ->check(CLI::Range(0, 30))
         ->capture_default_str();
+    serve
+        .add_option("--drain-delay", asked.drain_delay_seconds,
+                    "After SIGTERM, before --grace: seconds in which all is served, while "
+                    "/healthz answers 503")
+        ->check(CLI::Range(0, 3600))
+        ->capture_default_str();
     serve.add_option("--max-connections", asked.max_connections, "0: no limit")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
@@ -77,6 +83,9 @@ int run(int count, char** words) {
         ->capture_default_str();
     serve.add_flag("--proxy-protocol", asked.proxied,
                    "Connections come through a proxy that sends its client's address");
+    serve.add_option("--trusted-proxy", asked.trusted_proxies,
+                     "A proxy whose X-Forwarded-For or Forwarded tells the client: ADDRESS, "
+                     "ADDRESS/BITS or unix; may be repeated");
     serve.add_option("--threads", asked.threads, "I/O threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();

@@ -9,10 +9,12 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -41,6 +43,7 @@ constexpr std::array written_options{
     written_option{"ZLINK_MAX_CONNECTIONS", "--max-connections"},
     written_option{"ZLINK_MAX_CONNECTIONS_PER_ADDRESS", "--max-connections-per-address"},
     written_option{"ZLINK_PROXY_PROTOCOL", "--proxy-protocol"},
+    written_option{"ZLINK_TRUSTED_PROXIES", "--trusted-proxy"},
     written_option{"cache_control", "--cache"},
     written_option{"cors_origin", "--cors"},
     written_option{"index", "--index"},
@@ -100,6 +103,15 @@ using context_ptr = std::unique_ptr<void, ends_context>;
 
 bool set_text(void* socket, int option, const std::string& value) {
     return zlink_setsockopt(socket, option, value.data(), value.size()) == 0;
+}
+
+/// With commas between the parts.
+std::string joined(const std::vector<std::string>& parts) {
+    std::string list;
+    for (const std::string& each : parts) {
+        list += (list.empty() ? "" : ",") + each;
+    }
+    return list;
 }
 
 /// "/video/=/srv/video".
@@ -207,7 +219,7 @@ std::string metrics_text(void* context, const access_log* log) {
 }
 
 /// Answers the requests for /metrics and /healthz.
-/// @param drains  The files are not served any more.
+/// @param drains  No further clients are wanted.
 void answer_admin(void* context, void* socket, const access_log* log, bool drains) {
     zlink_msg_t received;
     zlink_msg_init(&received);
@@ -249,7 +261,7 @@ struct sockets {
     void* context;
     void* files;
     void* admin; ///< Null without --admin.
-    bool drains; ///< No more connections are accepted.
+    bool drains; ///< No further clients are wanted.
 };
 
 /// Whether all connections have ended over which files are sent.
@@ -309,16 +321,33 @@ void drain(sockets all, const std::vector<std::string>& bound, const signals& to
     }
 }
 
+using clock = std::chrono::steady_clock;
+
+/// The time left until then, as zlink_poll takes it. @param then  Nothing: for ever.
+long timeout_until(const std::optional<clock::time_point>& then) {
+    if (!then) {
+        return -1;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*then - clock::now());
+    return std::max<long>(left.count(), 0);
+}
+
 /// @return The exit status.
-int run(const sockets& all, const signals& told, const serve_arguments& asked, access_log* log) {
-    while (true) {
-        if (!turn(all, told, log, -1)) {
+int run(sockets all, const signals& told, const serve_arguments& asked, access_log* log) {
+    std::optional<clock::time_point> end; // Of --drain-delay, once a signal has begun it.
+    while (!end || clock::now() < *end) {
+        if (!turn(all, told, log, timeout_until(end))) {
             return failed_status;
         }
         switch (told.take()) {
         case SIGINT:
         case SIGTERM:
-            return 0;
+            if (end) {
+                return 0;
+            }
+            all.drains = true;
+            end = clock::now() + std::chrono::seconds{asked.drain_delay_seconds};
+            break;
         case SIGHUP:
             if (log != nullptr) {
                 log->reopen();
@@ -332,6 +361,7 @@ int run(const sockets& all, const signals& told, const serve_arguments& asked, a
             break;
         }
     }
+    return 0;
 }
 
 bool set_number(void* socket, int option, int value) {
@@ -392,6 +422,7 @@ int serve(const serve_arguments& asked) {
         !set_number(socket.get(), ZLINK_MAX_CONNECTIONS_PER_ADDRESS,
                     asked.max_connections_per_address) ||
         !set_number(socket.get(), ZLINK_PROXY_PROTOCOL, asked.proxied ? 1 : 0) ||
+        !set_text(socket.get(), ZLINK_TRUSTED_PROXIES, joined(asked.trusted_proxies)) ||
         !set_text(socket.get(), ZLINK_SOCKET_NAME, files_name) ||
         (used_log != nullptr && zlink_http_observe(socket.get(), &write_log, used_log) != 0)) {
         return fail("starting");

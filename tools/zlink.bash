@@ -41,14 +41,14 @@ _zlink() {
         mapfile -t COMPREPLY < <(compgen -W "combined json" -- "$word")
         return
         ;;
-    --root | --index | --cors | --cache | --threads | --grace | --max-connections | --max-connections-per-address)
+    --trusted-proxy | --root | --index | --cors | --cache | --threads | --drain-delay | --grace | --max-connections | --max-connections-per-address)
         return
         ;;
     esac
     if [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "--access-log --admin --cache --cors --grace --help --index --list
-            --listen --log-format --max-connections --max-connections-per-address --portable-etags --proxy-protocol --root
-            --threads --tls-cert --tls-key --uncompressed" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "--access-log --admin --cache --cors --drain-delay --grace --help --index --list
+            --listen --log-format --max-connections --max-connections-per-address --portable-etags --proxy-protocol
+            --root --threads --tls-cert --tls-key --trusted-proxy --uncompressed" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         compopt -o filenames

@@ -98,7 +98,8 @@ inline constexpr detail::socket_option<ZLINK_HEARTBEAT_TTL, std::chrono::millise
                                        detail::all_but_stream>
     heartbeat_ttl{};
 /// Largest number on one connection to an endpoint with http or https, on average over 10 s. A
-/// further one is answered with 429, and the connection closed. 0: no limit.
+/// further one is answered with 429, and the connection closed. With ZLINK_TRUSTED_PROXIES also of
+/// one client behind a proxy. 0: no limit.
 inline constexpr detail::socket_option<ZLINK_HTTP_REQUEST_RATE, int, true, true,
                                        detail::only(pattern::stream)>
     http_request_rate{};
@@ -343,6 +344,17 @@ inline constexpr detail::socket_option<ZLINK_TOPICS_COUNT, int, true, false,
     topics_count{};
 /// IP type of service.
 inline constexpr detail::socket_option<ZLINK_TOS, int, true, true> tos{};
+/// Addresses of proxies, separated by commas: `10.0.0.7`, `2001:db8::/32`, `unix` for those over
+/// ipc. Of a request from one of them (http, ws, and with TLS), the fields X-Forwarded-For and
+/// Forwarded (RFC 7239) tell the client: the last address in them that is not in this list. It
+/// takes the place of the proxy's, as that of a WebSocket peer everywhere, of other requests in
+/// zlink_http_record_t and for ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
+/// ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed or
+/// contradict each other are ignored. A request for the application has X-Forwarded-For with this
+/// address alone, and X-Forwarded-Proto, or neither. EINVAL for another text. Unset: no peer is
+/// believed.
+inline constexpr detail::socket_option<ZLINK_TRUSTED_PROXIES, std::string, true, true>
+    trusted_proxies{};
 /// The socket's type.
 inline constexpr detail::socket_option<ZLINK_TYPE, int, true, false> type{};
 /// Removes one such subscription.

@@ -289,6 +289,9 @@ class SocketOptions(_Base):
     tcp_keepalive_interval = Seconds(Option.TCP_KEEPALIVE_INTVL, "TCP_KEEPINTVL. None: the system's.", 1)
     tcp_user_timeout = Seconds(Option.TCP_MAXRT, "TCP_USER_TIMEOUT. 0: the system's.")
     tos = Number(Option.TOS, "IP type of service.")
+    trusted_proxies = Text(
+        Option.TRUSTED_PROXIES, "Addresses of proxies whose requests name the client, with commas between them. None: none."
+    )
     use_fd = Number(Option.USE_FD, "A listening descriptor that the next bind takes over. -1: none.")
     ws_origins = Text(
         Option.WS_ORIGINS, "Origins of pages that may connect over ws, with commas between them. None: all."

@@ -170,6 +170,8 @@ constexpr std::array table{
     entry{ZLINK_HTTP_REQUEST_RATE, &options::http_request_rate, access::read_write, streams, 0,
           1000000},
     entry{ZLINK_PROXY_PROTOCOL, &options::proxy_protocol},
+    entry{ZLINK_TRUSTED_PROXIES, &options::trusted_text, access::read_write, any_type, 0,
+          pem_bytes_max, true},
     entry{ZLINK_REUSE_PORT, &options::reuse_port},
     entry{ZLINK_HANDSHAKE_IVL, &options::handshake_interval, access::read_write, any_type, 0},
     entry{ZLINK_INVERT_MATCHING, &options::invert_matching, access::read_write, any_type, INT_MIN,
@@ -620,6 +622,25 @@ result<void> check_origins(const void* value, std::size_t size) {
     return {};
 }
 
+/// Decodes the list before its text is stored.
+result<void> set_trusted_proxies(socket_options& target, const void* value, std::size_t size) {
+    if (value == nullptr || size > pem_bytes_max) {
+        return {}; // Refused, or cleared, where the text is stored.
+    }
+    const std::string_view list{static_cast<const char*>(value), size};
+    std::string_view wrong;
+    result<trusted_proxies> decoded = decode_trusted_proxies(list, wrong);
+    if (!decoded) {
+        return refuse(ZLINK_TRUSTED_PROXIES,
+                      "\"" + std::string{wrong} + "\" is none of ADDRESS, ADDRESS/BITS and unix");
+    }
+    if (decoded->networks.size() > limits::accept_filters_max) {
+        return refuse(ZLINK_TRUSTED_PROXIES, "more addresses than a socket may have");
+    }
+    target.trusted = std::move(*decoded);
+    return {};
+}
+
 /// Applies further effects of a field that was set.
 void follow(socket::socket& target, int option) {
     socket_options& changed = target.options();
@@ -629,6 +650,11 @@ void follow(socket::socket& target, int option) {
         return target.on_high_water_marks_changed();
     case ZLINK_SOCKET_NAME:
         return target.meter().set_name(changed.name);
+    case ZLINK_TRUSTED_PROXIES:
+        if (changed.trusted_text.empty()) {
+            changed.trusted = {};
+        }
+        return;
     // The one of these that is set last decides which subscriptions are passed on, as in libzmq.
     case ZLINK_XPUB_VERBOSE:
         changed.xpub_verboser = false;
@@ -668,6 +694,12 @@ result<void> set_option(socket::socket& target, int option, const void* value, s
     if (option == ZLINK_WS_ORIGINS) {
         if (const result<void> checked = check_origins(value, size); !checked) {
             return checked;
+        }
+    }
+    if (option == ZLINK_TRUSTED_PROXIES) {
+        if (const result<void> decoded = set_trusted_proxies(target.options(), value, size);
+            !decoded) {
+            return decoded;
         }
     }
     const result<void> set = std::visit(

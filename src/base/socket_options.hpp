@@ -4,6 +4,7 @@
 #include "base/network.hpp"
 #include "base/security.hpp"
 #include "base/socket_type.hpp"
+#include "base/trusted_proxies.hpp"
 
 #include <array>
 #include <chrono>
@@ -104,6 +105,8 @@ struct socket_options {
     int connections_per_address_max = 0; ///< Of one address; 0: no limit.
     int http_request_rate = 0;           ///< Per second, of one connection; 0: no limit.
     bool proxy_protocol = false;         ///< A proxy sends the client's address first.
+    std::string trusted_text;            ///< Of `trusted`, as it was given.
+    trusted_proxies trusted;             ///< Their HTTP requests name the client's address.
 
     // Peers that may connect; empty: all.
     std::vector<network> tcp_accept_filters;

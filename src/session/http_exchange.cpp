@@ -34,7 +34,15 @@ bool is_framing(std::string_view name) noexcept {
                                [&](const char* each) { return wire::is_same_text(name, each); });
 }
 
-std::string head_of(const wire::http::request& asked, std::optional<std::size_t> content_bytes) {
+/// Whether a field is one in which proxies tell the client.
+bool is_forwarding(std::string_view name) noexcept {
+    constexpr std::array names{"x-forwarded-for", "x-forwarded-proto", "forwarded"};
+    return std::ranges::any_of(names,
+                               [&](const char* each) { return wire::is_same_text(name, each); });
+}
+
+std::string head_of(const wire::http::request& asked, std::optional<std::size_t> content_bytes,
+                    const std::optional<http_exchange::forwarding>& told) {
     std::string made{asked.method};
     made.append(" ").append(asked.path);
     if (!asked.query.empty()) {
@@ -45,9 +53,15 @@ std::string head_of(const wire::http::request& asked, std::optional<std::size_t>
         made.append("Host: ").append(asked.host).append("\r\n");
     }
     for (const wire::http::field& each : asked.fields) {
-        if (!is_framing(each.name)) {
+        if (!is_framing(each.name) && !(told && is_forwarding(each.name))) {
             made.append(each.name).append(": ").append(each.value).append("\r\n");
         }
+    }
+    if (told && !told->client.empty()) {
+        made.append("X-Forwarded-For: ").append(told->client).append("\r\n");
+    }
+    if (told && !told->scheme.empty()) {
+        made.append("X-Forwarded-Proto: ").append(told->scheme).append("\r\n");
     }
     if (content_bytes) {
         made.append("Content-Length: ").append(std::to_string(*content_bytes)).append("\r\n");
@@ -96,10 +110,11 @@ void http_exchange::take_content(std::span<const std::byte>& input) {
     }
 }
 
-http_exchange::request_message http_exchange::make_message(const wire::http::request& asked) {
+http_exchange::request_message http_exchange::make_message(const wire::http::request& asked,
+                                                           const std::optional<forwarding>& told) {
     const bool has_content = asked.framing != body_framing::none;
     const std::string head =
-        head_of(asked, has_content ? std::optional{content_.size()} : std::nullopt);
+        head_of(asked, has_content ? std::optional{content_.size()} : std::nullopt, told);
     const std::size_t bytes = head.size() + content_.size();
     pipe::block* const made = pipe::make_block(bytes);
     std::memcpy(made->data, head.data(), head.size());

@@ -40,10 +40,17 @@ public:
         pipe::block* payload; ///< With one reference.
         std::size_t bytes;
     };
+    /// What trusted proxies have told of a request; empty texts: nothing.
+    struct forwarding {
+        std::string client; ///< An address.
+        std::string scheme;
+    };
     /// The message for the application, once the content is complete: the head in origin-form
     /// without the fields that only frame the content, with its length; then the content.
+    /// @param told  Takes the place of the fields in which proxies tell this; nothing: they stay.
     /// @throws std::bad_alloc
-    request_message make_message(const wire::http::request& asked);
+    request_message make_message(const wire::http::request& asked,
+                                 const std::optional<forwarding>& told);
 
     /// The response of a reply, or a part of it. `persists` says whether the connection goes on
     /// once the last part is written.

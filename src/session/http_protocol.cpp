@@ -2,8 +2,10 @@
 #include "session/http_protocol.hpp"
 
 #include "base/limits.hpp"
+#include "session/client_rates.hpp"
 #include "session/close_reason.hpp"
 #include "session/connection.hpp"
+#include "session/forwarded_client.hpp"
 #include "session/session.hpp"
 #include "session/web_entry_protocol.hpp"
 #include "session/zmtp_commands.hpp"
@@ -12,6 +14,7 @@
 #include "wire/field_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <utility>
 
@@ -82,11 +85,13 @@ result<progress> http_protocol::take(std::span<const std::byte>& input) {
         return progress::waits;
     case decoding::refused:
         begin_record();
+        forwarded_.reset();
         respond(web::refuse(decoder_.why_refused(), now()));
         return progress::waits;
     case decoding::complete:
         over_.stream().offer_place(false);
         begin_record();
+        find_client();
         break;
     }
     if (is_too_fast()) {
@@ -106,8 +111,29 @@ result<progress> http_protocol::take(std::span<const std::byte>& input) {
     return progress::waits;
 }
 
-bool http_protocol::is_too_fast() noexcept {
-    return rate_ && !rate_->take(request_rate::clock::now());
+/// Sets forwarded_, if the request came from a trusted proxy.
+void http_protocol::find_client() {
+    forwarded_.reset();
+    if (!comes_through_proxy(over_)) {
+        return;
+    }
+    const wire::http::request& asked = decoder_.head();
+    std::array<std::string, 3> rooms;
+    const wire::http::forwarding_fields said{
+        .x_forwarded_for = asked.joined("x-forwarded-for", rooms[0]),
+        .x_forwarded_proto = asked.joined("x-forwarded-proto", rooms[1]),
+        .forwarded = asked.joined("forwarded", rooms[2])};
+    forwarded_ = std::make_unique<forwarded_request>(
+        forwarded_request{client_of(over_, said), std::string{wire::http::find_scheme(said)}});
+}
+
+bool http_protocol::is_too_fast() {
+    const auto now = request_rate::clock::now();
+    if (forwarded_ && forwarded_->client && over_.origin().rates) {
+        const auto key = transport::address_key_of(*forwarded_->client);
+        return key && !over_.origin().rates->take(*key, now);
+    }
+    return rate_ && !rate_->take(now);
 }
 
 /// Whether the request is for WebSocket peers, and not for a file.
@@ -134,6 +160,11 @@ result<progress> http_protocol::upgrade(const web::route* by) {
 /// Answers the request for an upgrade, and sets upgraded_.
 result<void> http_protocol::shake_hands(const endpoint& where, const socket_options& options) {
     web_handshake handshake{web_handshake::role::server, where, options};
+    if (forwarded_ && forwarded_->client) {
+        handshake.set_admission([this](const wire::http::forwarding_fields&) {
+            return over_.stream().adopt_client(*forwarded_->client);
+        });
+    }
     auto octets = std::as_bytes(std::span{decoder_.octets()});
     if (const result<void> taken = handshake.on_received(octets, over_.output().own()); !taken) {
         return taken;
@@ -227,10 +258,24 @@ void http_protocol::announce_peer() {
     push_request();
 }
 
+/// What the application learns of the client; nothing: what the request says.
+std::optional<http_exchange::forwarding> http_protocol::forwarding() const {
+    if (over_.options().trusted.is_empty()) {
+        return std::nullopt;
+    }
+    http_exchange::forwarding made;
+    if (forwarded_) {
+        made.client = forwarded_->client ? transport::peer_host(*forwarded_->client) : "";
+        made.scheme = forwarded_->scheme;
+    }
+    return made;
+}
+
 /// Queues the request for the socket, as a message.
 void http_protocol::push_request() {
     pipe::pipe_end& to = over_.end();
-    const http_exchange::request_message made = exchange_->make_message(decoder_.head());
+    const http_exchange::request_message made =
+        exchange_->make_message(decoder_.head(), forwarding());
     try {
         to.out.push_reference<pipe::websocket_layout>(made.payload, made.bytes, 0);
     } catch (const std::bad_alloc&) {
@@ -372,7 +417,9 @@ void http_protocol::record(bool is_complete) noexcept {
     }
     try {
         const std::string client =
-            transport::peer_name(over_.stream().peer(), over_.stream().descriptor());
+            forwarded_ && forwarded_->client
+                ? transport::peer_host(*forwarded_->client)
+                : transport::peer_name(over_.stream().peer(), over_.stream().descriptor());
         told.client = client;
         over_.origin().requests->on_request(told);
     } catch (const std::bad_alloc&) {

@@ -7,6 +7,7 @@
 #include "session/protocol.hpp"
 #include "session/request_rate.hpp"
 #include "session/web_handshake.hpp"
+#include "transport/address.hpp"
 #include "web/request_observer.hpp"
 #include "web/response.hpp"
 #include "web/site.hpp"
@@ -64,7 +65,8 @@ public:
 
 private:
     result<progress> take(std::span<const std::byte>& input);
-    bool is_too_fast() noexcept;
+    void find_client();
+    bool is_too_fast();
     bool is_upgrade() const;
     result<progress> upgrade(const web::route* by);
     void accept_upgrade(const web::reply& how);
@@ -75,6 +77,7 @@ private:
     result<progress> take_content(std::span<const std::byte>& input);
     result<progress> ask();
     void push_request();
+    std::optional<http_exchange::forwarding> forwarding() const;
     bool awaits_reply() const noexcept { return exchange_ && !exchange_->awaits_content(); }
 
     static web::response answer_late(const std::string& octets, const web::site& from);
@@ -109,8 +112,14 @@ private:
         web::request_record so_far;
     };
     std::unique_ptr<observed> observed_;
-    std::unique_ptr<request_rate> rate_; ///< Null: no limit.
-    unsigned ticks_ = 0;                 ///< Deadlines that have passed in this phase.
+    std::unique_ptr<request_rate> rate_; ///< Of this connection; null: no limit.
+    /// What a trusted proxy has told of the request. Null: nothing, or it is not trusted.
+    struct forwarded_request {
+        std::optional<transport::socket_address> client;
+        std::string scheme;
+    };
+    std::unique_ptr<forwarded_request> forwarded_;
+    unsigned ticks_ = 0; ///< Deadlines that have passed in this phase.
     unsigned answered_in_turn_ = 0;
     bool discards_ = false;      ///< The last response is written: waits for the client to close.
     bool has_end_ahead_ = false; ///< Behind the requests that were not read yet.

@@ -30,6 +30,12 @@ public:
         return true;
     }
 
+    /// Whether as many are allowed at once as at the beginning.
+    bool is_rested(clock::time_point now) const noexcept {
+        const double seconds = std::chrono::duration<double>(now - last_).count();
+        return left_ + seconds * per_second_ >= per_second_ * double{period.count()};
+    }
+
 private:
     double per_second_;
     double left_; ///< Requests that are allowed now.

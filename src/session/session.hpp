@@ -36,6 +36,8 @@
 
 namespace zlink::session {
 
+class client_rates;
+
 /// A session whose socket is closed, but that still has messages to send.
 struct lingering {
     socket_type type;
@@ -93,8 +95,10 @@ struct session_origin {
     web::request_observer_ptr requests;            ///< Null: no observer of HTTP requests.
     std::shared_ptr<connection_counters> counters; ///< Null: connections are not counted.
     web::http_counters_ptr http; ///< Null: HTTP requests are not counted. One per socket.
-    std::string target;          ///< The target of a connect call, for the observer.
-    std::uint64_t id = 0;        ///< Differs for each bind or connect.
+    std::shared_ptr<client_rates>
+        rates;            ///< Null: requests of clients behind proxies have no limit.
+    std::string target;   ///< The target of a connect call, for the observer.
+    std::uint64_t id = 0; ///< Differs for each bind or connect.
 };
 
 /// One peer of a socket: the session's end of a pipe, and the connection that carries its messages.

@@ -3,6 +3,7 @@
 
 #include "security/handshake_failure.hpp"
 #include "session/connection.hpp"
+#include "session/forwarded_client.hpp"
 #include "session/session.hpp"
 #include "session/stream_protocol.hpp"
 #include "session/zws_protocol.hpp"
@@ -26,7 +27,14 @@ bool is_refusal(errc reason) noexcept {
 web_entry_protocol::web_entry_protocol(connection& over)
     : over_(over),
       upgrade_(over.is_dialing() ? web_handshake::role::client : web_handshake::role::server,
-               over.origin().where, over.options()) {}
+               over.origin().where, over.options()) {
+    if (!over.is_dialing() && comes_through_proxy(over)) {
+        upgrade_.set_admission([&over](const wire::http::forwarding_fields& said) -> result<void> {
+            const auto client = client_of(over, said);
+            return client ? over.stream().adopt_client(*client) : result<void>{};
+        });
+    }
+}
 
 result<progress> web_entry_protocol::start() {
     upgrade_.start(over_.output().own());

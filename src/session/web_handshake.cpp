@@ -72,6 +72,18 @@ std::string values(const Fields& fields, http::field name) {
     return joined;
 }
 
+/// The same for a name that Beast does not know; nothing if there is none.
+template<class Fields>
+std::optional<std::string> joined_values(const Fields& fields, std::string_view name) {
+    std::optional<std::string> joined;
+    const auto [first, last] = fields.equal_range({name.data(), name.size()});
+    for (auto each = first; each != last; ++each) {
+        joined = joined ? *joined + "," : std::string{};
+        *joined += view(each->value());
+    }
+    return joined;
+}
+
 template<class Fields>
 bool is_upgrade(const Fields& fields) {
     return wire::has_token(values(fields, http::field::upgrade), "websocket") &&
@@ -267,6 +279,15 @@ result<void> web_handshake::answer(std::string_view header, std::vector<std::byt
         choose_subprotocol(values(request, http::field::sec_websocket_protocol), ours);
     if (!subprotocol) {
         return refuse(out, "400 Bad Request", errc::protocol_violation);
+    }
+    if (admits_) {
+        const auto list = joined_values(request, "X-Forwarded-For");
+        const auto standard = joined_values(request, "Forwarded");
+        const result<void> admitted =
+            admits_({.x_forwarded_for = list, .x_forwarded_proto = {}, .forwarded = standard});
+        if (!admitted) {
+            return refuse(out, "429 Too Many Requests", admitted.error());
+        }
     }
     agreed_.target = target.value_or(std::string{view(request.target())});
     agreed_.origin = origin;

@@ -4,9 +4,11 @@
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/socket_options.hpp"
+#include "wire/http/forwarded.hpp"
 #include "wire/websocket/deflate_negotiation.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +53,12 @@ public:
         std::string extensions;  ///< As the server answered. Empty: none.
         std::optional<wire::websocket::deflate_parameters> deflate; ///< Empty: no compression.
     };
+
+    /// Decides, before a server accepts a request, whether its client may connect.
+    /// @error Of which the request is refused with 429.
+    using admission = std::function<result<void>(const wire::http::forwarding_fields& said)>;
+    void set_admission(admission admits) { admits_ = std::move(admits); }
+
     terms take_agreed() noexcept { return std::move(agreed_); }
 
     /// A server's answer that rejects the upgrade.
@@ -79,6 +87,7 @@ private:
     role role_;
     const endpoint& where_;
     const socket_options& options_;
+    admission admits_;     ///< Empty: every client may.
     std::string received_; ///< The incomplete header.
     std::string key_;      ///< A client's.
     terms agreed_;

@@ -3,6 +3,7 @@
 // How a socket binds and connects.
 #include "base/error_text.hpp"
 #include "base/own_descriptors.hpp"
+#include "session/client_rates.hpp"
 #include "session/session.hpp"
 #include "socket/context.hpp"
 #include "socket/listening.hpp"
@@ -153,6 +154,10 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
     made->counters = std::make_shared<connection_counters>();
     if (is_http(where.via)) {
         made->http = meter_->http();
+        if (options_.http_request_rate != 0 && !options_.trusted.is_empty()) {
+            made->rates = std::make_shared<session::client_rates>(
+                options_.http_request_rate, session::request_rate::clock::now());
+        }
     }
     made->where = where;
     if (is_encrypted(where.via)) {

@@ -267,6 +267,23 @@ std::string peer_host(const socket_address& peer) {
     return is_internet(peer) ? host_text(peer.storage) : std::string();
 }
 
+bool is_among(const socket_address& peer, const trusted_proxies& list) noexcept {
+    switch (peer.family()) {
+    case AF_INET: {
+        const auto& host = reinterpret_cast<const sockaddr_in&>(peer.storage).sin_addr;
+        return list.contains(std::as_bytes(std::span{&host, 1}));
+    }
+    case AF_INET6: {
+        const auto& host = reinterpret_cast<const sockaddr_in6&>(peer.storage).sin6_addr;
+        return list.contains(std::as_bytes(std::span{&host, 1}));
+    }
+    case AF_UNIX:
+        return list.contains({});
+    default:
+        return false;
+    }
+}
+
 std::string peer_name(const socket_address& peer, int descriptor) {
     if (peer.family() != AF_UNIX) {
         return peer_host(peer);

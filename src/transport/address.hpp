@@ -96,6 +96,8 @@ std::string peer_host(const socket_address& peer);
 /// user, group and process that connected or listens, "localhost:UID:GID:PID".
 /// @param descriptor  Of the connection.
 std::string peer_name(const socket_address& peer, int descriptor);
+/// Whether `peer` is one of the proxies in `list`.
+bool is_among(const socket_address& peer, const trusted_proxies& list) noexcept;
 /// Its tcp port; 0 for ipc.
 std::uint16_t peer_port(const socket_address& peer) noexcept;
 

@@ -107,7 +107,7 @@ bool connection_limiter::take_offered_place() noexcept {
 }
 
 result<void> counted_connection::count_address(const socket_address& peer) {
-    if (!book_->limits_addresses()) {
+    if (origin_ || !book_->limits(peer)) {
         return {};
     }
     if (const auto from = address_key_of(peer)) {
@@ -121,11 +121,11 @@ result<void> counted_connection::count_address(const socket_address& peer) {
 
 connection_limiter_ptr make_connection_limiter(const socket_options& options) {
     if (options.connections_max == 0 && options.connections_per_address_max == 0 &&
-        !options.proxy_protocol) {
+        !options.proxy_protocol && options.trusted.is_empty()) {
         return nullptr;
     }
-    return connection_limiter_ptr{
-        new connection_limiter(options.connections_max, options.connections_per_address_max)};
+    return connection_limiter_ptr{new connection_limiter(
+        options.connections_max, options.connections_per_address_max, options.trusted)};
 }
 
 } // namespace zlink::transport

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace zlink::transport {
 
@@ -46,9 +47,11 @@ class connection_limiter final : public ref_counted<connection_limiter> {
 public:
     /// @param max              ZLINK_MAX_CONNECTIONS; 0: no limit.
     /// @param per_address_max  ZLINK_MAX_CONNECTIONS_PER_ADDRESS; 0: no limit.
-    connection_limiter(int max, int per_address_max) noexcept
+    /// @param exempt           Addresses without such a limit.
+    connection_limiter(int max, int per_address_max, trusted_proxies exempt = {}) noexcept
         : max_(static_cast<std::uint32_t>(max)),
-          per_address_max_(static_cast<std::uint32_t>(per_address_max)) {}
+          per_address_max_(static_cast<std::uint32_t>(per_address_max)),
+          exempt_(std::move(exempt)) {}
 
     /// Counts one more connection, for as long as the connection lives. If the limit is reached it
     /// takes the place of the one that has been offered for the longest time, which is shut down.
@@ -58,7 +61,9 @@ public:
 
     // For counted_connection.
 
-    bool limits_addresses() const noexcept { return per_address_max_ != 0; }
+    bool limits(const socket_address& peer) const noexcept {
+        return per_address_max_ != 0 && !is_among(peer, exempt_);
+    }
     /// Only where addresses are limited.
     /// @error too_many_of_address
     result<void> enter(const address_key& from);
@@ -72,6 +77,7 @@ private:
 
     const std::uint32_t max_;
     const std::uint32_t per_address_max_;
+    const trusted_proxies exempt_;
     std::mutex mutex_; ///< Guards the members below.
     std::uint32_t count_ = 0;
     std::map<address_key, std::uint32_t> counts_; ///< Where addresses are limited. No value is 0.
@@ -87,7 +93,7 @@ public:
     explicit counted_connection(connection_limiter_ptr book) noexcept : book_(std::move(book)) {}
     ~counted_connection() { book_->leave(origin_, place_); }
 
-    /// Counts it for the address of `peer`, once.
+    /// Counts it for the address of `peer`, once, unless that is exempt.
     /// @error too_many_of_address  The limit of the address is reached.
     /// @throws std::bad_alloc  Nothing changed.
     result<void> count_address(const socket_address& peer);
@@ -102,7 +108,7 @@ private:
     offered_place place_;
 };
 
-/// @return Null if the options neither limit connections nor expect the PROXY protocol.
+/// @return Null if the options neither limit connections nor let a proxy tell its client.
 connection_limiter_ptr make_connection_limiter(const socket_options& options);
 
 } // namespace zlink::transport

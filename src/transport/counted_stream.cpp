@@ -95,6 +95,15 @@ public:
         return announced_ ? *announced_ : below_->peer();
     }
 
+    result<void> adopt_client(const socket_address& client) override {
+        auto made = std::make_unique<socket_address>(client);
+        if (const result<void> counted = who_->count_address(client); !counted) {
+            return counted;
+        }
+        announced_ = std::move(made);
+        return {};
+    }
+
 private:
     io_outcome read_header() noexcept {
         try {

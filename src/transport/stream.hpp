@@ -127,6 +127,15 @@ public:
 
     /// The address of the peer, from the system, or from a proxy in between. After try_open().
     virtual socket_address peer() const noexcept { return peer_address(descriptor()); }
+
+    /// A trusted proxy has told whose connection this is: peer() is the client from now on, where
+    /// connections are counted.
+    /// @error too_many_of_address  The client has too many connections.
+    /// @throws std::bad_alloc
+    virtual result<void> adopt_client(const socket_address& client) {
+        static_cast<void>(client);
+        return {};
+    }
 };
 
 using stream_ptr = boost::intrusive_ptr<stream>;

@@ -201,6 +201,9 @@ public:
     void end_writing() noexcept override;
     void close() noexcept override;
     int descriptor() const noexcept override { return below_ ? below_->descriptor() : -1; }
+    result<void> adopt_client(const socket_address& client) override {
+        return below_ ? below_->adopt_client(client) : result<void>{};
+    }
     socket_address peer() const noexcept override {
         return below_ ? below_->peer() : socket_address{};
     }

@@ -232,6 +232,33 @@ class Serving(unittest.TestCase):
             self.assertEqual(len(response.read()), 50_000_000 - 1000)
             self.assertEqual(server.process.wait(SECONDS_MAX), 0)
 
+    def test_it_serves_for_the_drain_delay_and_says_that_it_will_end(self):
+        options = ("--admin", "http://127.0.0.1:*", "--drain-delay", 600)
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", *options, endpoint_count=2) as server:
+            admin = server.connect(0)
+            self.assertEqual(fetch(admin, "/healthz")[0].status, 200)
+            server.process.send_signal(signal.SIGTERM)
+            while fetch(admin, "/healthz")[0].status != 503:
+                pass
+            self.assertEqual(fetch(admin, "/metrics")[0].status, 200)
+            self.assertEqual(fetch(server.connect(1), "/page.html")[1], b"<p>hello")
+        # The second signal has ended it.
+
+    def test_the_drain_delay_ends_by_itself(self):
+        with Server(self.folder, "--listen", "http://127.0.0.1:*", "--drain-delay", 1) as server:
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(SECONDS_MAX), 0)
+
+    def test_a_trusted_proxy_tells_the_client(self):
+        for proxies, client in ((("127.0.0.0/8", "10.0.0.1"), "192.0.2.7"), (("10.0.0.0/8",), "127.0.0.1")):
+            options = [word for each in proxies for word in ("--trusted-proxy", each)]
+            with Server(self.folder, "--listen", "http://127.0.0.1:*", "--access-log", "-", "--log-format", "json", *options) as server:
+                fetch(server.connect(), "/page.html", X_Forwarded_For="198.51.100.1, 192.0.2.7")
+                self.assertEqual(json.loads(server.process.stdout.readline())["client"], client)
+        done = subprocess.run([PROGRAM, "serve", self.folder, "--trusted-proxy", "proxy.example.org"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('"proxy.example.org" is none of ADDRESS, ADDRESS/BITS and unix', done.stderr)
+
     def test_a_stalled_answer_ends_with_the_grace(self):
         with Server(self.folder, "--listen", "http://127.0.0.1:*", "--grace", 1) as server:
             (self.folder / "huge.bin").write_bytes(bytes(50_000_000))
