@@ -319,9 +319,9 @@ extern "C" int zlink_http_route(void* socket, const char* path, int what) {
         }
         (*streams)->whole().route({.path = std::string(chosen),
                                    .is_prefix = is_prefix,
-                                   .asks = (what & ZLINK_HTTP_REQUESTS) != 0,
+                                   .takes_requests = (what & ZLINK_HTTP_REQUESTS) != 0,
                                    .connects = (what & ZLINK_HTTP_PEERS) != 0,
-                                   .asks_first = (what & ZLINK_HTTP_UPGRADES) != 0});
+                                   .decides_upgrades = (what & ZLINK_HTTP_UPGRADES) != 0});
         return {};
     });
 }

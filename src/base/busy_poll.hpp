@@ -33,7 +33,7 @@ namespace zlink {
 /// between the messages of many peers, of which some are close together by chance, the owner does
 /// not spin for many waits, twice as many each time.
 ///
-/// For request-reply traffic; streams use stream_pace.
+/// For request-reply traffic; streams use flow_pace.
 ///
 /// @threads One at a time.
 template<class Clock>

@@ -191,9 +191,9 @@ result<file_root> file_root::open(const std::string& path) {
     return made;
 }
 
-result<std::optional<file_root>> file_root::replacement(patience how) const {
+result<std::optional<file_root>> file_root::replacement(may_block how) const {
     owned now{-1};
-    if (how == patience::none && !walks_) {
+    if (how == may_block::no && !walks_) {
         now = owned{open_resolved(AT_FDCWD, path_.c_str(), O_PATH | O_DIRECTORY, RESOLVE_CACHED)};
         if (now.get() < 0 && errno == EAGAIN) {
             return errc::again;
@@ -220,10 +220,10 @@ file_root::~file_root() {
     }
 }
 
-int file_root::open_path(const std::string& path, patience how) const noexcept {
+int file_root::open_path(const std::string& path, may_block how) const noexcept {
     const char* const text = path.empty() ? "." : path.c_str();
     if (!walks_) {
-        const std::uint64_t resolve = how == patience::none ? RESOLVE_CACHED : 0;
+        const std::uint64_t resolve = how == may_block::no ? RESOLVE_CACHED : 0;
         const int opened = open_beneath(descriptor_, text, O_PATH, resolve);
         if (opened >= 0 || errno != EINVAL || resolve == 0) {
             return opened;
@@ -238,7 +238,7 @@ int file_root::open_path(const std::string& path, patience how) const noexcept {
     }
 }
 
-result<file_root::found> file_root::find(const std::string& path, patience how) const {
+result<file_root::found> file_root::find(const std::string& path, may_block how) const {
     const owned place{open_path(path, how)};
     struct stat about;
     if (place.get() < 0 || ::fstat(place.get(), &about) != 0) {
@@ -267,7 +267,7 @@ bool file_root::is_current(const std::string& path, const file_state& known) con
 
 result<std::vector<file_root::entry>> file_root::list(const std::string& path,
                                                       std::size_t count_max) const {
-    const owned place{open_path(path, patience::waits)};
+    const owned place{open_path(path, may_block::yes)};
     owned folder{place.get() < 0 ? -1 : open_at(place.get(), ".", O_RDONLY | O_DIRECTORY)};
     if (folder.get() < 0) {
         return outcome_of(errno);
@@ -289,7 +289,7 @@ result<std::vector<file_root::entry>> file_root::list(const std::string& path,
         }
         const std::string inner =
             path.empty() ? each->d_name : path + "/" + static_cast<const char*>(each->d_name);
-        const owned target{open_path(inner, patience::waits)};
+        const owned target{open_path(inner, may_block::yes)};
         struct stat about;
         if (target.get() < 0 || ::fstat(target.get(), &about) != 0 ||
             !(S_ISDIR(about.st_mode) || S_ISREG(about.st_mode))) {

@@ -39,9 +39,9 @@ public:
         open_file_ptr file; ///< Null: it is a folder.
     };
 
-    enum class patience : bool {
-        none,  ///< EAGAIN instead of waiting for a disk, as far as the system can tell.
-        waits, ///< May wait for a disk.
+    enum class may_block : bool {
+        no,  ///< EAGAIN instead of waiting for a disk, as far as the system can tell.
+        yes, ///< May wait for a disk.
     };
 
     /// The folder to which the path of this one leads now, if that is another one: it was removed
@@ -49,7 +49,7 @@ public:
     /// @return Nothing if it is the same, or none that can be opened.
     /// @error again  It would have to wait.
     /// @throws std::bad_alloc
-    result<std::optional<file_root>> replacement(patience how) const;
+    result<std::optional<file_root>> replacement(may_block how) const;
 
     /// Opens a file, or finds a folder.
     /// @param path  Relative, without "." and "..", not beginning or ending with a slash. Empty:
@@ -60,7 +60,7 @@ public:
     /// @error again              It would have to wait.
     /// @error no_descriptors     And other shortages of the system.
     /// @throws std::bad_alloc
-    result<found> find(const std::string& path, patience how) const;
+    result<found> find(const std::string& path, may_block how) const;
 
     /// Whether the path still leads to a file in this state. Does not wait for a disk if the file
     /// is open.
@@ -86,7 +86,7 @@ public:
 private:
     file_root(std::string path, int descriptor) noexcept
         : path_(std::move(path)), descriptor_(descriptor) {}
-    int open_path(const std::string& path, patience how) const noexcept;
+    int open_path(const std::string& path, may_block how) const noexcept;
 
     std::string path_;   ///< Absolute.
     int descriptor_;     ///< O_PATH.

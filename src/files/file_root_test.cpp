@@ -12,7 +12,7 @@
 using namespace zlink;
 using files::file_root;
 using testing::temporary_folder;
-using patience = file_root::patience;
+using may_block = file_root::may_block;
 
 namespace {
 
@@ -44,20 +44,20 @@ TEST_SUITE("files") {
         for (const bool walks : {false, true}) {
             CAPTURE(walks);
             const file_root root = root_of(folder, walks);
-            const auto one = root.find("a.txt", patience::waits);
+            const auto one = root.find("a.txt", may_block::yes);
             REQUIRE(one);
             REQUIRE(one->file);
             CHECK(content(*one->file) == "one");
-            const auto two = root.find("b/c/d.txt", patience::waits);
+            const auto two = root.find("b/c/d.txt", may_block::yes);
             REQUIRE(two);
             CHECK(content(*two->file) == "two");
             for (const char* const path : {"", "b", "b/c"}) {
-                const auto found = root.find(path, patience::waits);
+                const auto found = root.find(path, may_block::yes);
                 REQUIRE(found);
                 CHECK(!found->file);
             }
             for (const char* const path : {"x", "b/x", "a.txt/x", "b/c/d.txt/x"}) {
-                const auto found = root.find(path, patience::waits);
+                const auto found = root.find(path, may_block::yes);
                 REQUIRE(!found);
                 CHECK(found.error() == errc::no_such_endpoint);
             }
@@ -86,7 +86,7 @@ TEST_SUITE("files") {
             const file_root root = root_of(folder, walks);
             for (const char* const path : {"near", "folder/a.txt", "in/up", "folder/up"}) {
                 CAPTURE(path);
-                const auto found = root.find(path, patience::waits);
+                const auto found = root.find(path, may_block::yes);
                 REQUIRE(found);
                 REQUIRE(found->file);
                 CHECK(content(*found->file) == "one");
@@ -94,7 +94,7 @@ TEST_SUITE("files") {
             for (const char* const path : {"absolute", "relative", "whole/secret", "whole", "self",
                                            "loop", "proc", "proc/etc/passwd", "in/../../x"}) {
                 CAPTURE(path);
-                const auto found = root.find(path, patience::waits);
+                const auto found = root.find(path, may_block::yes);
                 REQUIRE(!found);
                 CHECK(found.error() == errc::no_such_endpoint);
             }
@@ -107,8 +107,8 @@ TEST_SUITE("files") {
         std::filesystem::create_symlink("/dev/zero", folder.path() / "device");
         for (const bool walks : {false, true}) {
             const file_root root = root_of(folder, walks);
-            CHECK(!root.find("fifo", patience::waits));
-            CHECK(!root.find("device", patience::waits));
+            CHECK(!root.find("fifo", may_block::yes));
+            CHECK(!root.find("device", may_block::yes));
             CHECK(root.list("", 10)->empty());
         }
     }
@@ -116,7 +116,7 @@ TEST_SUITE("files") {
     TEST_CASE("file root: sees that a file was replaced, changed, truncated or removed") {
         const temporary_folder folder;
         const file_root root = root_of(folder, false);
-        const auto known = [&] { return root.find("a", patience::waits)->file->state(); };
+        const auto known = [&] { return root.find("a", may_block::yes)->file->state(); };
         folder.write("a", "one");
         const files::file_state first = known();
         CHECK(root.is_current("a", first));

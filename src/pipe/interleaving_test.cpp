@@ -118,15 +118,15 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
     }
 
     TEST_CASE("interleavings: a writer may change over between full fences and light ones") {
-        for (const std::uint32_t stream_messages_min : {1U, 2U, 3U}) {
-            CAPTURE(stream_messages_min);
+        for (const std::uint32_t flow_messages_min : {1U, 2U, 3U}) {
+            CAPTURE(flow_messages_min);
             check_all({.acts = {message, message, message, message},
-                       .stream_messages_min = stream_messages_min});
+                       .flow_messages_min = flow_messages_min});
             check_all({.acts = {message, message, message},
                        .allowed = one_message,
-                       .stream_messages_min = stream_messages_min});
+                       .flow_messages_min = flow_messages_min});
             check_all({.acts = {message, control, trim, message, restart, message},
-                       .stream_messages_min = stream_messages_min});
+                       .flow_messages_min = flow_messages_min});
         }
     }
 
@@ -191,7 +191,7 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
               "every thread sleeps");
         CHECK(failure_of({{message, message}, one_message}, no_full_fence) ==
               "every thread sleeps");
-        CHECK(failure_of({.acts = {message, message, message}, .stream_messages_min = 2},
+        CHECK(failure_of({.acts = {message, message, message}, .flow_messages_min = 2},
                          no_full_fence) == "every thread sleeps");
     }
 

@@ -205,7 +205,7 @@ public:
 
     /// The bind or connect call of the owner that this end belongs to. 0: none, where a socket of
     /// this process has connected.
-    std::uint64_t origin_id = 0;
+    std::uint64_t call_id = 0;
 
     void retain() noexcept override;
     void release() noexcept override;
@@ -239,7 +239,7 @@ public:
     bool replaces_lost : 1 = false;
 
     /// The messages of the other end, a session's, are HTTP requests. Set like wants_newest.
-    bool asks : 1 = false;
+    bool carries_http : 1 = false;
 
     /// The layout of the frames in both queues, for the socket whose end this is. Set before the
     /// socket sees it.

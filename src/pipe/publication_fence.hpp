@@ -43,14 +43,14 @@ public:
     /// The reader was found parked, and is woken.
     /// @param pushed_count  Messages so far.
     void on_wake(std::uint64_t pushed_count) noexcept {
-        const bool is_stream = messages_since_wake(pushed_count) >= Platform::stream_messages_min;
+        const bool is_stream = messages_since_wake(pushed_count) >= Platform::flow_messages_min;
         choose(is_stream ? kind::light : kind::full);
         woken_count_ = static_cast<std::uint32_t>(pushed_count);
     }
 
     /// The writer needs credit, which a stream without wake-ups does, too.
     void on_credit_needed(std::uint64_t pushed_count) noexcept {
-        if (messages_since_wake(pushed_count) >= Platform::stream_messages_min) {
+        if (messages_since_wake(pushed_count) >= Platform::flow_messages_min) {
             choose(kind::light);
         }
     }
@@ -59,7 +59,7 @@ public:
     /// in time.
     std::uint64_t credit_max(std::uint64_t pushed_count) const noexcept {
         return announced() == kind::full ? pushed_count - messages_since_wake(pushed_count) +
-                                               Platform::stream_messages_min
+                                               Platform::flow_messages_min
                                          : UINT64_MAX;
     }
 
@@ -103,7 +103,7 @@ private:
 
     std::uint32_t woken_count_ = 0; ///< Messages so far when the writer woke the reader last.
     atomic<std::uint32_t> announced_{
-        static_cast<std::uint32_t>(Platform::stream_messages_min != 0 ? kind::full : kind::light)};
+        static_cast<std::uint32_t>(Platform::flow_messages_min != 0 ? kind::full : kind::light)};
 };
 
 } // namespace zlink::pipe

@@ -39,7 +39,7 @@ constexpr std::size_t gather_bytes_max = std::size_t{256} * 1024;
 
 /// Messages that a pipe carries between two wake-ups of its consumer, from which on one heavy fence
 /// costs less than a full fence for each of them.
-constexpr std::uint32_t stream_messages_min = 512;
+constexpr std::uint32_t flow_messages_min = 512;
 
 } // namespace zlink::tuning
 
@@ -52,7 +52,7 @@ struct real_platform {
     using fence = asymmetric_fence;
     /// From so many messages between two wake-ups of a reader on, they are a stream: the heavy
     /// fence takes as long as this many full ones.
-    static constexpr std::uint32_t stream_messages_min = tuning::stream_messages_min;
+    static constexpr std::uint32_t flow_messages_min = tuning::flow_messages_min;
     /// Whether queues keep statistics, which would multiply the states that a test explores.
     static constexpr bool keeps_statistics = true;
 };

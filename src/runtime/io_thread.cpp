@@ -381,16 +381,16 @@ void io_thread::dispatch_rest() {
     readiness_.dispatch();
 }
 
-void io_thread::register_handler(event_handler& which, std::uint64_t origin_id) noexcept {
-    std::vector<event_handler*>& all = *retry_allocation([&] { return &handlers_[origin_id]; });
+void io_thread::register_handler(event_handler& which, std::uint64_t call_id) noexcept {
+    std::vector<event_handler*>& all = *retry_allocation([&] { return &handlers_[call_id]; });
     retry_allocation([&] { all.push_back(&which); });
     which.handler_index_ = static_cast<std::uint32_t>(all.size() - 1);
     pipe::count_allocated(tuning::session_bytes);
 }
 
-void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept {
+void io_thread::unregister_handler(event_handler& which, std::uint64_t call_id) noexcept {
     forget(which);
-    const auto found = handlers_.find(origin_id);
+    const auto found = handlers_.find(call_id);
     std::vector<event_handler*>& all = found->second;
     all[which.handler_index_] = all.back();
     all[which.handler_index_]->handler_index_ = which.handler_index_;
@@ -402,16 +402,16 @@ void io_thread::unregister_handler(event_handler& which, std::uint64_t origin_id
     pipe::count_freed(tuning::session_bytes);
 }
 
-void io_thread::tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept {
+void io_thread::on_call_undone(std::uint64_t call_id, bool is_drained) noexcept {
     // A handler that removes itself is replaced by the last one, which was called already. When the
     // last handler of all is removed, the vector is destroyed.
-    const auto found = handlers_.find(origin_id);
+    const auto found = handlers_.find(call_id);
     if (found == handlers_.end()) {
         return;
     }
     std::vector<event_handler*>& all = found->second;
     for (std::size_t left = all.size(); left != 0; --left) {
-        all[left - 1]->on_origin_gone(is_drained);
+        all[left - 1]->on_call_undone(is_drained);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "base/busy_poll.hpp"
 #include "base/limits.hpp"
 #include "base/retry.hpp"
-#include "base/stream_pace.hpp"
+#include "base/flow_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/placement.hpp"
@@ -91,7 +91,7 @@ public:
     /// The bind or connect call that created the handler was undone.
     /// @param is_drained  Whether the socket still takes in pipes that it has not seen yet, to
     ///                    drain them.
-    virtual void on_origin_gone(bool is_drained) noexcept = 0;
+    virtual void on_call_undone(bool is_drained) noexcept = 0;
 
     /// Whether it is registered with the thread.
     bool is_registered() const noexcept { return handler_index_ != nowhere; }
@@ -102,7 +102,7 @@ protected:
 private:
     friend class io_thread;
     static constexpr std::uint32_t nowhere = UINT32_MAX;
-    std::uint32_t handler_index_ = nowhere; ///< Its index among those of its origin.
+    std::uint32_t handler_index_ = nowhere; ///< Its index among those of its call.
     std::uint32_t hand_over_serial_ = 0;    ///< Of the last time.
 };
 
@@ -170,16 +170,16 @@ public:
         readiness_.wake();
     }
 
-    /// Registers `which` for tell_origin_gone().
+    /// Registers `which` for on_call_undone().
     /// @blocks  While the system has no memory.
-    void register_handler(event_handler& which, std::uint64_t origin_id) noexcept;
+    void register_handler(event_handler& which, std::uint64_t call_id) noexcept;
 
     /// Removes the registration of `which`, and its requests to settle_later and sweep_later.
-    /// @param origin_id  As passed to register_handler().
-    void unregister_handler(event_handler& which, std::uint64_t origin_id) noexcept;
+    /// @param call_id  As passed to register_handler().
+    void unregister_handler(event_handler& which, std::uint64_t call_id) noexcept;
 
-    /// Calls on_origin_gone(is_drained) of every handler of that origin, which may remove itself.
-    void tell_origin_gone(std::uint64_t origin_id, bool is_drained) noexcept;
+    /// Calls on_call_undone(is_drained) of every handler of that call, which may remove itself.
+    void on_call_undone(std::uint64_t call_id, bool is_drained) noexcept;
 
     /// Calls which.on_turn_over() once, at the end of the present turn, and on_settled() after one
     /// heavy fence for all handlers that asked.
@@ -187,7 +187,7 @@ public:
     void settle_later(event_handler& which) noexcept;
 
     /// Counts `bytes` bytes that a handler moved: at the end of a turn that moved many, other
-    /// threads get the processor before handlers park (stream_pace.hpp). A driving caller has its
+    /// threads get the processor before handlers park (flow_pace.hpp). A driving caller has its
     /// turn before other handlers that are ready.
     void count_moved(std::size_t bytes) noexcept {
         moved_bytes_ += bytes;
@@ -275,7 +275,7 @@ private:
     boost::intrusive_ptr<reactor_mailbox> reactor_mailbox_;
     pipe::mailbox_ptr mailbox_;
     std::unique_ptr<std::byte[]> scratch_;
-    std::unordered_map<std::uint64_t, std::vector<event_handler*>> handlers_; ///< By their origin.
+    std::unordered_map<std::uint64_t, std::vector<event_handler*>> handlers_; ///< By their call.
     std::vector<event_handler*> unsettled_;
     /// Keeps the reactor running until the unsettled handlers have settled.
     std::optional<work_guard> unsettled_work_;
@@ -284,7 +284,7 @@ private:
     std::deque<handed_over> handed_over_; ///< Oldest first.
     std::uint32_t first_handed_over_ = 0; ///< Serial number of the oldest.
     pipe::deadline pause_end_; ///< The end of the wait for applications that are far behind.
-    stream_pace pace_{
+    flow_pace pace_{
         {tuning::batch_bytes_min, tuning::batch_bytes_per_check, tuning::byte_checks_max}};
     std::uint64_t moved_bytes_ = 0; ///< Total.
     std::uint64_t received_bytes_ = 0;

@@ -28,7 +28,7 @@ public:
     void on_settled() noexcept override {}
     processor_number take_application_processor() noexcept override { return no_processor; }
     bool on_sweep() noexcept override { return false; }
-    void on_origin_gone(bool) noexcept override {}
+    void on_call_undone(bool) noexcept override {}
     bool on_handed_over(std::uint64_t mark) noexcept override {
         ++asked_count;
         asked_mark = mark;
@@ -40,16 +40,16 @@ public:
     bool is_taken = true; ///< The application's answer.
 };
 
-/// A handler of an origin, with a sweep requested.
+/// A handler of a call, with a sweep requested.
 class member final : public recorder {
 public:
-    member(io_thread& thread, std::uint64_t origin_id) : thread_(thread), origin_id_(origin_id) {
-        thread.register_handler(*this, origin_id);
+    member(io_thread& thread, std::uint64_t call_id) : thread_(thread), call_id_(call_id) {
+        thread.register_handler(*this, call_id);
         thread.sweep_later(*this);
     }
-    void leave() { thread_.unregister_handler(*this, origin_id_); }
+    void leave() { thread_.unregister_handler(*this, call_id_); }
 
-    void on_origin_gone(bool is_drained) noexcept override {
+    void on_call_undone(bool is_drained) noexcept override {
         ++told_count;
         was_drained = is_drained;
         if (leaves) {
@@ -63,7 +63,7 @@ public:
 
 private:
     io_thread& thread_;
-    const std::uint64_t origin_id_;
+    const std::uint64_t call_id_;
 };
 
 /// Receives enough to end a turn, once.
@@ -359,16 +359,16 @@ TEST_SUITE("runtime") {
         CHECK(source::read_count.load() == std::ssize(all));
     }
 
-    TEST_CASE("I/O thread: tells those of an origin that it is gone, and nobody else") {
+    TEST_CASE("I/O thread: tells those of a call that it is gone, and nobody else") {
         io_thread thread;
         std::array<std::unique_ptr<member>, 9> members;
         for (std::size_t index = 0; index < members.size(); ++index) {
             members[index] = std::make_unique<member>(thread, index % 3);
         }
-        members[7]->leave(); // Of origin 1: 1 and 4 are left.
-        const auto count_told = [&](std::size_t origin) {
+        members[7]->leave(); // Of call 1: 1 and 4 are left.
+        const auto count_told = [&](std::size_t call) {
             int count = 0;
-            for (std::size_t index = origin; index < members.size(); index += 3) {
+            for (std::size_t index = call; index < members.size(); index += 3) {
                 count += members[index]->told_count;
             }
             return count;
@@ -385,12 +385,12 @@ TEST_SUITE("runtime") {
             members[1]->leaves = members[4]->leaves = true;
         }
         const int stays = (members[1]->leaves ? 0 : 1) + (members[4]->leaves ? 0 : 1);
-        thread.tell_origin_gone(1, true);
+        thread.on_call_undone(1, true);
         CHECK(count_told(1) == 2);
         CHECK(members[4]->was_drained);
-        thread.tell_origin_gone(1, false);
+        thread.on_call_undone(1, false);
         CHECK(count_told(1) == 2 + stays);
-        thread.tell_origin_gone(12345, false);
+        thread.on_call_undone(12345, false);
         CHECK(count_told(0) == 0);
         CHECK(count_told(2) == 0);
 

@@ -21,8 +21,8 @@ namespace {
 namespace detail = boost::asio::detail;
 using boost::asio::use_service;
 
-// An explicit instantiation may name a private member (C++20, 13.9.2/6). It stops to compile if
-// that gets another name.
+// An explicit instantiation may name a private member (C++20, 13.9.2/6). Compilation fails if
+// Asio renames the member.
 detail::scheduler_task* detail::scheduler::*task_member() noexcept;
 int detail::epoll_reactor::*descriptor_member() noexcept;
 

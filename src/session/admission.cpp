@@ -61,7 +61,7 @@ result<progress> admission::ask_after(const result<progress>& step) {
 }
 
 result<progress> admission::ask(wire::zap_request& request) {
-    session_host& host = *over_.origin().host;
+    session_host& host = *over_.call().host;
     pipe::end_ptr to_handler = host.reach_zap_handler(over_.owner().thread().mailbox());
     if (!to_handler) {
         if (host.has_had_zap_handler()) {

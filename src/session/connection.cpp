@@ -47,8 +47,8 @@ private:
 
 connection::connection(session& owner, transport::stream_ptr stream) noexcept
     : owner_(owner), stream_(std::move(stream)) {
-    if (origin().counters) {
-        origin().counters->on_opened();
+    if (call().counters) {
+        call().counters->on_opened();
     }
 }
 
@@ -61,12 +61,12 @@ void connection::advance(connection_state next) noexcept {
     state_ = next;
 }
 
-const session_origin& connection::origin() const noexcept {
-    return owner_.origin();
+const endpoint_call& connection::call() const noexcept {
+    return owner_.call();
 }
 
 const socket_options& connection::options() const noexcept {
-    return *owner_.origin().options;
+    return *owner_.call().options;
 }
 
 bool connection::is_dialing() const noexcept {
@@ -83,7 +83,7 @@ wiring connection::around() noexcept {
             .user = owner_,
             .handler = owner_,
             .end = owner_.end(),
-            .rope = is_established() ? owner_.rope() : nullptr};
+            .rope = is_established() ? owner_.outgoing() : nullptr};
 }
 
 /// Messages wait while the protocol has something to send itself.
@@ -261,9 +261,9 @@ void connection::begin_traffic() {
 /// From now on messages pass, in frames that the reader finds.
 void connection::begin_messages(std::span<const std::byte> rest) {
     reading chosen = protocol_->make_reading();
-    const bool serves_many = chosen.serves_many;
+    const bool is_one_of_many = chosen.is_one_of_many;
     reader_.emplace(end(), std::move(chosen));
-    writer_.start_frames(protocol_->make_encoder(), serves_many);
+    writer_.start_frames(protocol_->make_encoder(), is_one_of_many);
     if (options().says_hello()) {
         writer_.append_message(std::as_bytes(std::span{options().hello_message}));
     }
@@ -305,7 +305,7 @@ void connection::announce_departure(int code, std::string_view reason) noexcept 
         return;
     }
     try {
-        auto left = std::make_unique<pipe::departure>(origin().departures);
+        auto left = std::make_unique<pipe::departure>(call().departures);
         const std::string text = has_said_close()
                                      ? std::to_string(closing_->code()) + " " + closing_->reason()
                                      : std::to_string(code).append(" ").append(reason);
@@ -410,7 +410,7 @@ bool connection::on_batch(std::size_t bytes) {
         heartbeat_->on_read_over();
     }
     owner_.note_input();
-    if (reader_->serves_many()) {
+    if (reader_->is_one_of_many()) {
         owner_.hand_over();
     }
     if (writer_.is_direct()) {
@@ -463,7 +463,7 @@ void connection::on_pipe_woken() noexcept {
     if (is_established()) {
         writer_.on_woken(around());
     } else {
-        owner_.rope()->on_woken();
+        owner_.outgoing()->on_woken();
     }
 }
 
@@ -522,7 +522,7 @@ void connection::send_command(std::span<const std::byte> body) {
 
 bool connection::has_news() noexcept {
     return is_established() &&
-           (writer_.has_news(*owner_.rope()) || (reader_ && reader_->has_news()));
+           (writer_.has_news(*owner_.outgoing()) || (reader_ && reader_->has_news()));
 }
 
 runtime::event_handler::park_mark connection::on_turn_over() {
@@ -537,7 +537,7 @@ runtime::event_handler::park_mark connection::on_turn_over() {
     if (is_established() && owner_.end() != nullptr && reader_ && reader_->park(end())) {
         on_pipe_writable();
     }
-    if (!owner_.rope()->is_parked() && !(reader_ && reader_->is_parked())) {
+    if (!owner_.outgoing()->is_parked() && !(reader_ && reader_->is_parked())) {
         return park_mark::none;
     }
     return needs_fence ? park_mark::behind_fence : park_mark::counts;
@@ -547,11 +547,11 @@ void connection::on_settled() {
     if (!is_established()) {
         return;
     }
-    if (owner_.rope()->is_parked() && writer_.wake(around())) {
+    if (owner_.outgoing()->is_parked() && writer_.wake(around())) {
         write();
     } else if (owner_.thread().is_driven()) {
         owner_.tell_written();
-    } else if (owner_.rope()->is_parked() && writer_.has_written_much()) {
+    } else if (owner_.outgoing()->is_parked() && writer_.has_written_much()) {
         owner_.hand_over(); // The application may be parked: this does not wake it at once.
     }
     if (is_established() && owner_.end() != nullptr && reader_ && reader_->check_again(end())) {
@@ -602,7 +602,7 @@ bool connection::has_unsent() const noexcept {
     }
     const bool may_follow = !has_said_close() || keeps_unsent();
     return may_follow &&
-           ((owner_.rope() != nullptr && !owner_.rope()->is_empty()) || writer_.holds_encoded());
+           ((owner_.outgoing() != nullptr && !owner_.outgoing()->is_empty()) || writer_.holds_encoded());
 }
 
 bool connection::may_send_control() const noexcept {
@@ -660,12 +660,12 @@ void connection::close_for(const pipe::close_request& asked) {
     }
     const bool ends_at_once = closing_ && !owner_.is_socket_closed();
     // Without a close frame that asks for an answer, both sides know once writing has ended.
-    const bool asks = protocol_->has_close_frames() || owner_.is_socket_closed();
+    const bool announces = protocol_->has_close_frames() || owner_.is_socket_closed();
     ends_for_application_ = true;
     if (asked.code == going_away) {
         protocol_->on_leaving();
     }
-    begin_closing(asks ? announced : declared, asked.code, asked.reason);
+    begin_closing(announces ? announced : declared, asked.code, asked.reason);
     send_close_frame(asked.code, asked.reason);
     if (ends_at_once) {
         write_own();
@@ -688,8 +688,9 @@ void connection::on_peer_closes(std::uint16_t code, std::string_view reason) {
 
 /// The peer has announced its end: it neither sends nor reads any more (RFC 6455, 5.5.1). A STREAM
 /// is notified now, and messages queued for the peer are dropped; the session completes the rest.
-/// But after a drain only the pipe reports the socket's close, so it is kept. A pattern's partly
-/// written frame stays incomplete, else it would count as sent, to a peer that may close for it.
+/// During a drain the pipe is kept, because nothing else would report the socket's close. A partly
+/// written frame of a pattern stays incomplete: completed, it would count as sent, and the peer may
+/// close its connection because of it.
 void connection::on_answered() {
     const bool is_agreed = has_said_close() && owner_.is_open() && is_established();
     if (is_agreed && !protocol_->awaits_peer_close()) {
@@ -698,7 +699,7 @@ void connection::on_answered() {
             return lose({});
         }
     }
-    if (is_agreed && protocol_->awaits_peer_close() && !owner_.is_origin_gone() &&
+    if (is_agreed && protocol_->awaits_peer_close() && !owner_.is_call_undone() &&
         !has_notified_socket()) {
         protocol_->announce_departure({});
         owner_.return_all_credit();
@@ -773,7 +774,7 @@ void connection::finish_if_drained() {
     if (owner_.is_open() && !is_half_closed) {
         return;
     }
-    if (is_established() && owner_.rope()->is_parked()) {
+    if (is_established() && owner_.outgoing()->is_parked()) {
         writer_.wake(around()); // Accounts for writes by the sender's thread.
     }
     if (has_unsent() && !owner_.awaits_mark()) {
@@ -907,7 +908,7 @@ void connection::lose(errc reason) noexcept {
 }
 
 void connection::count_end(errc reason) const noexcept {
-    if (connection_counters* const counters = origin().counters.get(); counters != nullptr) {
+    if (connection_counters* const counters = call().counters.get(); counters != nullptr) {
         if (was_established_) {
             counters->on_disconnected(reason);
         }

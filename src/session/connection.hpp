@@ -25,7 +25,7 @@
 namespace zlink::session {
 
 class session;
-struct session_origin;
+struct endpoint_call;
 
 /// The state of a connection. Only connection::advance() changes it.
 ///
@@ -117,7 +117,7 @@ public:
     // For protocols.
 
     session& owner() noexcept { return owner_; }
-    const session_origin& origin() const noexcept;
+    const endpoint_call& call() const noexcept;
     const socket_options& options() const noexcept;
     /// Whether this side connected to the peer, and did not accept it.
     bool is_dialing() const noexcept;

@@ -20,7 +20,7 @@ bool datagram_protocol::is_addressed() const noexcept {
 reading datagram_protocol::make_reading() {
     return {.decoder = std::make_unique<codec::datagram_decoder>(
                 is_addressed() ? transport::datagram_address_bytes : 0,
-                body_bytes_max_of(over_.options()), over_.origin().counters),
+                body_bytes_max_of(over_.options()), over_.call().counters),
             .commands = this,
             .body_bytes_max = wire::zmtp::body_bytes_limit,
             .unfinished_bytes_max = UINT64_MAX};

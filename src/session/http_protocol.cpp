@@ -31,7 +31,7 @@ std::chrono::sys_seconds now() noexcept {
 
 const web::site& site_of(const connection& over) {
     static const web::site none;
-    const web::site_ptr& chosen = over.origin().site;
+    const web::site_ptr& chosen = over.call().site;
     return chosen ? *chosen : none;
 }
 
@@ -100,7 +100,7 @@ result<progress> http_protocol::take(std::span<const std::byte>& input) {
     }
     const web::route* const by = site_of(over_).find_route(decoder_.head().path);
     const bool upgrades = is_upgrade() && site_of(over_).takes_peers();
-    if (by != nullptr && (upgrades ? by->asks_first : by->asks)) {
+    if (by != nullptr && (upgrades ? by->decides_upgrades : by->takes_requests)) {
         return begin_exchange(input);
     }
     if (upgrades) {
@@ -129,9 +129,9 @@ void http_protocol::find_client() {
 
 bool http_protocol::is_too_fast() {
     const auto now = request_rate::clock::now();
-    if (forwarded_ && forwarded_->client && over_.origin().rates) {
+    if (forwarded_ && forwarded_->client && over_.call().rates) {
         const auto key = transport::address_key_of(*forwarded_->client);
-        return key && !over_.origin().rates->take(*key, now);
+        return key && !over_.call().rates->take(*key, now);
     }
     return rate_ && !rate_->take(now);
 }
@@ -146,7 +146,7 @@ bool http_protocol::is_upgrade() const {
 
 /// @param by  Null: only the path of the endpoint takes peers.
 result<progress> http_protocol::upgrade(const web::route* by) {
-    endpoint where = over_.origin().where;
+    endpoint where = over_.call().where;
     if (by != nullptr && by->connects) {
         where.path = decoder_.head().path;
     }
@@ -183,7 +183,7 @@ result<void> http_protocol::shake_hands(const endpoint& where, const socket_opti
 
 /// The application accepts the upgrade that the client has asked for.
 void http_protocol::accept_upgrade(const web::reply& how) {
-    endpoint where = over_.origin().where;
+    endpoint where = over_.call().where;
     where.path = decoder_.head().path;
     socket_options options = over_.options();
     options.web_origins.clear(); // The application has decided.
@@ -324,12 +324,12 @@ void http_protocol::announce_departure(errc reason) noexcept {
 // Requests for files.
 
 void http_protocol::answer() {
-    using patience = files::file_root::patience;
-    if (auto made = web::answer(decoder_.head(), site_of(over_), now(), patience::none)) {
+    using may_block = files::file_root::may_block;
+    if (auto made = web::answer(decoder_.head(), site_of(over_), now(), may_block::no)) {
         return respond(std::move(*made));
     }
     const auto late = std::make_shared<late_response>();
-    const auto make = [late, octets = std::string(decoder_.octets()), from = over_.origin().site] {
+    const auto make = [late, octets = std::string(decoder_.octets()), from = over_.call().site] {
         try {
             late->made = answer_late(octets, *from);
         } catch (const std::bad_alloc&) {
@@ -351,7 +351,7 @@ web::response http_protocol::answer_late(const std::string& octets, const web::s
     wire::http::request_decoder again;
     auto input = std::as_bytes(std::span{octets});
     again.decode(input);
-    return *web::answer(again.head(), from, now(), files::file_root::patience::waits);
+    return *web::answer(again.head(), from, now(), files::file_root::may_block::yes);
 }
 
 void http_protocol::respond(web::response made) {
@@ -385,7 +385,7 @@ void http_protocol::send_piece() {
 // For the observer of requests.
 
 void http_protocol::begin_record() {
-    if (over_.origin().requests || over_.origin().http) {
+    if (over_.call().requests || over_.call().http) {
         observed_ = std::make_unique<observed>();
         observed_->begin = std::chrono::steady_clock::now();
     }
@@ -409,10 +409,10 @@ void http_protocol::record(bool is_complete) noexcept {
     told.is_complete = is_complete;
     told.awaited_disk |= over_.output().take_awaited_disk();
     told.sent_bytes -= std::min(told.sent_bytes, over_.output().unsent_bytes());
-    if (over_.origin().http) {
-        over_.origin().http->add(told);
+    if (over_.call().http) {
+        over_.call().http->add(told);
     }
-    if (!over_.origin().requests) {
+    if (!over_.call().requests) {
         return;
     }
     try {
@@ -421,7 +421,7 @@ void http_protocol::record(bool is_complete) noexcept {
                 ? transport::peer_host(*forwarded_->client)
                 : transport::peer_name(over_.stream().peer(), over_.stream().descriptor());
         told.client = client;
-        over_.origin().requests->on_request(told);
+        over_.call().requests->on_request(told);
     } catch (const std::bad_alloc&) {
     }
 }
@@ -445,7 +445,7 @@ bool http_protocol::finish_response() {
     }
     exchange_.reset();
     record(true);
-    if (!persists || over_.owner().is_origin_gone()) {
+    if (!persists || over_.owner().is_call_undone()) {
         // If this side closed with unread input, a reset might destroy the response on its way
         // (RFC 9112, 9.6).
         discards_ = true;

@@ -53,7 +53,7 @@ public:
     std::unique_ptr<protocol> hand_on() override;
 
     pipe_terms terms() const noexcept override {
-        return {.frames = pipe::layout::websocket, .asks = true};
+        return {.frames = pipe::layout::websocket, .carries_http = true};
     }
     reading make_reading() override { return {}; }
     void announce_peer() override;

@@ -8,8 +8,8 @@
 namespace zlink::session {
 
 void count_departure(connection& over) {
-    if (!over.is_dialing() && over.origin().departures) {
-        over.end().push_control(new pipe::departure(over.origin().departures));
+    if (!over.is_dialing() && over.call().departures) {
+        over.end().push_control(new pipe::departure(over.call().departures));
     }
 }
 

@@ -25,13 +25,13 @@ std::unique_ptr<protocol> protocol::hand_on() {
 void protocol::send_close(std::uint16_t, std::string_view) {}
 
 std::unique_ptr<protocol> make_protocol(connection& over) {
-    if (is_http(over.origin().where.via)) {
+    if (is_http(over.call().where.via)) {
         return std::make_unique<http_protocol>(over);
     }
-    if (is_web(over.origin().where.via)) {
+    if (is_web(over.call().where.via)) {
         return std::make_unique<web_entry_protocol>(over);
     }
-    if (over.origin().where.via == scheme::udp) {
+    if (over.call().where.via == scheme::udp) {
         return std::make_unique<datagram_protocol>(over);
     }
     if (over.options().type == socket_type::stream) {

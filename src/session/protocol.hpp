@@ -23,7 +23,7 @@ class connection;
 /// Properties of the pipe to a peer that the socket needs.
 struct pipe_terms {
     pipe::layout frames = pipe::layout::zmtp;
-    bool asks = false; ///< The peer's messages are HTTP requests.
+    bool carries_http = false; ///< The peer's messages are HTTP requests.
     std::optional<wire::websocket::deflate_direction> deflation{}; ///< Empty: no compression.
 };
 

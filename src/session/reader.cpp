@@ -26,7 +26,7 @@ reader::reader(pipe::pipe_end& to, reading how)
     : conflation_(to.out.conflates() ? new codec::conflation : nullptr),
       decoder_(std::move(how.decoder)),
       inbound_(make_inbound(conflation_ ? conflation_->queue() : to.out, how)),
-      serves_many_(how.serves_many) {}
+      is_one_of_many_(how.is_one_of_many) {}
 
 result<void> reader::begin(std::span<const std::byte> first, std::span<const std::byte> behind) {
     if (const result<void> greeted = inbound_.feed(first); !greeted) {
@@ -37,7 +37,7 @@ result<void> reader::begin(std::span<const std::byte> first, std::span<const std
 
 /// The bytes to read before the turn is over, and the application or other ready peers run.
 std::size_t reader::turn_bytes_max(const wiring& on) const noexcept {
-    if (!serves_many_) {
+    if (!is_one_of_many_) {
         return decoder_ ? tuning::translated_turn_bytes_max : limits::turn_bytes_max;
     }
     return on.thread.is_driven() ? tuning::driven_bytes_max : tuning::stream_turn_bytes_max;
@@ -54,7 +54,7 @@ std::size_t reader::take_control_cost() noexcept {
 /// from then on send whenever this thread reads, on this processor instead of its own.
 /// (docs/adr/0024.)
 void reader::finish_turn(const wiring& on, bool is_answered) {
-    const bool goes_on = is_answered && serves_many_ && on.thread.is_driven() &&
+    const bool goes_on = is_answered && is_one_of_many_ && on.thread.is_driven() &&
                          ++turns_in_a_row_ < tuning::turns_in_a_row_max;
     if (!goes_on || !on.stream.stay_readable(on.user)) {
         wait_behind_others(on);
@@ -96,7 +96,7 @@ reader::turn reader::read(const wiring& on, batch_sink& sink) {
         if (moved.what != io_outcome::status::moved) {
             return {outcome::failed, static_cast<errc>(moved.error)};
         }
-        if (serves_many_) {
+        if (is_one_of_many_) {
             on.thread.count_received(moved.bytes);
         } else {
             on.thread.count_moved(moved.bytes);

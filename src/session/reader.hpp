@@ -58,7 +58,7 @@ struct reading {
     codec::command_sink* commands = nullptr;   ///< Not null if the frames are ZMTP.
     std::uint64_t body_bytes_max = 0;          ///< Of one frame.
     std::uint64_t unfinished_bytes_max = 0;    ///< Of a message whose last frame has not arrived.
-    bool serves_many = false; ///< One of many peers of a STREAM, which are served in turn.
+    bool is_one_of_many = false; ///< One of many peers of a STREAM, which are served in turn.
 };
 
 /// The receiving direction of a connection, from its first message on: how much it reads before it
@@ -115,7 +115,7 @@ public:
     /// Whether reading is blocked for lack of room.
     bool is_blocked() const noexcept { return inbound_.is_blocked(); }
     /// Whether this is one of many peers of a STREAM.
-    bool serves_many() const noexcept { return serves_many_; }
+    bool is_one_of_many() const noexcept { return is_one_of_many_; }
     /// Whether only whole messages are held.
     bool is_idle() const noexcept { return inbound_.is_idle(); }
 
@@ -155,7 +155,7 @@ private:
     std::unique_ptr<codec::decoder> decoder_;
     codec::inbound inbound_;
     std::uint16_t control_count_ = 0; ///< Not yet added to the turn.
-    const bool serves_many_;
+    const bool is_one_of_many_;
     rest rest_ = rest::none;
     std::uint8_t turns_in_a_row_ = 0;
 };

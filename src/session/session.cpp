@@ -36,9 +36,9 @@ void free_queues(const pipe::end_ptr& left, bool may_read) noexcept {
 
 } // namespace
 
-void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+void session::dial(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                    transport::dialer_ptr by, pipe::end_ptr end) {
-    const socket_options& chosen = *origin->options;
+    const socket_options& chosen = *call->options;
     std::unique_ptr<dialing> plan{
         new dialing{.dialer = std::move(by),
                     .pauses = runtime::backoff{milliseconds(std::max(chosen.reconnect_interval, 0)),
@@ -46,7 +46,7 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
                     .announced = {},
                     .cut_off_at = {}}};
     // A session that exists must also start.
-    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), std::move(end))};
+    boost::intrusive_ptr<session> made{new session(thread, std::move(call), std::move(end))};
     made->dialing_ = std::move(plan);
     thread.post([made] {
         made->register_with_thread();
@@ -63,9 +63,9 @@ void session::dial(runtime::io_thread& thread, std::shared_ptr<const session_ori
     });
 }
 
-void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+void session::accept(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                      int descriptor, transport::counted_connection_ptr who) {
-    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
+    boost::intrusive_ptr<session> made{new session(thread, std::move(call), {})};
     thread.post([made, descriptor, who = std::move(who)] {
         made->register_with_thread();
         made->enter([&] {
@@ -76,19 +76,19 @@ void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_o
     });
 }
 
-void session::accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+void session::accept(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                      transport::stream_ptr connected) {
-    boost::intrusive_ptr<session> made{new session(thread, std::move(origin), {})};
+    boost::intrusive_ptr<session> made{new session(thread, std::move(call), {})};
     thread.post([made, connected = std::move(connected)] {
         made->register_with_thread();
         made->enter([&] { made->start_connection(connected); });
     });
 }
 
-session::session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+session::session(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                  pipe::end_ptr end)
-    : thread_(thread), origin_(std::move(origin)), end_(std::move(end)),
-      arrival_(origin_->host->next_arrival()) {
+    : thread_(thread), call_(std::move(call)), end_(std::move(end)),
+      arrival_(call_->host->next_arrival()) {
     if (end_) {
         make_outbound(pipe::layout::zmtp);
         end_->set_home(thread_.mailbox(),
@@ -102,7 +102,7 @@ session::~session() {
 }
 
 void session::register_with_thread() {
-    thread_.register_handler(*this, origin_->id);
+    thread_.register_handler(*this, call_->id);
     intrusive_ptr_add_ref(this); // Until clean_up(): possibly nothing else holds a reference.
 }
 
@@ -111,7 +111,7 @@ void session::post(void (session::*task)() noexcept) noexcept {
 }
 
 bool session::run_blocking(std::function<void()> task) {
-    return origin_->host->run_blocking(
+    return call_->host->run_blocking(
         [self = boost::intrusive_ptr<session>(this), task = std::move(task)] {
             task();
             self->post(&session::on_posted_write);
@@ -175,8 +175,8 @@ void session::on_next_attempt() noexcept {
 
 /// Whether the application must first receive that earlier peers are gone.
 bool session::has_unreported_departures() const noexcept {
-    return origin_->departures &&
-           origin_->departures->unreported_count.load(std::memory_order_relaxed) >=
+    return call_->departures &&
+           call_->departures->unreported_count.load(std::memory_order_relaxed) >=
                limits::unreported_disconnects_max;
 }
 
@@ -187,29 +187,29 @@ void session::on_connect_timeout() noexcept {
 /// @param connected  Null if the system had no resources for it.
 void session::start_connection(transport::stream_ptr connected) {
     timer_.stop();
-    if (connected && origin_->tls) {
-        connected = transport::make_tls_stream(thread_.context(), connected, origin_->tls);
+    if (connected && call_->tls) {
+        connected = transport::make_tls_stream(thread_.context(), connected, call_->tls);
     }
     if (!connected) {
         return reconnect_or_finish(errc::no_descriptors, false, false, false);
     }
     const bool is_proxied = !dialing_ && options().proxy_protocol;
     connection_.emplace(*this, std::move(connected));
-    if (dialing_ && origin_->where.via != scheme::udp) { // Datagrams have no connection.
+    if (dialing_ && call_->where.via != scheme::udp) { // Datagrams have no connection.
         connection_->tell(connection_event::connected, connection_->stream().descriptor());
     }
-    if (origin_->tls) {
+    if (call_->tls) {
         tell_expiry();
     }
-    connection_->start(origin_->tls || is_proxied);
+    connection_->start(call_->tls || is_proxied);
 }
 
 /// Reports at intervals that an own certificate has expired or expires soon.
 void session::tell_expiry() const noexcept {
-    if (!origin_->observer || !origin_->observer->watches(connection_event::certificate_expires)) {
+    if (!call_->observer || !call_->observer->watches(connection_event::certificate_expires)) {
         return;
     }
-    if (const auto rest = origin_->tls->take_expiry(transport::tls_context::clock::now())) {
+    if (const auto rest = call_->tls->take_expiry(transport::tls_context::clock::now())) {
         connection_->tell(connection_event::certificate_expires, *rest);
     }
 }
@@ -269,13 +269,13 @@ void session::on_deadline() noexcept {
 }
 
 bool session::on_established(const pipe_terms& terms) {
-    if (origin_->counters) {
-        origin_->counters->on_established();
+    if (call_->counters) {
+        call_->counters->on_established();
     }
     if (dialing_) {
         dialing_->pauses.reset();
-        if (std::exchange(dialing_->has_connected, true) && origin_->counters) {
-            origin_->counters->on_reconnected();
+        if (std::exchange(dialing_->has_connected, true) && call_->counters) {
+            call_->counters->on_reconnected();
         }
     }
     if (end_) {
@@ -284,15 +284,15 @@ bool session::on_established(const pipe_terms& terms) {
     const boost::intrusive_ptr<pipe::pipe> made{
         new pipe::pipe({.messages_max = pipe::messages_max_of(options().send_hwm)},
                        {.messages_max = pipe::messages_max_of(options().recv_hwm)})};
-    made->is_datagram = origin_->where.via == scheme::udp;
+    made->is_datagram = call_->where.via == scheme::udp;
     end_ = pipe::end_ptr(made->second);
     end_->set_home(thread_.mailbox(), this);
     end_->works_in_batches();
-    made->first.set_home(origin_->socket, nullptr);
-    made->first.origin_id = origin_->id;
+    made->first.set_home(call_->socket, nullptr);
+    made->first.call_id = call_->id;
     made->first.arrival = arrival_;
     made->first.frames = terms.frames;
-    made->first.asks = terms.asks;
+    made->first.carries_http = terms.carries_http;
     made->first.deflation = terms.deflation;
     made->first.replaces_lost = dialing_ && options().type == socket_type::stream;
     made->first.conflate(options().conflates_sent(), options().conflates_received());
@@ -326,26 +326,26 @@ void session::announce(std::unique_ptr<pipe::peer_info> peer) {
 
 void session::tell(connection_event what, std::int32_t value, transport::stream* over,
                    std::string_view remark) const noexcept {
-    if (origin_->counters) {
-        origin_->counters->on_event(what, value);
+    if (call_->counters) {
+        call_->counters->on_event(what, value);
     }
-    if (!origin_->observer || !origin_->observer->watches(what)) {
+    if (!call_->observer || !call_->observer->watches(what)) {
         return;
     }
     try {
         std::string local;
-        std::string peer = dialing_ ? origin_->target : std::string{};
-        if (over != nullptr && (!dialing_ || origin_->observer->wants_both_ends())) {
-            local = transport::local_endpoint_text(over->descriptor(), origin_->where);
+        std::string peer = dialing_ ? call_->target : std::string{};
+        if (over != nullptr && (!dialing_ || call_->observer->wants_both_ends())) {
+            local = transport::local_endpoint_text(over->descriptor(), call_->where);
         }
-        if (!dialing_ && origin_->observer->wants_both_ends()) {
-            peer = transport::peer_endpoint_text(over->peer(), origin_->where);
+        if (!dialing_ && call_->observer->wants_both_ends()) {
+            peer = transport::peer_endpoint_text(over->peer(), call_->where);
         }
         std::string shown = dialing_ ? peer : local;
         if (!remark.empty()) {
             shown.append(" ").append(remark);
         }
-        origin_->observer->on_connection_event(what, value, {shown, local, peer});
+        call_->observer->on_connection_event(what, value, {shown, local, peer});
     } catch (const std::bad_alloc&) {
         // The event is lost, as it is without a reader.
     }
@@ -544,18 +544,18 @@ void session::finish_if_drained() {
 /// The peer's endpoint; the local endpoint if the peer's has no name, as with ipc.
 std::string session::peer_endpoint() const {
     if (dialing_) {
-        return origin_->target;
+        return call_->target;
     }
     const transport::stream& over = connection_->stream();
     const transport::socket_address peer = over.peer();
     return transport::peer_host(peer).empty()
-               ? transport::local_endpoint_text(over.descriptor(), origin_->where)
-               : transport::peer_endpoint_text(peer, origin_->where);
+               ? transport::local_endpoint_text(over.descriptor(), call_->where)
+               : transport::peer_endpoint_text(peer, call_->where);
 }
 
 void session::tell_lingering(std::optional<milliseconds> linger) noexcept {
     try {
-        origin_->host->on_lingering(
+        call_->host->on_lingering(
             *this, {.type = options().type,
                     .endpoint = peer_endpoint(),
                     .whole = pipe::pipe_ptr(end_ ? &end_->whole() : nullptr),
@@ -594,9 +594,9 @@ void session::on_closing_late() noexcept {
     });
 }
 
-void session::on_origin_gone(bool is_drained) noexcept {
+void session::on_call_undone(bool is_drained) noexcept {
     enter([&] {
-        origin_is_gone_ = true;
+        call_is_undone_ = true;
         if (!end_ && live() != nullptr && live()->is_responding()) {
             const milliseconds longest = limits::http_departure_max;
             const milliseconds chosen{options().linger};
@@ -635,14 +635,14 @@ void session::reconnect_or_finish(errc reason, bool was_established, bool was_cu
     const bool is_stream = options().type == socket_type::stream;
     // A peer that refused once would refuse again, as in libzmq.
     if (!dialing_ || reason == errc::permission_denied ||
-        (origin_->tls && crypto::is_openssl_cleaned_up()) || is_dismissed() || was_asked_for ||
+        (call_->tls && crypto::is_openssl_cleaned_up()) || is_dismissed() || was_asked_for ||
         (is_stream && standing_ != standing::open) ||
         stops_after(was_established ? reconnect_stop::after_disconnect
                                     : reconnect_stop::handshake_failed)) {
         return finish();
     }
     if (end_ && standing_ == standing::open && options().has_pipe_per_connection()) {
-        if ((end_->peer_is_closed() && !end_->has_ended()) || origin_is_gone_) {
+        if ((end_->peer_is_closed() && !end_->has_ended()) || call_is_undone_) {
             return finish(); // Without the pipe no event would report it.
         }
         release_pipe();
@@ -694,11 +694,11 @@ void session::resend_or_drop(bool was_cut_off) noexcept {
     if (wake) {
         end_->other().deliver(pipe::event::writable);
     }
-    if (origin_->departures) {
-        origin_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
+    if (call_->departures) {
+        call_->departures->dropped_message_count.fetch_add(1, std::memory_order_relaxed);
     }
-    if (origin_->counters) {
-        origin_->counters->on_interrupted();
+    if (call_->counters) {
+        call_->counters->on_interrupted();
     }
     tell(connection_event::message_dropped,
          static_cast<std::int32_t>(std::min<std::uint64_t>(bytes, INT32_MAX)), nullptr);
@@ -714,8 +714,8 @@ void session::finish() noexcept {
     if (standing_ == standing::over) {
         return;
     }
-    if (standing_ == standing::socket_closed || origin_is_gone_) {
-        origin_->host->on_lingered(*this);
+    if (standing_ == standing::socket_closed || call_is_undone_) {
+        call_->host->on_lingered(*this);
     }
     count_lost();
     standing_ = standing::over;
@@ -733,14 +733,14 @@ void session::finish() noexcept {
 void session::count_lost() noexcept {
     const bool subscribes =
         options().type == socket_type::sub || options().type == socket_type::xsub;
-    if (standing_ != standing::socket_closed || !outbound_ || !origin_->counters || subscribes) {
+    if (standing_ != standing::socket_closed || !outbound_ || !call_->counters || subscribes) {
         return;
     }
     if (outbound_->is_parked()) {
         static_cast<void>(outbound_->unpark());
     }
     if (!outbound_->is_empty()) {
-        origin_->counters->on_lingered(end_->in.untaken().message_count);
+        call_->counters->on_lingered(end_->in.untaken().message_count);
     }
 }
 
@@ -749,9 +749,9 @@ void session::clean_up() noexcept {
     return_all_credit();
     free_queues(end_, outbound_ && !outbound_->is_parked());
     end_.reset();
-    thread_.unregister_handler(*this, origin_->id);
+    thread_.unregister_handler(*this, call_->id);
     thread_.load.fetch_sub(1, std::memory_order_relaxed);
-    origin_->host->on_session_gone();
+    call_->host->on_session_gone();
     intrusive_ptr_release(this);
 }
 

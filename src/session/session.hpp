@@ -81,8 +81,8 @@ protected:
     ~session_host() = default;
 };
 
-/// The origin of a session: one bind or one connect call.
-struct session_origin {
+/// The call to which a session belongs: one bind or one connect call.
+struct endpoint_call {
     session_host* host = nullptr;
     pipe::mailbox_ptr socket;                      ///< Receives new pipes.
     std::shared_ptr<const socket_options> options; ///< As they were at bind or connect.
@@ -115,18 +115,18 @@ public:
     /// Starts a session that connects through `by`.
     /// @param end  The session's end of its pipe; none: the pipe is made when the peer is reached
     ///             (ZMQ_IMMEDIATE).
-    static void dial(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+    static void dial(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                      transport::dialer_ptr by, pipe::end_ptr end);
 
     /// Starts a session over an accepted connection.
     /// @param descriptor  Ownership passes to the session.
     /// @param who         Null: not counted.
-    static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+    static void accept(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                        int descriptor, transport::counted_connection_ptr who = {});
-    static void accept(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+    static void accept(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
                        transport::stream_ptr connected);
 
-    session(runtime::io_thread& thread, std::shared_ptr<const session_origin> origin,
+    session(runtime::io_thread& thread, std::shared_ptr<const endpoint_call> call,
             pipe::end_ptr end);
     ~session() override;
 
@@ -139,7 +139,7 @@ public:
     void on_settled() noexcept override;
     bool on_sweep() noexcept override;
     bool on_handed_over(std::uint64_t mark) noexcept override;
-    void on_origin_gone(bool is_drained) noexcept override;
+    void on_call_undone(bool is_drained) noexcept override;
     void on_events(std::uint32_t happened) noexcept override;
 
     // For the connection.
@@ -162,10 +162,10 @@ public:
     void on_peer_answered() noexcept;
 
     runtime::io_thread& thread() noexcept { return thread_; }
-    const session_origin& origin() const noexcept { return *origin_; }
+    const endpoint_call& call() const noexcept { return *call_; }
     /// Null if there is no pipe yet.
     pipe::pipe_end* end() noexcept { return end_ ? &*end_ : nullptr; }
-    codec::outbound* rope() noexcept { return outbound_ ? &*outbound_ : nullptr; }
+    codec::outbound* outgoing() noexcept { return outbound_ ? &*outbound_ : nullptr; }
     bool awaits_mark() const noexcept { return outbound_ && outbound_->awaits_mark(); }
     bool is_dialing() const noexcept { return dialing_ != nullptr; }
     /// Whether messages that this connection does not send are kept for the next one.
@@ -177,7 +177,7 @@ public:
     /// Whether the socket is closed.
     bool is_socket_closed() const noexcept { return standing_ == standing::socket_closed; }
     /// Whether the bind or connect call was undone: no further connection follows.
-    bool is_origin_gone() const noexcept { return origin_is_gone_; }
+    bool is_call_undone() const noexcept { return call_is_undone_; }
 
     /// Calls connection::on_deadline(), unless stopped or restarted before.
     void start_deadline(std::chrono::milliseconds after);
@@ -233,7 +233,7 @@ private:
         bool has_connected = false;              ///< A handshake has succeeded.
     };
 
-    const socket_options& options() const noexcept { return *origin_->options; }
+    const socket_options& options() const noexcept { return *call_->options; }
     template<class Action>
     void try_or_give_up(Action&& action) noexcept;
     void handle_closed_connection() noexcept;
@@ -277,7 +277,7 @@ private:
                      void (session::*expired)() noexcept);
 
     runtime::io_thread& thread_;
-    std::shared_ptr<const session_origin> origin_;
+    std::shared_ptr<const endpoint_call> call_;
     pipe::end_ptr end_;
     std::optional<codec::outbound> outbound_; ///< Send position in the pipe's queue.
     std::optional<connection> connection_;
@@ -289,7 +289,7 @@ private:
     standing standing_ = standing::open;
     activity out_activity_ = activity::idle;
     activity in_activity_ = activity::idle;
-    bool origin_is_gone_ : 1 = false;
+    bool call_is_undone_ : 1 = false;
     bool is_entered_ : 1 = false;
 };
 

@@ -46,12 +46,12 @@ std::optional<codec::peer_deflation> stream_protocol::peers_deflation() const no
         .how = over().is_dialing() ? upgraded_->deflate->server : upgraded_->deflate->client,
         .message_bytes_max = message_bytes_max >= 0 ? static_cast<std::uint64_t>(message_bytes_max)
                                                     : limits::inflated_message_bytes_max,
-        .account = over().origin().inflated};
+        .account = over().call().inflated};
 }
 
 reading stream_protocol::make_reading() {
     const std::uint64_t body_bytes_max = body_bytes_max_of(over().options());
-    reading chosen{.serves_many = true};
+    reading chosen{.is_one_of_many = true};
     if (is_web_) {
         chosen.frames = std::make_unique<codec::websocket_scanner>(
             over().is_dialing() ? sender::server : sender::client,
@@ -67,7 +67,7 @@ reading stream_protocol::make_reading() {
 void stream_protocol::announce_peer() {
     auto peer = std::make_unique<pipe::peer_info>();
     std::string detail =
-        transport::peer_endpoint_text(over().stream().peer(), over().origin().where);
+        transport::peer_endpoint_text(over().stream().peer(), over().call().where);
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) {
             peer->properties.add(name, value);

@@ -27,7 +27,7 @@ bool is_refusal(errc reason) noexcept {
 web_entry_protocol::web_entry_protocol(connection& over)
     : over_(over),
       upgrade_(over.is_dialing() ? web_handshake::role::client : web_handshake::role::server,
-               over.origin().where, over.options()) {
+               over.call().where, over.options()) {
     if (!over.is_dialing() && comes_through_proxy(over)) {
         upgrade_.set_admission([&over](const wire::http::forwarding_fields& said) -> result<void> {
             const auto client = client_of(over, said);

@@ -226,7 +226,7 @@ std::optional<writer::outcome> writer::write_rope(const wiring& on, std::span<io
         return fails_with(moved.error);
     }
     count_written(on, moved.bytes);
-    has_written_much_ |= serves_many_ && moved.bytes >= tuning::passed_on_bytes_min;
+    has_written_much_ |= is_one_of_many_ && moved.bytes >= tuning::passed_on_bytes_min;
     if (rope.advance(moved.bytes)) {
         wake_socket(on);
     }

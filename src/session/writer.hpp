@@ -45,10 +45,10 @@ public:
         failed,      ///< The stream accepts no more; see error().
     };
 
-    /// @param serves_many  One of many peers of a STREAM: freed memory is passed on.
-    void start_frames(std::unique_ptr<codec::encoder> encoder, bool serves_many) noexcept {
+    /// @param is_one_of_many  One of many peers of a STREAM: freed memory is passed on.
+    void start_frames(std::unique_ptr<codec::encoder> encoder, bool is_one_of_many) noexcept {
         encoder_ = std::move(encoder);
-        serves_many_ = serves_many;
+        is_one_of_many_ = is_one_of_many;
     }
 
     /// Bytes of the connection's own are appended here.
@@ -216,7 +216,7 @@ private:
     bool has_answered_ : 1 = false;
     bool awaited_disk_ : 1 = false;
     bool has_written_much_ : 1 = false; ///< Since freed memory was last passed on.
-    bool serves_many_ : 1 = false;
+    bool is_one_of_many_ : 1 = false;
 };
 
 } // namespace zlink::session

@@ -120,7 +120,7 @@ TEST_SUITE("session") {
     TEST_CASE("writer: what precedes a mark that is awaited is stale") {
         sending one;
         int alive = 0;
-        one.around.rope().await_mark();
+        one.around.outgoing().await_mark();
         one.send("stale");
         CHECK(one.write() == outcome::waits);
         one.around.socket().push_control(new testing::counted_block(alive));
@@ -128,7 +128,7 @@ TEST_SUITE("session") {
 
         CHECK(one.write() == outcome::drained);
         CHECK(one.written() == on_wire("fresh"));
-        CHECK(!one.around.rope().awaits_mark());
+        CHECK(!one.around.outgoing().awaits_mark());
     }
 
     TEST_CASE("writer: tells a failure, and writes no more") {
@@ -146,12 +146,12 @@ TEST_SUITE("session") {
         CHECK(one.write() == outcome::drained);
         bool needs_fence = false;
         CHECK(!one.tested.park(one.around.on(), needs_fence));
-        CHECK(one.around.rope().is_parked());
+        CHECK(one.around.outgoing().is_parked());
         CHECK(!one.tested.wake(one.around.on())); // There is nothing to write.
 
         one.send("message");
         one.tested.on_woken(one.around.on());
-        CHECK(!one.around.rope().is_parked());
+        CHECK(!one.around.outgoing().is_parked());
         CHECK(one.write() == outcome::drained);
         CHECK(one.written() == on_wire("message"));
     }
@@ -160,10 +160,10 @@ TEST_SUITE("session") {
         sending one;
         CHECK(one.write() == outcome::drained);
         one.send("message");
-        CHECK(one.tested.has_news(one.around.rope()));
+        CHECK(one.tested.has_news(one.around.outgoing()));
         bool needs_fence = false;
         CHECK(one.tested.park(one.around.on(), needs_fence));
-        CHECK(!one.around.rope().is_parked());
+        CHECK(!one.around.outgoing().is_parked());
         CHECK(one.write() == outcome::drained);
     }
 

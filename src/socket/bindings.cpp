@@ -38,19 +38,19 @@ bool has_wildcard(const endpoint& where) noexcept {
                                : where.via == scheme::ipc && where.path == "*";
 }
 
-const binding* bindings::find(std::uint64_t origin_id) const noexcept {
+const binding* bindings::find(std::uint64_t call_id) const noexcept {
     const auto found =
-        std::lower_bound(all_.begin(), all_.end(), origin_id,
-                         [](const binding& each, std::uint64_t id) { return each.origin_id < id; });
-    return found != all_.end() && found->origin_id == origin_id ? &*found : nullptr;
+        std::lower_bound(all_.begin(), all_.end(), call_id,
+                         [](const binding& each, std::uint64_t id) { return each.call_id < id; });
+    return found != all_.end() && found->call_id == call_id ? &*found : nullptr;
 }
 
-binding* bindings::find(std::uint64_t origin_id) noexcept {
-    return const_cast<binding*>(std::as_const(*this).find(origin_id));
+binding* bindings::find(std::uint64_t call_id) noexcept {
+    return const_cast<binding*>(std::as_const(*this).find(call_id));
 }
 
-void bindings::remove(std::uint64_t origin_id) noexcept {
-    if (binding* const found = find(origin_id)) {
+void bindings::remove(std::uint64_t call_id) noexcept {
+    if (binding* const found = find(call_id)) {
         all_.erase(all_.begin() + (found - all_.data()));
     }
 }
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> bindings::with_address(std::string_view address, cons
     const auto add_if = [&](auto&& is_meant) {
         for (const binding& each : all_) {
             if (is_meant(each)) {
-                found.push_back(each.origin_id);
+                found.push_back(each.call_id);
             }
         }
     };

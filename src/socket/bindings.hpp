@@ -20,7 +20,7 @@ namespace zlink::socket {
 struct binding {
     std::string address;  ///< The form in ZMQ_LAST_ENDPOINT.
     std::string spelling; ///< The argument of bind; empty if that had a wildcard.
-    std::uint64_t origin_id;
+    std::uint64_t call_id;
     scheme via;
     bool listens;
     boost::intrusive_ptr<transport::listener> listener; ///< tcp and ipc, bound.
@@ -39,20 +39,20 @@ public:
     /// @throws std::bad_alloc
     void reserve_one() { all_.reserve(all_.size() + 1); }
 
-    /// @param made  With an origin_id above all others.
+    /// @param made  With a call_id above all others.
     /// @throws std::bad_alloc  Nothing changed.
     void add(binding made) { all_.push_back(std::move(made)); }
 
     /// Undoes the last add().
     void remove_last() noexcept { all_.pop_back(); }
 
-    /// Removes the one with that origin_id, if there is one.
-    void remove(std::uint64_t origin_id) noexcept;
+    /// Removes the one with that call_id, if there is one.
+    void remove(std::uint64_t call_id) noexcept;
     void clear() noexcept { all_.clear(); }
 
     /// @return Null if there is none.
-    binding* find(std::uint64_t origin_id) noexcept;
-    const binding* find(std::uint64_t origin_id) const noexcept;
+    binding* find(std::uint64_t call_id) noexcept;
+    const binding* find(std::uint64_t call_id) const noexcept;
 
     /// Those with that address: as it was given or as in ZMQ_LAST_ENDPOINT, otherwise in any
     /// equivalent form.
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    std::vector<binding> all_;               ///< By ascending origin_id.
+    std::vector<binding> all_;               ///< By ascending call_id.
     mutable std::mutex last_endpoint_mutex_; ///< For writing, and for reading by other threads.
     std::string last_endpoint_;
 };

@@ -187,7 +187,7 @@ public:
     /// @param keeps_sent  If false, or if no messages were sent, the pipe is dropped.
     void disconnect_inproc(const std::string& name, pipe::pipe& joined, bool keeps_sent) noexcept;
 
-    std::uint64_t next_origin_id() noexcept {
+    std::uint64_t next_call_id() noexcept {
         return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 

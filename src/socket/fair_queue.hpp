@@ -5,7 +5,7 @@
 #include "base/inline.hpp"
 #include "base/reader_distance.hpp"
 #include "base/relaxed.hpp"
-#include "base/stream_pace.hpp"
+#include "base/flow_pace.hpp"
 #include "socket/peer.hpp"
 
 #include <cstddef>
@@ -114,8 +114,8 @@ private:
     peer* current_ = nullptr; ///< One of the active peers, if there are any.
 };
 
-/// Parameters of stream_pace for fair_queue and load_balancer.
-inline constexpr stream_pace::steps message_steps{
+/// Parameters of flow_pace for fair_queue and load_balancer.
+inline constexpr flow_pace::steps message_steps{
     tuning::batch_messages_min, tuning::batch_messages_per_check, tuning::message_checks_max};
 
 /// Peeks at the front frame of a peer that uses ZMTP framing.
@@ -443,7 +443,7 @@ private:
     unsigned turn_count_ = 0;  ///< Messages taken in a row from one peer.
     bool needs_fence_ = false; ///< Some unsettled marks take effect only after one.
     peer* receiving_ = nullptr;
-    stream_pace pace_{message_steps};
+    flow_pace pace_{message_steps};
     reader_distance distance_;
 };
 

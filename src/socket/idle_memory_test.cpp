@@ -47,12 +47,12 @@ public:
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
         peer_ = ends[0];
         const boost::intrusive_ptr<door> entrance{new door};
-        auto origin = std::make_shared<session::session_origin>();
-        origin->host = &context_;
-        origin->socket = entrance;
-        origin->options = std::make_shared<const socket_options>(application->options());
+        auto call = std::make_shared<session::endpoint_call>();
+        call->host = &context_;
+        call->socket = entrance;
+        call->options = std::make_shared<const socket_options>(application->options());
         context_.add_dependant();
-        session::session::accept(context_.reactor(), origin, ends[1]);
+        session::session::accept(context_.reactor(), call, ends[1]);
         const auto opening = testing::hex("ff 00*8 7f 03 00 'NULL' 00*16 00*32 "
                                           "04 1a 05 'READY' 0b 'Socket-Type' 00000004 'PAIR'");
         REQUIRE(::write(peer_, opening.data(), opening.size()) == std::ssize(opening));

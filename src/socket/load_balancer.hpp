@@ -150,7 +150,7 @@ private:
     peer* sending_ = nullptr;
     bool is_dropping_ = false;
     relaxed<std::uint64_t> undeliverable_count_{0};
-    stream_pace pace_{message_steps};
+    flow_pace pace_{message_steps};
 };
 
 } // namespace zlink::socket

@@ -154,18 +154,18 @@ void socket_meter::add(endpoint_meter made) noexcept {
     endpoints_.push_back(std::move(made));
 }
 
-void socket_meter::remove(std::uint64_t origin_id) noexcept {
+void socket_meter::remove(std::uint64_t call_id) noexcept {
     const std::lock_guard guard{mutex_};
-    if (endpoint_meter* const undone = find(origin_id); undone != nullptr) {
+    if (endpoint_meter* const undone = find(call_id); undone != nullptr) {
         undone->is_undone = true;
     }
     forget_undone();
 }
 
-endpoint_meter* socket_meter::find(std::uint64_t origin_id) noexcept {
+endpoint_meter* socket_meter::find(std::uint64_t call_id) noexcept {
     const auto found =
-        std::ranges::lower_bound(endpoints_, origin_id, {}, &endpoint_meter::origin_id);
-    return found != endpoints_.end() && found->origin_id == origin_id ? &*found : nullptr;
+        std::ranges::lower_bound(endpoints_, call_id, {}, &endpoint_meter::call_id);
+    return found != endpoints_.end() && found->call_id == call_id ? &*found : nullptr;
 }
 
 /// Adds up undone endpoints whose sessions have ended. Their last peers are without one then.
@@ -205,7 +205,7 @@ void socket_meter::count_dropped(const peer& of, drop_reason why, std::uint64_t 
 
 /// The totals of departed peers that those of `asked` are added to.
 measures& socket_meter::departed_of(const peer& asked) noexcept {
-    endpoint_meter* const of = find(asked.end().origin_id);
+    endpoint_meter* const of = find(asked.end().call_id);
     return of != nullptr ? of->departed : departed_;
 }
 
@@ -255,9 +255,9 @@ socket_sample socket_meter::sample(bool with_peers) {
     const endpoint_meter* of = nullptr;
     for (std::size_t index = 0; peers_ != nullptr && index < peers_->size(); ++index) {
         const peer& each = *(*peers_)[index];
-        const std::uint64_t origin_id = each.end().origin_id;
-        if (of == nullptr || of->origin_id != origin_id) { // Those of one endpoint mostly follow
-            of = find(origin_id);                          // each other.
+        const std::uint64_t call_id = each.end().call_id;
+        if (of == nullptr || of->call_id != call_id) { // Those of one endpoint mostly follow
+            of = find(call_id);                          // each other.
         }
         const measures known = measures_of(each);
         (of != nullptr ? by_endpoint[static_cast<std::size_t>(of - endpoints_.data())]

@@ -96,7 +96,7 @@ struct socket_sample {
 
 /// One bind or connect call, as far as it is measured.
 struct endpoint_meter {
-    std::uint64_t origin_id;
+    std::uint64_t call_id;
     std::string address;
     scheme via;
     bool listens;
@@ -139,7 +139,7 @@ public:
     void reserve_one();
     void add(endpoint_meter made) noexcept;
     /// The endpoint is unbound or disconnected. It stays until its connections have ended.
-    void remove(std::uint64_t origin_id) noexcept;
+    void remove(std::uint64_t call_id) noexcept;
 
     /// Adds up a peer that is about to be removed. Needs lock(). The socket's thread.
     /// @param lost_count  Messages to it that are lost.
@@ -170,7 +170,7 @@ public:
 
 private:
     measures& departed_of(const peer& asked) noexcept;
-    endpoint_meter* find(std::uint64_t origin_id) noexcept;
+    endpoint_meter* find(std::uint64_t call_id) noexcept;
     void forget(const endpoint_meter& ended) noexcept;
     void forget_undone() noexcept;
     void add_own(measures& to) noexcept;
@@ -189,7 +189,7 @@ private:
     const peer_list* peers_;   ///< Null once closed.
     const pattern* rules_;
     std::string name_;
-    std::vector<endpoint_meter> endpoints_; ///< By ascending origin_id.
+    std::vector<endpoint_meter> endpoints_; ///< By ascending call_id.
     std::size_t listed_count_ = 0;
     bool has_others_ = false;  ///< There was an endpoint that is not listed.
     measures departed_others_; ///< Of those that are gone.

@@ -104,16 +104,16 @@ result<void> metrics_server::listen_locally(const web::site_ptr& site) {
 /// @return The address with the chosen port.
 result<std::string> metrics_server::listen(const endpoint& where, const socket_options& options,
                                            const web::site_ptr& site) {
-    const auto origin = std::make_shared<session::session_origin>();
+    const auto call = std::make_shared<session::endpoint_call>();
     const auto observer = std::make_shared<no_observer>();
-    origin->host = &context_;
-    origin->socket = pipe::mailbox_ptr{new no_mailbox};
-    origin->options = std::make_shared<const socket_options>(options);
-    origin->observer = observer;
-    origin->site = site;
-    origin->where = where;
-    origin->where.via = scheme::http;
-    origin->id = context_.next_origin_id();
+    call->host = &context_;
+    call->socket = pipe::mailbox_ptr{new no_mailbox};
+    call->options = std::make_shared<const socket_options>(options);
+    call->observer = observer;
+    call->site = site;
+    call->where = where;
+    call->where.via = scheme::http;
+    call->id = context_.next_call_id();
     all_.reserve(all_.size() + 1);
     runtime::io_thread& thread = context_.choose_thread(0);
     result<transport::listening> opened = transport::open_listening(where, options, *observer);
@@ -125,14 +125,14 @@ result<std::string> metrics_server::listen(const endpoint& where, const socket_o
     try {
         text = opened->endpoint_text;
         listener.reset(
-            new transport::listener(thread.context(), *opened, origin->options, observer, {}));
+            new transport::listener(thread.context(), *opened, call->options, observer, {}));
     } catch (...) {
         close_descriptor(opened->descriptor);
         throw;
     }
     transport::listener::accept_handler accept =
-        [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
-            begin_session(owner, origin, descriptor, std::move(who));
+        [call, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
+            begin_session(owner, call, descriptor, std::move(who));
         };
     context_.add_dependant();
     try {
@@ -143,14 +143,14 @@ result<std::string> metrics_server::listen(const endpoint& where, const socket_o
         context_.on_session_gone();
         throw;
     }
-    all_.push_back({listener, &thread, origin->id});
+    all_.push_back({listener, &thread, call->id});
     return text;
 }
 
 void metrics_server::stop() noexcept {
     for (const listening& each : all_) {
         each.listener->free_address();
-        stop_listener(context_, *each.thread, each.listener, each.origin_id, {});
+        stop_listener(context_, *each.thread, each.listener, each.call_id, {});
     }
     all_.clear();
 }

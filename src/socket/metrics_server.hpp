@@ -48,7 +48,7 @@ private:
     struct listening {
         boost::intrusive_ptr<transport::listener> listener;
         runtime::io_thread* thread;
-        std::uint64_t origin_id;
+        std::uint64_t call_id;
     };
 
     result<std::string> listen(const endpoint& where, const socket_options& options,

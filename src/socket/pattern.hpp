@@ -47,7 +47,7 @@ public:
     /// Does part of the cleanup for a leaving peer, before on_detached().
     /// @return Whether the cleanup is complete. If not, this is called again; if that can be soon,
     ///         the peer's event is in the mailbox.
-    virtual bool lets_go(peer&) noexcept { return true; }
+    virtual bool try_detach(peer&) noexcept { return true; }
 
     /// From now on the application may poll the socket's descriptor (ZMQ_FD) instead of calling.
     virtual void on_watched() noexcept {}

@@ -22,7 +22,7 @@ public:
         if (!added.end().replaces_lost) {
             return false;
         }
-        std::vector<peer*>& line = by_call_[added.end().origin_id];
+        std::vector<peer*>& line = by_call_[added.end().call_id];
         line.push_back(&added);
         added.is_held = line.size() > 1;
         return added.is_held;
@@ -31,7 +31,7 @@ public:
     /// Releases the next connection, if `gone` was the first.
     void remove(peer& gone) noexcept {
         const auto found =
-            gone.end().replaces_lost ? by_call_.find(gone.end().origin_id) : by_call_.end();
+            gone.end().replaces_lost ? by_call_.find(gone.end().call_id) : by_call_.end();
         if (found == by_call_.end() || std::erase(found->second, &gone) == 0) {
             return;
         }

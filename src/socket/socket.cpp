@@ -222,7 +222,7 @@ result<void> socket::process_mail() {
 
 /// Whether the bind or connect call of the connection was undone while the connection was made.
 bool socket::is_undone(const pipe::pipe_end& end) const noexcept {
-    return end.origin_id != 0 && !is_draining_ && bindings_.find(end.origin_id) == nullptr;
+    return end.call_id != 0 && !is_draining_ && bindings_.find(end.call_id) == nullptr;
 }
 
 /// Closes the connection of a pipe without a peer object: it was never reported.
@@ -349,7 +349,7 @@ void socket::destroy_departed() noexcept {
     }
     while (!departed_.empty()) {
         peer* const each = departed_.back();
-        if (!pattern_->lets_go(*each)) {
+        if (!pattern_->try_detach(*each)) {
             return;
         }
         departed_.pop_back();
@@ -380,11 +380,11 @@ void socket::destroy(peer& departed) noexcept {
 }
 
 std::string socket::endpoint_of(peer& asked) const {
-    const binding* const origin = bindings_.find(asked.end().origin_id);
-    if (origin != nullptr && (!origin->listens || !has_host(origin->via))) {
-        return origin->address;
+    const binding* const call = bindings_.find(asked.end().call_id);
+    if (call != nullptr && (!call->listens || !has_host(call->via))) {
+        return call->address;
     }
-    return asked.address(origin != nullptr ? origin->via : scheme::tcp);
+    return asked.address(call != nullptr ? call->via : scheme::tcp);
 }
 
 result<std::vector<socket::peer_state>> socket::peers() {
@@ -470,7 +470,7 @@ void socket::close() noexcept {
     context_.meters().close(meter_);
     for (const auto& each : peers_) {
         set_linger(each->end());
-        say_farewell(*each);
+        send_disconnect_message(*each);
         pattern_->on_detached(*each);
     }
     peers_.clear();
@@ -511,7 +511,7 @@ result<void> socket::report_statistics() {
         if (!each->is_held) {
             each->look_for_info();
         }
-        const binding* const call = bindings_.find(each->end().origin_id);
+        const binding* const call = bindings_.find(each->end().call_id);
         const std::string other = endpoint_of(*each);
         const std::string local = call != nullptr && call->listens ? call->address : std::string{};
         monitored_->on_statistics(each->end().out.measure().waiting.message_count,

@@ -327,17 +327,17 @@ private:
     void destroy(peer& departed) noexcept;
     void set_linger(pipe::pipe_end& end) const noexcept;
     void release_binding(binding& undone) noexcept;
-    void let_go(peer& left, bool keeps_received) noexcept;
+    void detach(peer& left, bool keeps_received) noexcept;
     void drop_received(peer& left) noexcept;
     void count_dropped_with(const peer& left, bool is_partly_received) noexcept;
-    void say_farewell(peer& left) noexcept;
+    void send_disconnect_message(peer& left) noexcept;
     bool is_connected_already(std::string_view address) const noexcept;
     void stop_binding(binding& undone, const countdown_ptr& told) noexcept;
     void tell_sessions(const binding& undone, const countdown_ptr& told) noexcept;
     void close_when_drained(peer& asked);
     bool has_connections() const noexcept;
     void end_connections() noexcept;
-    result<std::shared_ptr<session::session_origin>> make_origin(const endpoint& where,
+    result<std::shared_ptr<session::endpoint_call>> make_call(const endpoint& where,
                                                                  endpoint_use use);
     void tell_expiry(const transport::tls_context_ptr& tls, const event_place& where) noexcept;
     result<void> undo(std::string_view address, endpoint_use use);
@@ -345,8 +345,8 @@ private:
     result<void> bind_network(const endpoint& where, std::string_view address);
     result<void> bind_datagrams(const endpoint& where, std::string_view address);
     result<void> connect_network(const endpoint& where, std::string_view address);
-    pipe::end_ptr attach_session(const session::session_origin& origin, runtime::io_thread& thread);
-    void start_session(const std::shared_ptr<session::session_origin>& origin,
+    pipe::end_ptr attach_session(const session::endpoint_call& call, runtime::io_thread& thread);
+    void start_session(const std::shared_ptr<session::endpoint_call>& call,
                        transport::dialer_ptr by, binding added);
     result<void> connect_inproc(const endpoint& where, std::string_view address);
 
@@ -375,7 +375,7 @@ private:
     web::site_ptr site_;                         ///< Null: no files are served.
     web::request_observer_ptr request_observer_; ///< Null: none.
     head_start head_start_;                      ///< For sent messages, if there is one peer.
-    countdown_ptr told_; ///< Counts the I/O threads that know of the drain. Null before that.
+    countdown_ptr drain_acks_; ///< Counts the I/O threads that know of the drain. Null before that.
 };
 
 /// Holds the lock of a socket that several threads use; of another one it does nothing.

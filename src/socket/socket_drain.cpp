@@ -20,24 +20,24 @@ result<void> socket::drain(pipe::deadline until) {
     const auto network_count = static_cast<std::uint32_t>(
         std::count_if(bindings_.begin(), bindings_.end(),
                       [](const binding& each) { return each.via != scheme::inproc; }));
-    if (!told_) {
-        told_.reset(new countdown(mailbox_));
+    if (!drain_acks_) {
+        drain_acks_.reset(new countdown(mailbox_));
     }
-    told_->expect(network_count * thread_count);
+    drain_acks_->expect(network_count * thread_count);
     for (binding& each : bindings_) {
-        stop_binding(each, told_);
+        stop_binding(each, drain_acks_);
         if (!each.listener) {
-            tell_sessions(each, told_);
+            tell_sessions(each, drain_acks_);
         }
     }
     for (const binding& each : bindings_) {
-        meter_->remove(each.origin_id);
+        meter_->remove(each.call_id);
     }
     bindings_.clear();
     is_draining_ = true;
     while (true) {
         // Before the mailbox is processed: pipes that were made by then are in it.
-        const bool is_closed = told_->is_over();
+        const bool is_closed = drain_acks_->is_over();
         if (const result<void> processed = process_mail(); !processed) {
             return processed.error();
         }

@@ -112,8 +112,8 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
     // Operations that can fail come first: a bound name would stay bound.
     std::string text{address};
     bindings_.reserve_one();
-    binding added{text, {}, context_.next_origin_id(), scheme::inproc, true, {}, {}, {}, {}};
-    endpoint_meter measured{added.origin_id, text, scheme::inproc, true, {}};
+    binding added{text, {}, context_.next_call_id(), scheme::inproc, true, {}, {}, {}, {}};
+    endpoint_meter measured{added.call_id, text, scheme::inproc, true, {}};
     meter_->reserve_one();
     const result<void> bound = context_.bind_inproc(
         where.path,
@@ -140,9 +140,9 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
 }
 
 /// @error  As transport::tls_context::make().
-result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpoint& where,
+result<std::shared_ptr<session::endpoint_call>> socket::make_call(const endpoint& where,
                                                                      endpoint_use use) {
-    auto made = std::make_shared<session::session_origin>();
+    auto made = std::make_shared<session::endpoint_call>();
     made->host = &context_;
     made->socket = mailbox_;
     made->options = std::make_shared<const socket_options>(options_);
@@ -167,7 +167,7 @@ result<std::shared_ptr<session::session_origin>> socket::make_origin(const endpo
         }
         made->tls = std::move(*tls);
     }
-    made->id = context_.next_origin_id();
+    made->id = context_.next_call_id();
     return made;
 }
 
@@ -179,24 +179,24 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
                                         at_bound(address.substr(address.find("://") + 3)));
         return error;
     };
-    const auto made = make_origin(where, endpoint_use::listen);
+    const auto made = make_call(where, endpoint_use::listen);
     if (!made) {
         return tell_failed(made.error());
     }
-    const std::shared_ptr<session::session_origin>& origin = *made;
+    const std::shared_ptr<session::endpoint_call>& call = *made;
     const transport::listener::accept_handler accept =
-        [origin, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
-            if (origin->observer->watches(connection_event::accepted)) {
-                const std::string local = transport::local_endpoint_text(descriptor, origin->where);
+        [call, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
+            if (call->observer->watches(connection_event::accepted)) {
+                const std::string local = transport::local_endpoint_text(descriptor, call->where);
                 const std::string peer =
-                    origin->observer->wants_both_ends()
+                    call->observer->wants_both_ends()
                         ? transport::peer_endpoint_text(transport::peer_address(descriptor),
-                                                        origin->where)
+                                                        call->where)
                         : std::string{};
-                origin->observer->on_connection_event(connection_event::accepted, descriptor,
+                call->observer->on_connection_event(connection_event::accepted, descriptor,
                                                       {local, local, peer});
             }
-            begin_session(owner, origin, descriptor, std::move(who));
+            begin_session(owner, call, descriptor, std::move(who));
         };
     result<transport::listening> opened = transport::open_listening(where, options_, *monitored_);
     if (!opened) {
@@ -206,18 +206,18 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     options_.use_descriptor = -1; // Now owned by the listener.
     boost::intrusive_ptr<transport::listener> listener;
     try {
-        listener.reset(new transport::listener(thread.context(), *opened, origin->options,
-                                               monitored_, departures_, origin->counters));
+        listener.reset(new transport::listener(thread.context(), *opened, call->options,
+                                               monitored_, departures_, call->counters));
     } catch (...) {
         close_descriptor(opened->descriptor);
         throw;
     }
     binding added{
-        opened->endpoint_text, {}, origin->id, where.via, true, listener, &thread, {}, origin->tls};
+        opened->endpoint_text, {}, call->id, where.via, true, listener, &thread, {}, call->tls};
     if (!has_wildcard(where)) {
         added.spelling = address;
     }
-    endpoint_meter measured{origin->id, added.address, where.via, true, origin->counters};
+    endpoint_meter measured{call->id, added.address, where.via, true, call->counters};
     // Moved: a copy could fail for lack of memory, and no caller would learn of it.
     const auto start = [listener, accept = transport::listener::accept_handler(accept)]() mutable {
         listener->start(std::move(accept));
@@ -225,7 +225,7 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     bindings_.note_endpoint(opened->endpoint_text);
     monitored_->on_connection_event(connection_event::listening, opened->descriptor,
                                     at_bound(added.address));
-    tell_expiry(origin->tls, at_bound(added.address));
+    tell_expiry(call->tls, at_bound(added.address));
     context_.add_dependant();
     thread.post(start);
     bindings_.add(std::move(added));
@@ -235,15 +235,15 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
 
 /// The pipe to a session that will outlive its connections; already attached.
 /// @return The session's end.
-pipe::end_ptr socket::attach_session(const session::session_origin& origin,
+pipe::end_ptr socket::attach_session(const session::endpoint_call& call,
                                      runtime::io_thread& thread) {
     const pipe::pipe_ptr whole{
         new pipe::pipe({.messages_max = pipe::messages_max_of(options_.send_hwm)},
                        {.messages_max = pipe::messages_max_of(options_.recv_hwm)})};
-    whole->is_datagram = origin.where.via == scheme::udp;
+    whole->is_datagram = call.where.via == scheme::udp;
     whole->first.conflate(options_.conflates_sent(), options_.conflates_received());
     pipe::end_ptr sessions_end{whole->second};
-    whole->first.origin_id = origin.id;
+    whole->first.call_id = call.id;
     whole->first.arrival = context_.next_arrival();
     whole->first.set_home(mailbox_, nullptr);
     whole->second.set_home(thread.mailbox(), nullptr);
@@ -266,12 +266,12 @@ result<void> socket::bind_datagrams(const endpoint& where, std::string_view addr
         return opened.error();
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    std::shared_ptr<session::session_origin> origin;
+    std::shared_ptr<session::endpoint_call> call;
     binding added;
     try {
-        origin = *make_origin(opened->where, endpoint_use::listen);
-        origin->target = opened->where.text();
-        added = {origin->target, {}, origin->id, where.via, true, {}, &thread, {}, {}};
+        call = *make_call(opened->where, endpoint_use::listen);
+        call->target = opened->where.text();
+        added = {call->target, {}, call->id, where.via, true, {}, &thread, {}, {}};
         if (!has_wildcard(where)) {
             added.spelling = address;
         }
@@ -279,9 +279,9 @@ result<void> socket::bind_datagrams(const endpoint& where, std::string_view addr
         close_descriptor(opened->descriptor);
         throw;
     }
-    auto by = transport::make_datagram_dialer(thread.context(), std::move(*opened), origin->options,
-                                              origin->counters);
-    start_session(origin, std::move(by), std::move(added));
+    auto by = transport::make_datagram_dialer(thread.context(), std::move(*opened), call->options,
+                                              call->counters);
+    start_session(call, std::move(by), std::move(added));
     return {};
 }
 
@@ -302,11 +302,11 @@ result<void> socket::connect(std::string_view address) {
 
 result<std::uint32_t> socket::connect_peer(std::string_view address) {
     if (options_.type != socket_type::peer) {
-        set_error_text("only a ZLINK_PEER connects to a peer whose number it learns");
+        set_error_text("zlink_connect_peer is for ZLINK_PEER sockets only");
         return errc::not_supported;
     }
     if (options_.immediate) {
-        set_error_text("with ZLINK_IMMEDIATE 1 there is no peer yet whose number could be told");
+        set_error_text("with ZLINK_IMMEDIATE 1 the peer's id is unknown until it connects");
         return errc::bad_address;
     }
     if (const result<void> connected = connect(address); !connected) {
@@ -324,7 +324,7 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     joined->first.in.add_reader_limit(recvs_max);
     joined->first.conflate(options_.conflates_sent(), false);
     joined->first.wants_newest = options_.conflates_received();
-    joined->first.origin_id = context_.next_origin_id();
+    joined->first.call_id = context_.next_call_id();
     joined->first.arrival = joined->second.arrival = context_.next_arrival();
     joined->first.set_home(mailbox_, nullptr);
     joined->first.push_control(pipe::make_peer_info(options_.routing_id));
@@ -333,8 +333,8 @@ result<void> socket::connect_inproc(const endpoint& where, std::string_view addr
     }
     std::string text{address};
     meter_->reserve_one();
-    endpoint_meter measured{joined->first.origin_id, text, scheme::inproc, false, {}};
-    bindings_.add({text, {}, joined->first.origin_id, scheme::inproc, false, {}, {}, joined, {}});
+    endpoint_meter measured{joined->first.call_id, text, scheme::inproc, false, {}};
+    bindings_.add({text, {}, joined->first.call_id, scheme::inproc, false, {}, {}, joined, {}});
     peer* added = nullptr;
     try {
         added = &attach(joined->first, opener::us);
@@ -368,35 +368,35 @@ result<void> socket::connect_network(const endpoint& where, std::string_view add
         return errc::invalid_argument;
     }
     runtime::io_thread& thread = context_.choose_thread(options_.affinity);
-    auto made = make_origin(where, endpoint_use::dial);
+    auto made = make_call(where, endpoint_use::dial);
     if (!made) {
         return made.error();
     }
-    std::shared_ptr<session::session_origin> origin = std::move(*made);
-    origin->target = where.text();
-    auto by = transport::make_dialer(thread.context(), where, origin->options, origin->observer,
-                                     origin->counters);
-    tell_expiry(origin->tls, at_dialled(origin->target));
-    start_session(origin, std::move(by),
-                  {std::string{address}, {}, origin->id, where.via, false, {}, &thread, {}, {}});
+    std::shared_ptr<session::endpoint_call> call = std::move(*made);
+    call->target = where.text();
+    auto by = transport::make_dialer(thread.context(), where, call->options, call->observer,
+                                     call->counters);
+    tell_expiry(call->tls, at_dialled(call->target));
+    start_session(call, std::move(by),
+                  {std::string{address}, {}, call->id, where.via, false, {}, &thread, {}, {}});
     return {};
 }
 
 /// Adds a call with a session that connects through `by`.
-void socket::start_session(const std::shared_ptr<session::session_origin>& origin,
+void socket::start_session(const std::shared_ptr<session::endpoint_call>& call,
                            transport::dialer_ptr by, binding added) {
     meter_->reserve_one();
     std::string text = added.address;
-    endpoint_meter measured{origin->id, text, added.via, added.listens, origin->counters};
+    endpoint_meter measured{call->id, text, added.via, added.listens, call->counters};
     runtime::io_thread& thread = *added.thread;
     pipe::end_ptr sessions_end;
     if (added.listens || !options_.has_pipe_per_connection()) {
-        sessions_end = attach_session(*origin, thread);
+        sessions_end = attach_session(*call, thread);
     }
     bindings_.add(std::move(added));
     context_.add_dependant();
     try {
-        session::session::dial(thread, origin, std::move(by), std::move(sessions_end));
+        session::session::dial(thread, call, std::move(by), std::move(sessions_end));
     } catch (...) {
         context_.on_session_gone();
         bindings_.remove_last();

@@ -56,13 +56,13 @@ result<void> socket::disconnect_peer(std::uint32_t routing_id) {
     if (found == nullptr) {
         return errc::host_unreachable;
     }
-    const std::uint64_t origin = found->end().origin_id;
-    binding* const call = bindings_.find(origin);
+    const std::uint64_t call_id = found->end().call_id;
+    binding* const call = bindings_.find(call_id);
     if (call != nullptr && !call->listens) {
         release_binding(*call);
-        bindings_.remove(origin);
+        bindings_.remove(call_id);
     } else {
-        let_go(*found, false);
+        detach(*found, false);
         destroy_departed();
     }
     return {};
@@ -80,7 +80,7 @@ bool socket::is_connected_already(std::string_view address) const noexcept {
         return each.address == address &&
                (each.listens || options_.has_pipe_per_connection() ||
                 std::any_of(peers_.begin(), peers_.end(), [&](const auto& with) {
-                    return with->end().origin_id == each.origin_id && !with->is_closed_by_peer();
+                    return with->end().call_id == each.call_id && !with->is_closed_by_peer();
                 }));
     });
 }
@@ -96,8 +96,8 @@ void socket::set_linger(pipe::pipe_end& end) const noexcept {
 void socket::release_binding(binding& undone) noexcept {
     stop_binding(undone, {});
     for (const auto& each : peers_) {
-        if (each->end().origin_id == undone.origin_id) {
-            let_go(*each, undone.listens);
+        if (each->end().call_id == undone.call_id) {
+            detach(*each, undone.listens);
         }
     }
     destroy_departed();
@@ -108,14 +108,14 @@ void socket::release_binding(binding& undone) noexcept {
 
 /// Stops sending to a peer. Its connection closes once everything is written, or after ZMQ_LINGER.
 /// @param keeps_received  Whether messages that have arrived from it can still be received.
-void socket::let_go(peer& left, bool keeps_received) noexcept {
+void socket::detach(peer& left, bool keeps_received) noexcept {
     if (left.departing || &left == rest_from_) {
         return;
     }
     const bool is_open = !left.is_closed_by_peer();
     if (is_open) {
         set_linger(left.end());
-        say_farewell(left);
+        send_disconnect_message(left);
     }
     if (!keeps_received) {
         return drop_received(left);
@@ -172,8 +172,8 @@ void socket::count_dropped_with(const peer& left, bool is_partly_received) noexc
 
 /// Over inproc, the last message to a peer is the one that it wants to receive
 /// (ZMQ_DISCONNECT_MSG).
-void socket::say_farewell(peer& left) noexcept {
-    const binding* const call = bindings_.find(left.end().origin_id);
+void socket::send_disconnect_message(peer& left) noexcept {
+    const binding* const call = bindings_.find(left.end().call_id);
     if (call == nullptr || call->listens || call->via != scheme::inproc) {
         return;
     }
@@ -206,14 +206,14 @@ void socket::stop_binding(binding& undone, const countdown_ptr& told) noexcept {
     const int descriptor = undone.listener->descriptor();
     undone.listener->free_address();
     monitored_->on_connection_event(connection_event::closed, descriptor, at_bound(undone.address));
-    stop_listener(context_, *undone.thread, undone.listener, undone.origin_id, told);
+    stop_listener(context_, *undone.thread, undone.listener, undone.call_id, told);
 }
 
 /// Tells sessions without a pipe, on their own threads, that a connect call was undone.
 /// @param told  As stop_binding().
 void socket::tell_sessions(const binding& undone, const countdown_ptr& told) noexcept {
     if (undone.via != scheme::inproc) {
-        tell_all_sessions(context_, undone.origin_id, told);
+        tell_all_sessions(context_, undone.call_id, told);
     }
 }
 

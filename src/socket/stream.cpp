@@ -25,8 +25,8 @@ void stream::on_attached(peer& added) {
     const std::array<std::byte, id_bytes> id = routing_id_bytes(added.stream_id);
     added.routing_id.assign(reinterpret_cast<const char*>(id.data()), id.size());
     queue_.attach(added);
-    added.asks = added.end().asks;
-    if (added.asks) {
+    added.carries_http = added.end().carries_http;
+    if (added.carries_http) {
         http_clients_.add(added);
     } else {
         peers_by_id_.insert(added.stream_id, added);
@@ -57,7 +57,7 @@ void stream::on_detached(peer& removed) {
 /// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
-    const bool was_announced = gone.asks ? http_clients_.is_owed(gone) : gone.info() != nullptr;
+    const bool was_announced = gone.carries_http ? http_clients_.is_owed(gone) : gone.info() != nullptr;
     if (options_.stream_events && was_announced) {
         retry_allocation([&] { events_.push(gone.stream_id, false, gone.info()); });
     }
@@ -67,7 +67,7 @@ void stream::on_drained(peer& gone) {
 /// Nothing more can be sent to the peer.
 void stream::forget(peer& gone) noexcept {
     peers_by_id_.erase(gone.stream_id);
-    if (gone.asks) {
+    if (gone.carries_http) {
         http_clients_.forget(gone);
     }
     if (sending_ == &gone) {
@@ -79,12 +79,12 @@ void stream::forget(peer& gone) noexcept {
 
 void stream::on_peer_info(peer& about) {
     const bool has_gone = about.info()->properties.find(pipe::reason_property).has_value();
-    if (about.asks) {
+    if (about.carries_http) {
         if (!about.info()->properties.find(pipe::detail_property)) {
             return;
         }
         peers_by_id_.insert(about.stream_id, about); // First: it may throw, and is tried again.
-        about.asks = false;                          // It speaks WebSocket from now on.
+        about.carries_http = false;                          // It speaks WebSocket from now on.
         http_clients_.remove(about);
     }
     if (options_.stream_events && !has_gone) {
@@ -580,7 +580,7 @@ result<std::size_t> stream::recv_batch(std::span<stream_message> messages) {
         const std::size_t taken =
             std::min<std::size_t>(messages.size() - count, queue_.turn_rest());
         const std::size_t lent = lending_.lend(*from, front, messages.subspan(count, taken));
-        if (from->asks) [[unlikely]] { // It sends one request, and waits for the reply.
+        if (from->carries_http) [[unlikely]] { // It sends one request, and waits for the reply.
             http_clients_.on_request(*from);
             messages[count].flags = stream_message::request;
         }
@@ -599,7 +599,7 @@ void stream::take(peer& from, const pipe::frame& front, incoming& target) {
     if (target.into != nullptr && (front.flags & pipe::flag_text) != 0) {
         target.into->mark_text();
     }
-    if (from.asks) [[unlikely]] {
+    if (from.carries_http) [[unlikely]] {
         http_clients_.on_request(from);
         if (target.into != nullptr) {
             target.into->mark_request();
@@ -633,7 +633,7 @@ std::size_t stream::recv_at_once(void* to, std::size_t capacity) noexcept {
     peer& from = *receiving_;
     pipe::frame front;
     stream_peek::look(from, front); // There is one, with no control object before it.
-    if (front.reference != nullptr || front.body_bytes > capacity || from.asks) {
+    if (front.reference != nullptr || front.body_bytes > capacity || from.carries_http) {
         return pipe::message_queue::nothing;
     }
     copy_bytes(to, front.body, front.body_bytes);

@@ -48,7 +48,7 @@ void xpub::on_detached(peer& removed) {
     work_left_ = work_left;
 }
 
-bool xpub::lets_go(peer& leaving) noexcept {
+bool xpub::try_detach(peer& leaving) noexcept {
     if (!is_pub() && is_full()) {
         leaving.end().close();
         return false; // Until the application has received some.

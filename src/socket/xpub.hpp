@@ -41,7 +41,7 @@ public:
     void on_attached(peer& added) override;
     void on_detached(peer& removed) override;
     void on_readable(peer& woken) override;
-    bool lets_go(peer& leaving) noexcept override;
+    bool try_detach(peer& leaving) noexcept override;
     void on_writable(peer&) override {}
     void on_closed(peer& gone) override { stop_sending(gone); }
     bool reads_after_close(const peer&) const noexcept override { return !is_pub(); }

@@ -54,7 +54,7 @@ public:
     scripted_stream& peer() { return *stream_; }
     pipe::pipe_end& socket() { return *socket_; }
     pipe::pipe_end& end() { return *end_; }
-    codec::outbound& rope() { return *rope_; }
+    codec::outbound& outgoing() { return *rope_; }
 
     /// Lets the thread do all its work. @return  How often the stream was ready since the last
     /// call.
@@ -73,7 +73,7 @@ private:
         processor_number take_application_processor() noexcept override { return no_processor; }
         bool on_sweep() noexcept override { return false; }
         bool on_handed_over(std::uint64_t) noexcept override { return true; }
-        void on_origin_gone(bool) noexcept override {}
+        void on_call_undone(bool) noexcept override {}
 
         int ready_count = 0;
     };

@@ -486,7 +486,7 @@ struct explored_platform {
     template<class T>
     using atomic = exploration::atomic<T>;
     using fence = exploration::fence;
-    static inline std::uint32_t stream_messages_min = 0;
+    static inline std::uint32_t flow_messages_min = 0;
     static constexpr bool keeps_statistics = false;
 };
 

@@ -45,7 +45,7 @@ struct script {
     pipe::queue_limits allowed{};
     bool writer_has_batches = false; ///< message_queue::fence_publications()
     /// Messages between two wake-ups from which on the writer uses light fences; 0: always.
-    std::uint32_t stream_messages_min = 0;
+    std::uint32_t flow_messages_min = 0;
 
     bool reader_fences = true;
     bool reader_checks_again = true;
@@ -221,7 +221,7 @@ private:
     alignas(explored_queue) static inline std::byte queue_memory[sizeof(explored_queue)];
 
     static explored_queue* make_queue(const script& play) {
-        explored_platform::stream_messages_min = play.stream_messages_min;
+        explored_platform::flow_messages_min = play.flow_messages_min;
         std::fill(std::begin(queue_memory), std::end(queue_memory), std::byte{0});
         std::atomic_signal_fence(std::memory_order_seq_cst);
         return new (queue_memory) explored_queue{play.allowed};

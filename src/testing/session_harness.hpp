@@ -66,7 +66,7 @@ public:
     explicit session_harness(const socket_options& options = session_options(socket_type::pair),
                              transport::tls_context_ptr tls = {}, scheme via = scheme::tcp,
                              web::site_ptr site = {}) {
-        auto made = std::make_shared<session::session_origin>();
+        auto made = std::make_shared<session::endpoint_call>();
         made->host = this;
         made->socket = box_;
         made->options = std::make_shared<const socket_options>(options);
@@ -76,7 +76,7 @@ public:
         made->site = std::move(site);
         made->where.via = via;
         made->where.path = is_web(via) ? "/" : "";
-        origin_ = std::move(made);
+        call_ = std::move(made);
     }
 
     ~session_harness() {
@@ -116,7 +116,7 @@ public:
     /// Begins with an accepted connection.
     scripted_stream& accept(const stream_script& script = {}) {
         streams_.emplace_back(new scripted_stream(thread_, script));
-        session::session::accept(thread_, origin_, streams_.back());
+        session::session::accept(thread_, call_, streams_.back());
         run();
         return *streams_.back();
     }
@@ -125,7 +125,7 @@ public:
     /// pipe.
     void dial() {
         pipe::end_ptr sessions_end;
-        if (origin_->options->type != socket_type::stream) {
+        if (call_->options->type != socket_type::stream) {
             const pipe::pipe_ptr made{new pipe::pipe({.messages_max = 100}, {.messages_max = 100})};
             sessions_end = pipe::end_ptr(made->second);
             made->first.set_home(box_, nullptr);
@@ -133,7 +133,7 @@ public:
             end_ = pipe::end_ptr(made->first);
         }
         dialer_.reset(new scripted_dialer(thread_));
-        session::session::dial(thread_, origin_, dialer_, std::move(sessions_end));
+        session::session::dial(thread_, call_, dialer_, std::move(sessions_end));
         run();
     }
 
@@ -276,7 +276,7 @@ public:
 
     /// The socket undoes its bind or connect.
     void end_origin() {
-        thread_.tell_origin_gone(origin_->id, false);
+        thread_.on_call_undone(call_->id, false);
         run();
     }
 
@@ -354,7 +354,7 @@ private:
     boost::intrusive_ptr<pipe::waiting_mailbox> box_{new pipe::waiting_mailbox};
     pipe::departures_ptr departures_{new pipe::departures};
     std::shared_ptr<event_recorder> recorder_ = std::make_shared<event_recorder>();
-    std::shared_ptr<const session::session_origin> origin_;
+    std::shared_ptr<const session::endpoint_call> call_;
     runtime::io_thread thread_;
     boost::intrusive_ptr<scripted_dialer> dialer_;
     std::vector<boost::intrusive_ptr<scripted_stream>> streams_; ///< Oldest first.

@@ -283,7 +283,7 @@ response send(composer& to, const request& asked, const served_file& what) {
 /// The file, or its compressed form that the client prefers.
 /// @param path  Within the folder.
 response send_coded(composer& to, const request& asked, const folder& in, const std::string& path,
-                    served_file_ptr what, file_root::patience how) {
+                    served_file_ptr what, file_root::may_block how) {
     if ((what->has_br || what->has_gzip) && !asked.has("range")) {
         std::string room;
         const auto coding =
@@ -327,7 +327,7 @@ response not_found(composer& to, errc reason) {
 /// A folder was asked for.
 std::optional<response> answer_with_folder(composer& to, const request& asked,
                                            const wire::http::target_path& target,
-                                           const site::place& place, file_root::patience how) {
+                                           const site::place& place, file_root::may_block how) {
     if (!target.ends_with_slash) {
         std::string location = wire::http::percent_encoded("/" + target.file) + "/";
         if (!target.query.empty()) {
@@ -350,7 +350,7 @@ std::optional<response> answer_with_folder(composer& to, const request& asked,
     if (!settings.lists) {
         return to.error(404, {});
     }
-    if (how == file_root::patience::none) {
+    if (how == file_root::may_block::no) {
         return std::nullopt;
     }
     const auto entries = place.at->list(place.path);
@@ -361,7 +361,7 @@ std::optional<response> answer_with_folder(composer& to, const request& asked,
 } // namespace
 
 std::optional<response> answer(const request& asked, const site& from, sys_seconds now,
-                               file_root::patience how) {
+                               file_root::may_block how) {
     composer to{asked, now};
     if (asked.form == wire::http::target_form::asterisk || asked.path == "*") {
         return to.empty(204, line("Allow", allowed_methods));

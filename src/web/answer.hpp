@@ -18,7 +18,7 @@ namespace zlink::web {
 /// @return Nothing if it would have to wait.
 /// @throws std::bad_alloc
 std::optional<response> answer(const wire::http::request& asked, const site& from,
-                               std::chrono::sys_seconds now, files::file_root::patience how);
+                               std::chrono::sys_seconds now, files::file_root::may_block how);
 
 /// The answer to a request that is not carried out; the connection ends with it.
 /// @param has_content  False for HEAD.

@@ -12,7 +12,7 @@
 
 namespace zlink::web {
 
-using patience = files::file_root::patience;
+using may_block = files::file_root::may_block;
 using wire::http::content_coding;
 
 namespace {
@@ -46,7 +46,7 @@ std::string_view extension_of(content_coding coding) noexcept {
 
 /// Goes over to the folder to which the path leads now, from time to time.
 /// @error again  It would have to wait to find out.
-result<void> folder::follow(patience how) const {
+result<void> folder::follow(may_block how) const {
     const clock::time_point now = clock::now();
     clock::time_point due = check_at_.load(std::memory_order_relaxed);
     if (now < due ||
@@ -126,7 +126,7 @@ std::string_view folder::cache_control(std::string_view name) const noexcept {
 /// @param named  The path without the extension of the coding.
 result<served_file_ptr> folder::open(const files::file_root& root, const std::string& path,
                                      std::string_view named, content_coding coding,
-                                     patience how) const {
+                                     may_block how) const {
     const auto found = root.find(path, how);
     if (!found) {
         return found.error();
@@ -181,7 +181,7 @@ result<served_file_ptr> folder::open(const files::file_root& root, const std::st
     return served_file_ptr(std::move(made));
 }
 
-result<served_file_ptr> folder::find(const std::string& path, patience how, bool& was_kept) const {
+result<served_file_ptr> folder::find(const std::string& path, may_block how, bool& was_kept) const {
     was_kept = false;
     if (const result<void> followed = follow(how); !followed) {
         return followed.error();
@@ -202,7 +202,7 @@ result<served_file_ptr> folder::find(const std::string& path, patience how, bool
 }
 
 served_file_ptr folder::find_coded(const std::string& path, const served_file_ptr& of,
-                                   content_coding coding, patience how) const {
+                                   content_coding coding, may_block how) const {
     const std::string coded = path + std::string(extension_of(coding));
     const std::string key = coded + "/"; // The file itself may be asked for, too.
     const auto is_usable = [&](const served_file_ptr& each) {

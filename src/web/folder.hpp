@@ -70,7 +70,7 @@ public:
     /// @param was_kept  Set to whether it was open already.
     /// @error  As file_root::find().
     /// @throws std::bad_alloc
-    result<served_file_ptr> find(const std::string& path, files::file_root::patience how,
+    result<served_file_ptr> find(const std::string& path, files::file_root::may_block how,
                                  bool& was_kept) const;
 
     /// One of its compressed forms.
@@ -78,7 +78,7 @@ public:
     /// @return `of` if there is none, or an outdated one.
     served_file_ptr find_coded(const std::string& path, const served_file_ptr& of,
                                wire::http::content_coding coding,
-                               files::file_root::patience how) const;
+                               files::file_root::may_block how) const;
 
     result<std::vector<files::file_root::entry>> list(const std::string& path) const;
 
@@ -91,14 +91,14 @@ private:
         served_file_ptr file;
     };
 
-    result<void> follow(files::file_root::patience how) const;
+    result<void> follow(files::file_root::may_block how) const;
     root_ptr root() const;
     served_file_ptr cached_at(const std::string& path, root_ptr& root) const;
     void keep(const std::string& path, served_file_ptr made) const;
     void drop(const std::string& path) const noexcept;
     result<served_file_ptr> open(const files::file_root& root, const std::string& path,
                                  std::string_view named, wire::http::content_coding coding,
-                                 files::file_root::patience how) const;
+                                 files::file_root::may_block how) const;
     std::string_view cache_control(std::string_view name) const noexcept;
 
     std::string prefix_;

@@ -18,9 +18,9 @@ struct route {
     std::string path;       ///< Begins with a slash.
     bool is_prefix = false; ///< All paths that begin so.
 
-    bool asks = false;       ///< Requests are for the application.
+    bool takes_requests = false;       ///< Requests are for the application.
     bool connects = false;   ///< Upgrades to WebSocket are accepted.
-    bool asks_first = false; ///< Upgrades to WebSocket are for the application to decide.
+    bool decides_upgrades = false; ///< Upgrades to WebSocket are for the application to decide.
 };
 
 /// A text that is made anew for each request for its path.

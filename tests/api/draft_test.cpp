@@ -447,7 +447,7 @@ TEST_CASE("drafts: zlink_error_text describes why a group or peer was refused") 
     CHECK(said(zlink_join(server, "a")) == "a: only a ZLINK_DISH joins groups");
     CHECK(zlink_connect_peer(server, "inproc://x") == 0);
     CHECK(std::string{zlink_error_text()} ==
-          "inproc://x: only a ZLINK_PEER connects to a peer whose number it learns");
+          "inproc://x: zlink_connect_peer is for ZLINK_PEER sockets only");
 }
 
 TEST_CASE("dish: joins its groups again when the connection was lost") {

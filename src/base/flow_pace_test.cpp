@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MPL-2.0
-#include "base/stream_pace.hpp"
+#include "base/flow_pace.hpp"
 
 #include <doctest/doctest.h>
 
-using zlink::stream_pace;
+using zlink::flow_pace;
 
 namespace {
 
-constexpr stream_pace::steps by_ten{.batch_min = 10, .per_check = 5, .checks_max = 4};
+constexpr flow_pace::steps by_ten{.batch_min = 10, .per_check = 5, .checks_max = 4};
 
 /// The number of checks.
-int checks(stream_pace& pace) {
+int checks(flow_pace& pace) {
     int count = 0;
     while (pace.yields_before_parking([]() noexcept { return true; })) {
         ++count;
@@ -23,14 +23,14 @@ int checks(stream_pace& pace) {
 TEST_SUITE("base") {
 
     TEST_CASE("stream pace: does not check again after less than a batch") {
-        stream_pace pace{by_ten};
+        flow_pace pace{by_ten};
         CHECK(checks(pace) == 0);
         pace.count(9);
         CHECK(checks(pace) == 0);
     }
 
     TEST_CASE("stream pace: checks more often after more was moved, up to a limit") {
-        stream_pace pace{by_ten};
+        flow_pace pace{by_ten};
         pace.count(10);
         CHECK(checks(pace) == 3);
         CHECK(checks(pace) == 0);
@@ -39,7 +39,7 @@ TEST_SUITE("base") {
     }
 
     TEST_CASE("stream pace: ends when a yield is refused, until the next batch") {
-        stream_pace pace{by_ten};
+        flow_pace pace{by_ten};
         pace.count(10);
         CHECK(!pace.yields_before_parking([]() noexcept { return false; }));
         CHECK(checks(pace) == 0);

@@ -10,7 +10,7 @@
 namespace zlink::tuning {
 
 /// How long a thread that has moved a batch checks for the next one before it parks
-/// (stream_pace.hpp): in messages on the application's side, in bytes on an I/O thread, whose
+/// (flow_pace.hpp): in messages on the application's side, in bytes on an I/O thread, whose
 /// checks take longer.
 constexpr std::uint32_t batch_messages_min = 32;
 constexpr std::uint32_t batch_messages_per_check = 8;
@@ -34,7 +34,7 @@ namespace zlink {
 /// this thread checks, and neither side pays for a wake-up. Single messages change nothing.
 ///
 /// @threads One at a time.
-class stream_pace {
+class flow_pace {
 public:
     /// In messages, bytes or another unit.
     struct steps {
@@ -43,7 +43,7 @@ public:
         std::uint32_t checks_max;
     };
 
-    explicit stream_pace(const steps& chosen) noexcept : steps_(chosen) {}
+    explicit flow_pace(const steps& chosen) noexcept : steps_(chosen) {}
 
     /// Counts units that were moved.
     void count(std::uint32_t moved = 1) noexcept { moved_ += moved; }
