@@ -701,15 +701,15 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
          ///< limit. 0.
 #define ZLINK_TRUSTED_PROXIES                                                                      \
     1045 ///< Text, any length: addresses of proxies, separated by commas: `10.0.0.7`,
-         ///< `2001:db8::/32`, `unix` for those over ipc. Of a request from one of them (http, ws, and
-         ///< with TLS), the fields X-Forwarded-For and Forwarded (RFC 7239) tell the client: the last
-         ///< address in them that is not in this list. It takes the place of the proxy's, as that of
-         ///< a WebSocket peer everywhere, of other requests in zlink_http_record_t and for
-         ///< ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
-         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed or
-         ///< contradict each other are ignored. A request for the application has X-Forwarded-For
-         ///< with this address alone, and X-Forwarded-Proto, or neither. EINVAL for another text.
-         ///< Unset: no peer is believed.
+         ///< `2001:db8::/32`, `unix` for those over ipc. Of a request from one of them (http, ws,
+         ///< and with TLS), the fields X-Forwarded-For and Forwarded (RFC 7239) tell the client:
+         ///< the last address in them that is not in this list. It takes the place of the proxy's,
+         ///< as that of a WebSocket peer everywhere, of other requests in zlink_http_record_t and
+         ///< for ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
+         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed
+         ///< or contradict each other are ignored. A request for the application has
+         ///< X-Forwarded-For with this address alone, and X-Forwarded-Proto, or neither. EINVAL for
+         ///< another text. Unset: no peer is believed.
 
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255

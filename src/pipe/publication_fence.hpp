@@ -58,9 +58,9 @@ public:
     /// The number of messages up to which credit may reach, so that on_credit_needed() is called
     /// in time.
     std::uint64_t credit_max(std::uint64_t pushed_count) const noexcept {
-        return announced() == kind::full ? pushed_count - messages_since_wake(pushed_count) +
-                                               Platform::flow_messages_min
-                                         : UINT64_MAX;
+        return announced() == kind::full
+                   ? pushed_count - messages_since_wake(pushed_count) + Platform::flow_messages_min
+                   : UINT64_MAX;
     }
 
     /// Whether a reader that has set its mark, and passed a full fence, must pass the heavy one.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/busy_poll.hpp"
+#include "base/flow_pace.hpp"
 #include "base/limits.hpp"
 #include "base/retry.hpp"
-#include "base/flow_pace.hpp"
 #include "pipe/mailbox.hpp"
 #include "pipe/pipe.hpp"
 #include "runtime/placement.hpp"

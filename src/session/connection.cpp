@@ -601,8 +601,8 @@ bool connection::has_unsent() const noexcept {
         return true;
     }
     const bool may_follow = !has_said_close() || keeps_unsent();
-    return may_follow &&
-           ((owner_.outgoing() != nullptr && !owner_.outgoing()->is_empty()) || writer_.holds_encoded());
+    return may_follow && ((owner_.outgoing() != nullptr && !owner_.outgoing()->is_empty()) ||
+                          writer_.holds_encoded());
 }
 
 bool connection::may_send_control() const noexcept {

@@ -66,8 +66,7 @@ reading stream_protocol::make_reading() {
 
 void stream_protocol::announce_peer() {
     auto peer = std::make_unique<pipe::peer_info>();
-    std::string detail =
-        transport::peer_endpoint_text(over().stream().peer(), over().call().where);
+    std::string detail = transport::peer_endpoint_text(over().stream().peer(), over().call().where);
     const auto add = [&](std::string_view name, const std::string& value) {
         if (!value.empty()) {
             peer->properties.add(name, value);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/fence.hpp"
+#include "base/flow_pace.hpp"
 #include "base/inline.hpp"
 #include "base/reader_distance.hpp"
 #include "base/relaxed.hpp"
-#include "base/flow_pace.hpp"
 #include "socket/peer.hpp"
 
 #include <cstddef>

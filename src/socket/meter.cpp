@@ -163,8 +163,7 @@ void socket_meter::remove(std::uint64_t call_id) noexcept {
 }
 
 endpoint_meter* socket_meter::find(std::uint64_t call_id) noexcept {
-    const auto found =
-        std::ranges::lower_bound(endpoints_, call_id, {}, &endpoint_meter::call_id);
+    const auto found = std::ranges::lower_bound(endpoints_, call_id, {}, &endpoint_meter::call_id);
     return found != endpoints_.end() && found->call_id == call_id ? &*found : nullptr;
 }
 
@@ -257,7 +256,7 @@ socket_sample socket_meter::sample(bool with_peers) {
         const peer& each = *(*peers_)[index];
         const std::uint64_t call_id = each.end().call_id;
         if (of == nullptr || of->call_id != call_id) { // Those of one endpoint mostly follow
-            of = find(call_id);                          // each other.
+            of = find(call_id);                        // each other.
         }
         const measures known = measures_of(each);
         (of != nullptr ? by_endpoint[static_cast<std::size_t>(of - endpoints_.data())]

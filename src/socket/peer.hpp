@@ -570,8 +570,8 @@ public:
     // Placed here they use padding; a server has many peers.
     bool departing : 1 = false; ///< In the socket's list of peers to destroy.
     bool closes_when_drained : 1 = false;
-    bool carries_http : 1 = false;    ///< A STREAM's: its messages are HTTP requests.
-    bool is_held : 1 = false; ///< Neither read nor closed until its pattern allows it.
+    bool carries_http : 1 = false; ///< A STREAM's: its messages are HTTP requests.
+    bool is_held : 1 = false;      ///< Neither read nor closed until its pattern allows it.
 };
 
 } // namespace zlink::socket

@@ -32,8 +32,8 @@ enum class awaited : std::uint8_t {
 /// or drives the I/O for it. The others wait until they are called. Threads that poll several
 /// sockets wait besides, for the mailbox's descriptor and a watcher of their own. Before a call
 /// releases the lock it wakes one thread for which there is something to do, and that one the next,
-/// so that no thread sleeps while it could go on. Where room depends on the message, all that wait
-/// to send are woken, but only by mail: one that still finds no room wakes nobody.
+/// so that no thread sleeps while it could go on. Where room depends on the message, an
+/// incoming event wakes every waiting sender; a sender that finds no room passes nothing on.
 ///
 /// A thread that has sent or received the first frame of a message owns that direction until the
 /// message ends; others wait. If the thread ends before, the rest of the message is dropped. Of

@@ -338,7 +338,7 @@ private:
     bool has_connections() const noexcept;
     void end_connections() noexcept;
     result<std::shared_ptr<session::endpoint_call>> make_call(const endpoint& where,
-                                                                 endpoint_use use);
+                                                              endpoint_use use);
     void tell_expiry(const transport::tls_context_ptr& tls, const event_place& where) noexcept;
     result<void> undo(std::string_view address, endpoint_use use);
     result<void> bind_inproc(const endpoint& where, std::string_view address);

@@ -141,7 +141,7 @@ result<void> socket::bind_inproc(const endpoint& where, std::string_view address
 
 /// @error  As transport::tls_context::make().
 result<std::shared_ptr<session::endpoint_call>> socket::make_call(const endpoint& where,
-                                                                     endpoint_use use) {
+                                                                  endpoint_use use) {
     auto made = std::make_shared<session::endpoint_call>();
     made->host = &context_;
     made->socket = mailbox_;
@@ -188,13 +188,12 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
         [call, &owner = context_](int descriptor, transport::counted_connection_ptr who) {
             if (call->observer->watches(connection_event::accepted)) {
                 const std::string local = transport::local_endpoint_text(descriptor, call->where);
-                const std::string peer =
-                    call->observer->wants_both_ends()
-                        ? transport::peer_endpoint_text(transport::peer_address(descriptor),
-                                                        call->where)
-                        : std::string{};
+                const std::string peer = call->observer->wants_both_ends()
+                                             ? transport::peer_endpoint_text(
+                                                   transport::peer_address(descriptor), call->where)
+                                             : std::string{};
                 call->observer->on_connection_event(connection_event::accepted, descriptor,
-                                                      {local, local, peer});
+                                                    {local, local, peer});
             }
             begin_session(owner, call, descriptor, std::move(who));
         };
@@ -206,8 +205,8 @@ result<void> socket::bind_network(const endpoint& where, std::string_view addres
     options_.use_descriptor = -1; // Now owned by the listener.
     boost::intrusive_ptr<transport::listener> listener;
     try {
-        listener.reset(new transport::listener(thread.context(), *opened, call->options,
-                                               monitored_, departures_, call->counters));
+        listener.reset(new transport::listener(thread.context(), *opened, call->options, monitored_,
+                                               departures_, call->counters));
     } catch (...) {
         close_descriptor(opened->descriptor);
         throw;

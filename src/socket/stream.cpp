@@ -57,7 +57,8 @@ void stream::on_detached(peer& removed) {
 /// Not only in on_detached(): by then the next connection may have been announced.
 void stream::on_drained(peer& gone) {
     forget(gone);
-    const bool was_announced = gone.carries_http ? http_clients_.is_owed(gone) : gone.info() != nullptr;
+    const bool was_announced =
+        gone.carries_http ? http_clients_.is_owed(gone) : gone.info() != nullptr;
     if (options_.stream_events && was_announced) {
         retry_allocation([&] { events_.push(gone.stream_id, false, gone.info()); });
     }
@@ -84,7 +85,7 @@ void stream::on_peer_info(peer& about) {
             return;
         }
         peers_by_id_.insert(about.stream_id, about); // First: it may throw, and is tried again.
-        about.carries_http = false;                          // It speaks WebSocket from now on.
+        about.carries_http = false;                  // It speaks WebSocket from now on.
         http_clients_.remove(about);
     }
     if (options_.stream_events && !has_gone) {

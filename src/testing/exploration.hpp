@@ -77,8 +77,8 @@ public:
         current_->memory_.forget(current_->running_, digest);
     }
 
-    /// Makes the newest values known to every thread, for scenarios in which no load returns another
-    /// one: fewer states must be followed.
+    /// Makes the newest values known to every thread, for scenarios in which no load returns
+    /// another one: fewer states must be followed.
     static void let_all_know() { current_->memory_.let_all_know(); }
 
     static std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {

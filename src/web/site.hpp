@@ -18,8 +18,8 @@ struct route {
     std::string path;       ///< Begins with a slash.
     bool is_prefix = false; ///< All paths that begin so.
 
-    bool takes_requests = false;       ///< Requests are for the application.
-    bool connects = false;   ///< Upgrades to WebSocket are accepted.
+    bool takes_requests = false;   ///< Requests are for the application.
+    bool connects = false;         ///< Upgrades to WebSocket are accepted.
     bool decides_upgrades = false; ///< Upgrades to WebSocket are for the application to decide.
 };
 
