@@ -64,7 +64,7 @@ TEST_SUITE("session") {
         stream.peer_ends();
         one.run();
         CHECK(one.is_gone());
-        CHECK(one.arrived() == messages{"*", "", "hello", "world", ""});
+        CHECK(one.arrived() == messages{"*", "", "hello", "world", "", "*"});
     }
 
     TEST_CASE("raw session: writes bodies only, however many bytes at a time") {
