@@ -138,6 +138,15 @@ bool complete_digest_names() noexcept {
     return are_all_known;
 }
 
+/// Whether OpenSSL can note errors. It cannot if it had no memory for what it keeps of its threads,
+/// and then it makes no connections either.
+bool can_note_errors() noexcept {
+    ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+    const bool is_noted = ERR_peek_error() != 0;
+    ERR_clear_error();
+    return is_noted;
+}
+
 /// OpenSSL calls this before it frees anything.
 void end() noexcept {
     over_since.store(clock::now(), std::memory_order_relaxed);
@@ -227,8 +236,12 @@ bool start_openssl() noexcept {
         }
         is_registered = true;
     }
-    if (!complete_digest_names()) {
-        is_incomplete.store(true, std::memory_order_relaxed);
+    // Without its default context OpenSSL's functions crash, also some of those for another one.
+    const bool is_whole = OSSL_LIB_CTX_get0_global_default() != nullptr &&
+                          complete_digest_names() && can_note_errors();
+    if (!is_whole) {
+        // With memory for another attempt these would have succeeded.
+        is_incomplete.store(has_memory_to_start(), std::memory_order_relaxed);
         return false;
     }
     const auto is_parents = [=] { return generation != 0 && own_generation != generation; };
