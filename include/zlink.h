@@ -1296,6 +1296,10 @@ ZLINK_EXPORT int zlink_metrics_text(void* context, int flags, zlink_msg_t* text)
 /// Sends a message to a peer of a STREAM. One call in place of two of zlink_send, of the routing id
 /// with ZLINK_SNDMORE and of the payload.
 ///
+/// ZLINK_POLLOUT and ZLINK_EVENTS do not tell of room at one peer. After EAGAIN, ZLINK_FD becomes
+/// readable and the function of zlink_socket_notify is called when the peer has room again; then
+/// the call is repeated. zlink_stream_peer tells how many messages are queued for the peer.
+///
 /// @param routing_id  4 bytes.
 /// @param flags       ZLINK_DONTWAIT, ZLINK_SNDTEXT.
 /// @return `size`.
@@ -1776,8 +1780,10 @@ ZLINK_EXPORT int zlink_http_upgrade(void* socket, const void* routing_id, const 
 /// sets `revents` to what is ready.
 typedef struct zmq_pollitem_t zlink_pollitem_t;
 
-#define ZLINK_POLLIN 1  ///< Receiving would not block.
-#define ZLINK_POLLOUT 2 ///< Sending would not block.
+#define ZLINK_POLLIN 1 ///< Receiving would not block.
+#define ZLINK_POLLOUT                                                                              \
+    2                   ///< Sending would not block. A STREAM always has it, as some peer may have
+                        ///< room; zlink_stream_send says how to wait for one peer.
 #define ZLINK_POLLERR 4 ///< Descriptors only: an error is pending.
 #define ZLINK_POLLPRI 8 ///< Descriptors only: urgent data is available.
 
@@ -2034,7 +2040,8 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 
 #define ZLINK_ROUTER_NOTIFY                                                                        \
     97 ///< ROUTER, int: ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a
-       ///< peer connects or disconnects, except over inproc. 0: do not. 0.
+       ///< peer connects or disconnects, except over inproc. 0: do not. With 1000 ended connections
+       ///< whose notices were not received, no more are accepted. 0.
 #define ZLINK_IN_BATCH_SIZE 101  ///< int, bytes: no effect. 8192.
 #define ZLINK_OUT_BATCH_SIZE 102 ///< int, bytes: no effect. 8192.
 #define ZLINK_WSS_KEY_PEM 103    ///< Write, text, any length: the contents for ZLINK_TLS_KEY.
@@ -2048,7 +2055,8 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
         ///< sent first over each connection. Empty: none.
 #define ZLINK_DISCONNECT_MSG                                                                       \
     111 ///< Write, ROUTER, SERVER and PEER, bytes, any length: a message that is received as the
-        ///< last one of a peer that had connected to this socket. Empty: none.
+        ///< last one of a peer that had connected to this socket; at most 1000 unread ones, as for
+        ///< ZLINK_ROUTER_NOTIFY. Empty: none.
 #define ZLINK_SO_BUSY_POLL                                                                         \
     113 ///< int, us: how long the system may poll the network for a connection, SO_BUSY_POLL; in
         ///< zmq.h it is ZMQ_BUSY_POLL. 0: the system's default.

@@ -443,8 +443,8 @@ inline constexpr detail::socket_option<ZLINK_ZAP_ENFORCE_DOMAIN, bool, true, tru
                                        detail::all_but_stream>
     zap_enforce_domain{};
 #ifdef ZLINK_BUILD_DRAFT_API
-/// A message that is received as the last one of a peer that had connected to this socket. Empty:
-/// none.
+/// A message that is received as the last one of a peer that had connected to this socket; at most
+/// 1000 unread ones, as for ZLINK_ROUTER_NOTIFY. Empty: none.
 inline constexpr detail::socket_option<ZLINK_DISCONNECT_MSG, detail::octets, false, true,
                                        detail::only(pattern::router, detail::drafts::server,
                                                     detail::drafts::peer)>
@@ -465,7 +465,8 @@ inline constexpr detail::socket_option<ZLINK_IN_BATCH_SIZE, int, true, true> in_
 /// No effect.
 inline constexpr detail::socket_option<ZLINK_OUT_BATCH_SIZE, int, true, true> out_batch_size{};
 /// ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a peer connects or
-/// disconnects, except over inproc. 0: do not.
+/// disconnects, except over inproc. 0: do not. With 1000 ended connections whose notices were not
+/// received, no more are accepted.
 inline constexpr detail::socket_option<ZLINK_ROUTER_NOTIFY, int, true, true,
                                        detail::only(pattern::router)>
     router_notify{};

@@ -2,10 +2,12 @@
 //
 // zlink_socket_notify: an application's loop learns that a socket may be ready.
 #include "fixture.hpp"
+#include "raw_peer.hpp"
 
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <poll.h>
 #include <string>
 #include <thread>
 
@@ -79,6 +81,40 @@ TEST_SUITE("notify") {
                 receiver.get(ZLINK_EVENTS);
             }
         }
+    }
+
+    TEST_CASE("a function is called, and the descriptor readable, when a STREAM's peer has room") {
+        const context owner;
+        socket stream{owner, ZLINK_STREAM};
+        stream.set(ZLINK_SNDHWM, 1);
+        const notices told{stream};
+        raw_peer peer{owner, stream.bind(transport::tcp)};
+        const std::string id = stream.recv().frames[0];
+        const int descriptor = stream.get(ZLINK_FD);
+        const std::string large(1'000'000, 'x');
+        const auto is_sent = [&] {
+            return zlink_stream_send(stream, id.data(), large.data(), large.size(),
+                                     ZLINK_DONTWAIT) >= 0;
+        };
+        const auto becomes_readable = [&](milliseconds longest) {
+            pollfd asked{descriptor, POLLIN, 0};
+            return ::poll(&asked, 1, static_cast<int>(longest.count())) == 1;
+        };
+        std::size_t sent_count = 0;
+        wait_until(owner, [&] { // Until the system's buffers are full, too.
+            while (is_sent()) {
+                ++sent_count;
+            }
+            CHECK(zlink_errno() == EAGAIN);
+            return !becomes_readable(moment);
+        });
+        CHECK((stream.get(ZLINK_EVENTS) & ZLINK_POLLOUT) != 0); // Says nothing of this peer.
+        CHECK_FALSE(is_sent());
+        const int before = told.count();
+        peer.recv((sent_count - 1) * (4 + large.size()));
+        wait_until(owner, [&] { return told.count() != before; });
+        CHECK(becomes_readable(patience));
+        wait_until(owner, is_sent);
     }
 
     TEST_CASE("a function is called when there is room to send") {
