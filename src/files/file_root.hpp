@@ -21,9 +21,8 @@ namespace zlink::files {
 /// @threads Any.
 class file_root {
 public:
-    /// @param path  An existing folder. A relative path is one of the folder in which the process
-    /// is
-    ///              now.
+    /// @param path  An existing folder. A relative path begins at the current working folder of
+    ///              the process.
     /// @error       Those of open(2); ENOTDIR if it is no folder.
     /// @throws std::bad_alloc
     static result<file_root> open(const std::string& path);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "pipe/mailbox.hpp"
 
+#include "base/event_descriptor.hpp"
 #include "base/futex.hpp"
 #include "base/no_cancellation.hpp"
 #include "base/own_descriptors.hpp"
-#include "pipe/parking.hpp"
 
 #include <cerrno>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace zlink::pipe {
 
@@ -102,8 +99,7 @@ void waiting_mailbox::signal_watchers() noexcept {
     if (const int open = event_descriptor_.load(std::memory_order_seq_cst); open >= 0) {
         // First, so that every signal that is read was counted.
         unread_signals_.fetch_add(1, std::memory_order_relaxed);
-        const std::uint64_t one = 1;
-        syscall(SYS_write, open, &one, sizeof one); // write(2) is a cancellation point.
+        signal_event(open);
     }
 }
 
@@ -112,20 +108,16 @@ void waiting_mailbox::on_collect() noexcept {
     if (!is_signalled()) {
         return;
     }
-    std::uint64_t count = 0;
-    const int open = event_descriptor_.load(std::memory_order_relaxed);
-    if (syscall(SYS_read, open, &count, sizeof count) > 0) { // As above.
-        unread_signals_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
-    }
+    const std::uint64_t count = take_signals(event_descriptor_.load(std::memory_order_relaxed));
+    unread_signals_.fetch_sub(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
 }
 
 result<void> waiting_mailbox::wait(deadline until) noexcept {
     const clock::time_point end = until ? *until : futex_longest();
     const bool is_over = busy_poll_.begin(end, [this] {
-        return has_mail_ordered() || state_.load(std::memory_order_relaxed) != awake;
+        return has_mail_ordered() ||
+               state_.load(std::memory_order_relaxed) != parking<futex_word>::awake;
     });
-    static_assert(awake == parking<futex_word>::awake && waiting == parking<futex_word>::waiting &&
-                  nudged == parking<futex_word>::nudged);
     futex_word word{state_};
     parking place{word};
     if (is_over) {
@@ -142,7 +134,7 @@ result<void> waiting_mailbox::wait(deadline until) noexcept {
 result<int> waiting_mailbox::descriptor() noexcept {
     int open = event_descriptor_.load(std::memory_order_relaxed);
     if (open < 0) {
-        open = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+        open = open_event();
         if (open < 0) {
             return static_cast<errc>(errno);
         }

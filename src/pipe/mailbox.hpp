@@ -4,6 +4,7 @@
 #include "base/busy_poll.hpp"
 #include "base/ref_counted.hpp"
 #include "base/result.hpp"
+#include "pipe/parking.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -231,18 +232,11 @@ protected:
     void on_collect() noexcept override;
 
 private:
-    /// The values of the futex, those of parking.hpp.
-    enum state : std::uint32_t {
-        awake,
-        waiting, ///< The owner is parked or about to park.
-        nudged,
-    };
-
     void signal_watchers() noexcept;
 
     busy_poll busy_poll_;
     notifier notifier_;
-    std::atomic<std::uint32_t> state_{awake};
+    std::atomic<std::uint32_t> state_{parking<futex_word>::awake};
     std::atomic<int> event_descriptor_{-1};
     std::atomic<std::uint32_t> unread_signals_{0}; ///< Written to the descriptor, or about to be.
     bool is_signalled_from_the_start_ = false;     ///< To be readable when it is opened.

@@ -43,8 +43,8 @@ public:
     /// The reader was found parked, and is woken.
     /// @param pushed_count  Messages so far.
     void on_wake(std::uint64_t pushed_count) noexcept {
-        const bool is_stream = messages_since_wake(pushed_count) >= Platform::flow_messages_min;
-        choose(is_stream ? kind::light : kind::full);
+        const bool is_flow = messages_since_wake(pushed_count) >= Platform::flow_messages_min;
+        choose(is_flow ? kind::light : kind::full);
         woken_count_ = static_cast<std::uint32_t>(pushed_count);
     }
 

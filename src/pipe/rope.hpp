@@ -50,7 +50,7 @@ struct real_platform {
     template<class T>
     using atomic = std::atomic<T>;
     using fence = asymmetric_fence;
-    /// From so many messages between two wake-ups of a reader on, they are a stream: the heavy
+    /// From so many messages between two wake-ups of a reader on, they are a flow: the heavy
     /// fence takes as long as this many full ones.
     static constexpr std::uint32_t flow_messages_min = tuning::flow_messages_min;
     /// Whether queues keep statistics, which would multiply the states that a test explores.

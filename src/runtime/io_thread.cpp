@@ -2,6 +2,7 @@
 #include "runtime/io_thread.hpp"
 
 #include "base/blocked_signals.hpp"
+#include "base/event_descriptor.hpp"
 #include "base/fence.hpp"
 #include "base/own_descriptors.hpp"
 #include "base/yield.hpp"
@@ -12,8 +13,6 @@
 #include <new>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -72,7 +71,7 @@ public:
     /// Call before the reactor's thread starts, or on it.
     /// @error  The system refuses a descriptor.
     result<void> open() noexcept {
-        descriptor_ = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+        descriptor_ = open_event();
         if (descriptor_ < 0 || !readiness::of(context_).add(descriptor_, *this, EPOLLIN)) {
             return static_cast<errc>(errno);
         }
@@ -107,8 +106,7 @@ public:
 private:
     void on_first_letter() noexcept override {
         if (!posts_.load(std::memory_order_seq_cst)) {
-            const std::uint64_t one = 1;
-            syscall(SYS_write, descriptor_, &one, sizeof one); // write(2): a cancellation point.
+            signal_event(descriptor_);
             return;
         }
         const auto task = [self = boost::intrusive_ptr<reactor_mailbox>(this)] { self->look(); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "runtime/readiness.hpp"
 
+#include "base/event_descriptor.hpp"
 #include "base/own_descriptors.hpp"
 #include "base/retry.hpp"
 
@@ -9,9 +10,6 @@
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <new>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <utility>
 
 namespace zlink::runtime {
@@ -150,7 +148,7 @@ result<void> readiness::open_wake() noexcept {
     if (wake_.descriptor.load(std::memory_order_relaxed) >= 0) {
         return {};
     }
-    const int opened = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+    const int opened = open_event();
     if (opened < 0) {
         return static_cast<errc>(errno);
     }
@@ -165,8 +163,7 @@ result<void> readiness::open_wake() noexcept {
 
 void readiness::wake() noexcept {
     if (const int opened = wake_.descriptor.load(std::memory_order_seq_cst); opened >= 0) {
-        const std::uint64_t one = 1;
-        syscall(SYS_write, opened, &one, sizeof one); // write(2) is a cancellation point.
+        signal_event(opened);
     }
 }
 

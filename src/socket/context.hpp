@@ -188,7 +188,7 @@ public:
     void disconnect_inproc(const std::string& name, pipe::pipe& joined, bool keeps_sent) noexcept;
 
     std::uint64_t next_call_id() noexcept {
-        return origin_count_.fetch_add(1, std::memory_order_relaxed) + 1;
+        return call_count_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
 
     /// Counts an object that terminate() waits for besides sockets: a session, a listener or a
@@ -232,7 +232,7 @@ private:
     std::atomic<bool> is_terminating_{false};
     std::atomic<std::size_t> socket_count_{0};
     std::atomic<std::size_t> dependants_{0};
-    std::atomic<std::uint64_t> origin_count_{0};
+    std::atomic<std::uint64_t> call_count_{0};
     std::atomic<std::uint32_t> arrival_count_{0};
     boost::intrusive_ptr<pipe::waiting_mailbox> endings_;
 

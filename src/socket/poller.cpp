@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/poller.hpp"
 
+#include "base/event_descriptor.hpp"
 #include "base/own_descriptors.hpp"
 #include "socket/context.hpp"
 #include "socket/socket.hpp"
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
@@ -50,8 +50,7 @@ public:
                 continue;
             }
             if (self_.descriptor < 0) {
-                self_.descriptor =
-                    open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+                self_.descriptor = open_event();
                 if (self_.descriptor < 0) {
                     return static_cast<errc>(errno);
                 }
@@ -68,8 +67,7 @@ public:
     /// Before the sockets are looked at.
     void reset() noexcept {
         if (self_.is_signalled.exchange(false)) {
-            std::uint64_t count = 0;
-            syscall(SYS_read, self_.descriptor, &count, sizeof count);
+            take_signals(self_.descriptor);
         }
     }
 
@@ -99,15 +97,14 @@ public:
         is_called_.store(true, std::memory_order_seq_cst);
         // The descriptor is stored before is_called() is asked: one of the two sees the other.
         if (const int opened = descriptor_.load(std::memory_order_seq_cst); opened >= 0) {
-            const std::uint64_t one = 1;
-            syscall(SYS_write, opened, &one, sizeof one); // write(2) is a cancellation point.
+            signal_event(opened);
         }
     }
 
     result<int> descriptor() noexcept {
         int opened = descriptor_.load(std::memory_order_relaxed);
         if (opened < 0) {
-            opened = open_descriptor([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+            opened = open_event();
             if (opened < 0) {
                 return static_cast<errc>(errno);
             }
@@ -121,8 +118,7 @@ public:
     /// After a rest. First the mark: a call in between is kept by it.
     void reset() noexcept {
         is_called_.exchange(false, std::memory_order_seq_cst);
-        std::uint64_t count = 0;
-        syscall(SYS_read, descriptor_.load(std::memory_order_relaxed), &count, sizeof count);
+        take_signals(descriptor_.load(std::memory_order_relaxed));
     }
 
 private:

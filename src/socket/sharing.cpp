@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "socket/sharing.hpp"
 
+#include "base/event_descriptor.hpp"
 #include "base/futex.hpp"
 #include "base/thread_end.hpp"
 #include "base/thread_number.hpp"
@@ -12,8 +13,6 @@
 #include <climits>
 #include <memory>
 #include <new>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace zlink::socket {
 
@@ -303,8 +302,7 @@ void sharing::signal(watcher& asked) noexcept {
     if (asked.is_signalled.exchange(true)) {
         return;
     }
-    const std::uint64_t one = 1;
-    syscall(SYS_write, asked.descriptor, &one, sizeof one); // write(2) is a cancellation point.
+    signal_event(asked.descriptor);
     if (of_.owner().is_caller_driven()) {
         of_.owner().reactor().post([] {}); // The waiting thread may be driving.
     }
