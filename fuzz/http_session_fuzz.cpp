@@ -28,8 +28,8 @@ web::site_ptr make_site() {
     auto made = std::make_shared<web::site>();
     made->add(std::make_shared<web::folder>("/", std::move(*files::file_root::open(folder.path())),
                                             web::folder_settings{}));
-    made->add(web::route{.path = "/a", .is_prefix = true, .asks = true});
-    made->add(web::route{.path = "/u", .asks_first = true});
+    made->add(web::route{.path = "/a", .is_prefix = true, .takes_requests = true});
+    made->add(web::route{.path = "/u", .decides_upgrades = true});
     return made;
 }
 

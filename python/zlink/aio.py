@@ -939,6 +939,7 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
         cache_control: str | None = None,
         lists: bool = False,
         uncompressed: bool = False,
+        portable_etags: bool = False,
     ) -> Done:
         """Serves the files of `folder` under the path `prefix`: see zlink.Stream.serve."""
         super().serve(
@@ -949,6 +950,7 @@ class Stream(CommonStream, Socket, _zlink.StreamCore):
             cache_control=cache_control,
             lists=lists,
             uncompressed=uncompressed,
+            portable_etags=portable_etags,
         )
         return DONE
 
