@@ -161,9 +161,11 @@ public:
         return_due_credit();
     }
 
-    /// Frees the memory of sent messages, if the other end has taken everything and is parked.
+    /// Frees the memory of sent messages, if the other end has taken everything and is parked. Does
+    /// nothing once this end has ended: the other one then looks for what is left without a wake-up
+    /// that a message gives, and may do so at the same time.
     void trim() noexcept {
-        if (out.trim()) {
+        if (!has_ended() && out.trim()) {
             other().deliver(event::readable);
         }
     }
@@ -171,7 +173,7 @@ public:
     /// The same at once, so that the next pipe in use gets the memory:
     /// message_queue::pass_on_memory().
     void pass_on_memory() noexcept {
-        if (out.pass_on_memory()) {
+        if (!has_ended() && out.pass_on_memory()) {
             other().deliver(event::readable);
         }
     }

@@ -58,7 +58,7 @@ public:
     /// equivalent form.
     /// @param where      `address`, decoded.
     /// @param uses_ipv6  ZMQ_IPV6.
-    /// @return Their origin_ids, ascending.
+    /// @return Their call ids, ascending.
     std::vector<std::uint64_t> with_address(std::string_view address, const endpoint& where,
                                             bool uses_ipv6) const;
 
