@@ -2,6 +2,7 @@
 #include "base/own_descriptors.hpp"
 
 #include "base/limits.hpp"
+#include "base/no_cancellation.hpp"
 
 #include <array>
 #include <atomic>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace zlink {
@@ -66,7 +66,8 @@ void forget_descriptor(int descriptor) noexcept {
 void close_descriptor(int descriptor) noexcept {
     const fork_gate::hold held;
     forget_descriptor(descriptor);
-    syscall(SYS_close, descriptor); // close(2) is a cancellation point of pthread_cancel(3).
+    const no_cancellation deferred; // close(2) is a cancellation point of pthread_cancel(3).
+    ::close(descriptor);
 }
 
 } // namespace zlink
