@@ -44,6 +44,8 @@ struct event {
         2048; ///< The connection is to end: pipe::requested_close.
     static constexpr std::uint32_t cut_off = 4096; ///< It is to end now, even with data queued.
     static constexpr std::uint32_t limited = 8192; ///< The other end changed its limit on messages.
+    static constexpr std::uint32_t look_again =
+        16384; ///< The owner's own: whatever is there to read has its turn. No mark was taken.
 };
 
 /// An object that can be in a mailbox once, with the events that were collected since it was put

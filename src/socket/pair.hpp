@@ -55,7 +55,7 @@ private:
             peer& next = *line_.front();
             next.is_held = false;
             queue_.attach(next);
-            next.end().deliver(pipe::event::readable |
+            next.end().deliver(pipe::event::look_again |
                                (next.is_closed_by_peer() ? pipe::event::closed : 0));
         }
         address_next();

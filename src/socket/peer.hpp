@@ -219,7 +219,7 @@ public:
 
     /// Leaves its end of the pipe unchanged, for another peer object. Destroy this one then.
     void abandon() noexcept {
-        keep_reader_awake();
+        wake_reader();
         end_->set_owner(nullptr);
         end_.leave_open();
     }
@@ -229,9 +229,15 @@ public:
         try {
             owner_.on_peer_events(*this, happened);
         } catch (const std::bad_alloc&) {
-            end_->deliver(happened); // For the next check of the mailbox.
+            // For the next check of the mailbox. The reader may have parked again by then.
+            const bool looks_again = (happened & pipe::event::readable) != 0;
+            end_->deliver((happened & ~pipe::event::readable) |
+                          (looks_again ? pipe::event::look_again : 0));
         }
     }
+
+    /// For the next check of the mailbox, which then calls the pattern's on_readable().
+    void look_again() noexcept { end_->deliver(pipe::event::look_again); }
 
     // Receiving.
 
@@ -349,10 +355,12 @@ public:
         return is_reader_awake_;
     }
 
-    /// Removes the mark if the other end no longer can.
-    void keep_reader_awake() noexcept {
-        end_->in.unmark_reader();
-        is_reader_awake_ = true;
+    /// Removes the mark, so that messages can be looked at without an event.
+    /// @return Whether they can. If not, the other end has just taken the mark: either an event will
+    ///         come, or there is nothing, and the mark is set again.
+    bool wake_reader() noexcept {
+        is_reader_awake_ = is_reader_awake_ || end_->in.unmark_reader();
+        return is_reader_awake_;
     }
 
     /// Reads the connection's properties if they are next, even without a receive call.

@@ -42,7 +42,7 @@ public:
         peer& next = *found->second.front();
         if (next.is_held) {
             next.is_held = false;
-            next.end().deliver(pipe::event::readable |
+            next.end().deliver(pipe::event::look_again |
                                (next.is_closed_by_peer() ? pipe::event::closed : 0));
         }
     }

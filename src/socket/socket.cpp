@@ -283,7 +283,8 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
     if ((happened & pipe::event::limited) != 0) {
         about.end().out.renew_credit();
     }
-    if ((happened & pipe::event::readable) != 0) {
+    if ((happened & pipe::event::readable) != 0 ||
+        ((happened & pipe::event::look_again) != 0 && about.wake_reader())) {
         pattern_->on_readable(about);
     }
     if ((happened & pipe::event::writable) != 0) {
@@ -303,10 +304,13 @@ void socket::on_peer_events(peer& about, std::uint32_t happened) {
         if (about.is_held) {
             return pattern_->on_closed(about); // The pattern repeats this event.
         }
+        const bool may_have_more = pattern_->reads_after_close(about);
+        if (may_have_more && !about.wake_reader()) {
+            return; // Its other end, which is still there, will end, or send an event.
+        }
         pipe::frame front;
-        if (pattern_->reads_after_close(about) && about.peek_any(front)) {
+        if (may_have_more && about.peek_any(front)) {
             // It closes once all its messages were received.
-            about.keep_reader_awake();
             pattern_->on_closed(about);
             pattern_->on_readable(about);
         } else {

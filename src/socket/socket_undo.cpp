@@ -124,20 +124,18 @@ void socket::detach(peer& left, bool keeps_received) noexcept {
         return; // It closes once all its messages were received.
     }
     pipe::frame front;
-    const bool has_unread =
-        left.is_held || (pattern_->reads_after_close(left) &&
-                         retry_allocation([&] { return left.peek_any(front); }));
-    if (!has_unread) {
+    const bool may_have_more = left.is_held || pattern_->reads_after_close(left);
+    const bool may_look = !left.is_held && may_have_more && left.wake_reader();
+    if (!may_have_more ||
+        (may_look && !retry_allocation([&] { return left.peek_any(front); }))) {
         return on_peer_drained(left);
     }
     left.end().end_sending();
     left.mark_closed_by_peer();
     pattern_->on_closed(left);
-    if (left.is_held) {
-        return; // Its pattern handles it later.
-    }
-    left.keep_reader_awake();
-    retry_allocation([&] { pattern_->on_readable(left); });
+    if (may_look) {
+        retry_allocation([&] { pattern_->on_readable(left); });
+    } // Else its pattern handles it later, or an event of the other end, which is just sending.
 }
 
 /// Ends a peer with the messages that have arrived from it. As messages are atomic, the rest of one

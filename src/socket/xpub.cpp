@@ -30,7 +30,7 @@ void xpub::on_attached(peer& added) {
     try {
         read(added);
     } catch (const std::bad_alloc&) {
-        added.end().deliver(pipe::event::readable); // For the next check of the mailbox.
+        added.look_again(); // For the next check of the mailbox.
     }
 }
 
@@ -62,7 +62,7 @@ bool xpub::try_detach(peer& leaving) noexcept {
         asked_.topic_count(&leaving) == 0 && subscribers_.topic_count(&leaving) == 0;
     if (!is_done) {
         leaving.end().close(); // The connection can close at once.
-        leaving.end().deliver(pipe::event::readable);
+        leaving.look_again();
     }
     return is_done;
 }
@@ -125,7 +125,7 @@ void xpub::read(peer& from) {
             }
             if (!inside && work_left_ == 0) {
                 // The rest waits for the next check of the mailbox.
-                from.end().deliver(pipe::event::readable);
+                from.look_again();
                 return;
             }
             count_work(front.body_bytes);
@@ -180,7 +180,7 @@ void xpub::resume_reading() noexcept {
     std::rotate(unread_.begin(), unread_.begin() + 1, unread_.end());
     for (peer* const each : unread_) {
         each->recv_index = peer::nowhere;
-        each->end().deliver(pipe::event::readable);
+        each->look_again();
     }
     unread_.clear();
 }
