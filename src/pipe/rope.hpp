@@ -130,9 +130,7 @@ public:
             release(each);
             each = next;
         }
-        if (chunk* const spare = spare_.load(std::memory_order_acquire); spare != nullptr) {
-            release(spare);
-        }
+        free_spare();
     }
 
     // The producer's side.
@@ -360,10 +358,7 @@ public:
             tail_limit_ = 0;
             segment_bytes_ = static_cast<std::uint32_t>(next_segment_bytes);
         }
-        if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
-            spare != nullptr) {
-            release(spare);
-        }
+        free_spare();
     }
 
     /// Restarts the newest segment of an empty rope at its beginning, so that the next bytes are
@@ -406,6 +401,14 @@ public:
 
     /// Bytes of the newest chunk that were written.
     std::uint64_t tail_bytes() const noexcept { return write_offset_; }
+
+    /// Frees the segment that is kept for reuse. Either side's.
+    void free_spare() noexcept {
+        if (chunk* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
+            spare != nullptr) {
+            release(spare);
+        }
+    }
 
     bool holds_memory() const noexcept {
         return tail_ != &stub_ || spare_.load(std::memory_order_relaxed) != nullptr;

@@ -126,8 +126,7 @@ void socket::detach(peer& left, bool keeps_received) noexcept {
     pipe::frame front;
     const bool may_have_more = left.is_held || pattern_->reads_after_close(left);
     const bool may_look = !left.is_held && may_have_more && left.wake_reader();
-    if (!may_have_more ||
-        (may_look && !retry_allocation([&] { return left.peek_any(front); }))) {
+    if (!may_have_more || (may_look && !retry_allocation([&] { return left.peek_any(front); }))) {
         return on_peer_drained(left);
     }
     left.end().end_sending();
