@@ -239,7 +239,8 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{message, message}, one_message});
     }
 
-    TEST_CASE("interleavings of a sending session: credit is lent while messages are written") {
+    TEST_CASE("interleavings of a sending session: credit is lent while messages are written" *
+              doctest::test_suite("long")) {
         check_all({.acts = {message, message, message},
                    .allowed = one_message,
                    .reader_lends_credit = true});
@@ -262,7 +263,8 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({.acts = {message, message}, .write_bytes_max = 200});
     }
 
-    TEST_CASE("interleavings of a sending session: a rest is left and written with what follows") {
+    TEST_CASE("interleavings of a sending session: a rest is left and written with what follows" *
+              doctest::test_suite("long")) {
         // One, two or three messages are slightly larger than as many units.
         for (const std::size_t bytes : {std::size_t{200}, std::size_t{SIZE_MAX}}) {
             CAPTURE(bytes);
@@ -287,7 +289,8 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         }
     }
 
-    TEST_CASE("interleavings of a sending session: trimming loses neither bytes nor wake-ups") {
+    TEST_CASE("interleavings of a sending session: trimming loses neither bytes nor wake-ups" *
+              doctest::test_suite("long")) {
         check_all({{message, trim, message}});
         check_all({{new_segment, message, new_segment, message, trim, message}});
         check_all({{referenced, control, trim, message}});
@@ -304,7 +307,8 @@ TEST_SUITE("session" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({.acts = {message, restart, message}, .connection_bytes = 5});
     }
 
-    TEST_CASE("interleavings of a sending session: the socket writes while it is parked") {
+    TEST_CASE("interleavings of a sending session: the socket writes while it is parked" *
+              doctest::test_suite("long")) {
         // Control objects cannot be written, so the session wakes in the end.
         const auto check_written_past = [](script play) {
             play.writer_writes_itself = true;

@@ -117,7 +117,8 @@ TEST_SUITE("pipe" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({.acts = {message, trim, message}, .writer_has_batches = true});
     }
 
-    TEST_CASE("interleavings: a writer may change over between full fences and light ones") {
+    TEST_CASE("interleavings: a writer may change over between full fences and light ones" *
+              doctest::test_suite("long")) {
         for (const std::uint32_t flow_messages_min : {1U, 2U, 3U}) {
             CAPTURE(flow_messages_min);
             check_all({.acts = {message, message, message, message},

@@ -327,7 +327,8 @@ TEST_SUITE("socket" * doctest::skip(zlink::testing::has_thread_sanitizer)) {
         check_all({{letter}});
     }
 
-    TEST_CASE("interleavings: the leader and a poller are called, and end") {
+    TEST_CASE("interleavings: the leader and a poller are called, and end" *
+              doctest::test_suite("long")) {
         check_all({{call_leader, tell_poller}});
         check_all({{call_leader, stir_poller, await_leader, tell_poller}, true});
         check_all({{stir_leader, call_leader, await_leader, tell_poller}, true});
