@@ -180,11 +180,11 @@ ZLINK_EXPORT int zlink_has(const char* capability);
 #define ZLINK_BUSY_POLL 1060
 /// Text (zlink_ctx_set_text): where the metrics can be read, as zlink_metrics_text writes them.
 /// `http://HOST:PORT` serves them over HTTP, at /metrics, to everybody who can reach that address;
-/// an asterisk stands for a free port, or for every address. `local` serves them only to `zlink
-/// top PID` of the same user or root, to which the former also serves them: by HTTP at the abstract
-/// Unix-domain socket `zlink-metrics-PID-N`, where N begins at 1 for the contexts of a process.
-/// Empty: nowhere, which is the default. Setting it starts the I/O threads, so the options for them
-/// come before. Reads as `http://HOST:PORT` with the port.
+/// an asterisk stands for a free port, or for every address. `local` serves them only to `zlink top
+/// PID`, run by the same user or root: by HTTP at the abstract Unix-domain socket
+/// `zlink-metrics-PID-N`, where N begins at 1 for the contexts of a process. `http://HOST:PORT`
+/// serves them there, too. Empty: nowhere, which is the default. Setting it starts the I/O threads,
+/// so set the options for them before. Reads as `http://HOST:PORT` with the port.
 #define ZLINK_METRICS_ENDPOINT 1061
 
 #define ZLINK_IO_THREADS_DFLT 1
@@ -225,12 +225,12 @@ ZLINK_EXPORT int zlink_ctx_set(void* context, int option, int value);
 /// @error EINVAL  The option is unknown or write only.
 ZLINK_EXPORT int zlink_ctx_get(void* context, int option);
 
-/// Sets a context option that is a text, which is ZLINK_METRICS_ENDPOINT.
+/// Sets a context option that is a text; the only one is ZLINK_METRICS_ENDPOINT.
 ///
 /// @error EADDRINUSE     Another socket listens at the endpoint.
-/// @error EADDRNOTAVAIL  The endpoint's address is none of this machine.
+/// @error EADDRNOTAVAIL  The endpoint's address is not one of this machine's.
 /// @error EFAULT         `context` is not a context.
-/// @error EINVAL         The option is unknown, or no text. The text is NULL, or malformed:
+/// @error EINVAL         The option is unknown, or is not a text. `value` is NULL or malformed:
 ///                       zlink_error_text says how.
 /// @error EMFILE         The process has no descriptor left.
 /// @error ENODEV         The endpoint's host has no address.
@@ -244,8 +244,8 @@ ZLINK_EXPORT int zlink_ctx_set_text(void* context, int option, const char* value
 /// @param value  Filled in with the text and a zero byte.
 /// @param size   In: the bytes of `value`. Out: those of the text and the zero byte.
 /// @error EFAULT  `context` is not a context.
-/// @error EINVAL  The option is unknown, or no text. A pointer is NULL. The text does not fit:
-///                then `size` says how many bytes it takes.
+/// @error EINVAL  The option is unknown, or is not a text. A pointer is NULL. The text does not
+///                fit: then `size` says how many bytes it takes.
 /// @error ENOMEM  Out of memory.
 ZLINK_EXPORT int zlink_ctx_get_text(void* context, int option, char* value, size_t* size);
 
@@ -552,8 +552,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// Drafts in libzmq 4.3.5, with the same numbers.
 #define ZLINK_LOOPBACK_FASTPATH 94 ///< Flag: no effect, as in libzmq except on Windows. 0.
 #define ZLINK_METADATA                                                                             \
-    95 ///< Write, bytes, any length: "X-NAME:VALUE", a property that peers of later
-       ///< connections read with zlink_msg_gets. The first one of a name counts; at most 128.
+    95 ///< Write, bytes, any length: "X-NAME:VALUE", a property that peers of later connections
+       ///< read with zlink_msg_gets. If a name is set several times, the first value counts; at
+       ///< most 128 properties.
 #define ZLINK_MULTICAST_LOOP                                                                       \
     96 ///< Flag: multicast datagrams reach sockets of the same machine, too. 1.
 #define ZLINK_XPUB_MANUAL_LAST_VALUE                                                               \
@@ -577,15 +578,15 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 
 /// Options that libzmq lacks.
 #define ZLINK_DROPPED                                                                              \
-    1001 ///< Read, uint64_t, messages: number dropped so far, which libzmq does not report: those
-         ///< that a publisher or ROUTER dropped for a full peer, that a ROUTER or REP dropped for
-         ///< an unknown or disconnected one, that were queued for a peer that disconnected,
-         ///< that had arrived from one that zlink_disconnect ended, that ZLINK_CONFLATE replaced,
-         ///< and that had several frames where the type allows one. Datagrams that are dropped are
-         ///< in the metrics only.
+    1001 ///< Read, uint64_t, messages: number dropped so far, which libzmq does not report. It
+         ///< counts messages that a publisher or ROUTER dropped because the peer was full, that a
+         ///< ROUTER or REP dropped because the peer was unknown or had disconnected, that were
+         ///< queued for a peer that disconnected, that had arrived over a connection that
+         ///< zlink_disconnect closed, that ZLINK_CONFLATE replaced, and that had several frames
+         ///< where the type allows one. Only the metrics count dropped datagrams.
 
 #define ZLINK_SOCKET_NAME                                                                          \
-    1002 ///< Text: a name of the socket, which the metrics have as a label (zlink_metrics). Unset:
+    1002 ///< Text: a name of the socket, which is a label of its metrics (zlink_metrics). Unset:
          ///< none.
 
 #define ZLINK_STREAM_EVENTS                                                                        \
@@ -602,9 +603,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
     1011 ///< Text, any length: origins of pages that may connect, separated by commas:
          ///< `https://example.org`, without a path and the scheme's own port; `*.example.org` for
          ///< its subdomains with any scheme and port, `https://*.example.org` with this scheme;
-         ///< `null` for a page without an origin of its own; `*` for all, also `null`. EINVAL for
-         ///< one that no page can have. A client that sends no origin may always connect. Unset:
-         ///< all. Applies to every socket type.
+         ///< `null` for a page without an origin of its own; `*` for all, also `null`. A text that
+         ///< cannot be the origin of a page gives EINVAL. A client that sends no origin may always
+         ///< connect. Unset: all. Applies to every socket type.
 #define ZLINK_WS_SUBPROTOCOLS                                                                      \
     1012 ///< Text, any length: subprotocols of a STREAM, separated by commas, the preferred one
          ///< first. A server selects the first of them that the client offers, or none. Other
@@ -636,8 +637,9 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// For endpoints with TLS, tls:// and wss://. Files are read when the socket is bound or connected;
 /// if one of them is wrong that call fails, and zlink_error_text describes why.
 #define ZLINK_TLS_CERTIFICATE                                                                      \
-    1020 ///< Text, any length: PEM file with this side's certificate, followed by those up to its
-         ///< authority; or its contents, with a line `-----BEGIN CERTIFICATE-----`.
+    1020 ///< Text, any length: PEM file with this side's certificate, followed by the certificates
+         ///< of the chain up to its authority; or its contents, with a line `-----BEGIN
+         ///< CERTIFICATE-----`.
 #define ZLINK_TLS_KEY                                                                              \
     1021 ///< Text, any length: PEM file with this side's key, or its contents. Unset: it is in the
          ///< file of ZLINK_TLS_CERTIFICATE.
@@ -676,13 +678,14 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 /// For listeners. Each bound endpoint is counted separately.
 #define ZLINK_MAX_CONNECTIONS                                                                      \
     1040 ///< int, connections: largest number open at a time; a further one is closed at once, and
-         ///< monitors report ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https it takes
-         ///< the place of the one that has waited for a request for the longest time, if any waits.
-         ///< 0: no limit. 0.
+         ///< monitors report ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https a further
+         ///< one instead replaces the connection that has waited longest for a request, if any
+         ///< waits. 0: no limit. 0.
 #define ZLINK_MAX_CONNECTIONS_PER_ADDRESS                                                          \
     1041 ///< int, connections: largest number from one address; a further one is treated as with
-         ///< ZLINK_MAX_CONNECTIONS, with EDQUOT. The first 64 bits of an IPv6 address count, an
-         ///< IPv4 address in one (::ffff:/96) as itself. Peers over ipc have none. 0: no limit. 0.
+         ///< ZLINK_MAX_CONNECTIONS, with EDQUOT. IPv6 addresses with the same first 64 bits count
+         ///< as one; an IPv4 address in one (::ffff:/96) counts as the IPv4 address. Peers over ipc
+         ///< have no address. 0: no limit. 0.
 #define ZLINK_PROXY_PROTOCOL                                                                       \
     1042 ///< Flag: connections come through a proxy, which first sends its client's address (PROXY
          ///< protocol 1 or 2, at most 4096 bytes). That is used as the peer's address everywhere,
@@ -697,19 +700,19 @@ ZLINK_EXPORT const char* zlink_msg_gets(const zlink_msg_t* msg, const char* prop
 #define ZLINK_HTTP_REQUEST_RATE                                                                    \
     1044 ///< STREAM, int, requests per second: largest number on one connection to an endpoint with
          ///< http or https, on average over 10 s. A further one is answered with 429, and the
-         ///< connection closed. With ZLINK_TRUSTED_PROXIES also of one client behind a proxy. 0: no
-         ///< limit. 0.
+         ///< connection closed. With ZLINK_TRUSTED_PROXIES each client behind a proxy has this
+         ///< limit, too. 0: no limit. 0.
 #define ZLINK_TRUSTED_PROXIES                                                                      \
     1045 ///< Text, any length: addresses of proxies, separated by commas: `10.0.0.7`,
-         ///< `2001:db8::/32`, `unix` for those over ipc. Of a request from one of them (http, ws,
-         ///< and with TLS), the fields X-Forwarded-For and Forwarded (RFC 7239) tell the client:
-         ///< the last address in them that is not in this list. It takes the place of the proxy's,
-         ///< as that of a WebSocket peer everywhere, of other requests in zlink_http_record_t and
-         ///< for ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
-         ///< ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed
-         ///< or contradict each other are ignored. A request for the application has
-         ///< X-Forwarded-For with this address alone, and X-Forwarded-Proto, or neither. EINVAL for
-         ///< another text. Unset: no peer is believed.
+         ///< `2001:db8::/32`, `unix` for those over ipc. In a request from one of them (http, ws,
+         ///< and with TLS), the fields X-Forwarded-For and Forwarded (RFC 7239) name the client: it
+         ///< is the last address in them that is not in this list. This address replaces the
+         ///< proxy's: for a WebSocket peer everywhere, for other requests in zlink_http_record_t
+         ///< and for ZLINK_HTTP_REQUEST_RATE. ZLINK_MAX_CONNECTIONS_PER_ADDRESS counts the peers
+         ///< behind a proxy, and not the proxy's own connections. Fields that are malformed or
+         ///< contradict each other are ignored. A request that the application receives has
+         ///< X-Forwarded-For with this address alone, and X-Forwarded-Proto, or neither. Any other
+         ///< text gives EINVAL. Unset: no peer is trusted.
 
 /// Longest name of a group, in characters.
 #define ZLINK_GROUP_MAX_LENGTH 255
@@ -1011,42 +1014,45 @@ ZLINK_EXPORT int zlink_recviov(void* socket, struct iovec* frames, size_t* count
 ZLINK_EXPORT int zlink_socket_monitor(void* socket, const char* endpoint, int events);
 
 /// @name Event loops
-/// A program with an event loop of its own learns from a function that a socket may be ready,
-/// instead of watching a descriptor for each socket (ZLINK_FD); and its loop can do the I/O of a
-/// context without I/O threads. docs/guide/event_loops.md has examples.
+/// For programs with an event loop of their own. zlink_socket_notify sets a function that is called
+/// when a socket may be ready, so that the loop need not watch a descriptor for each socket
+/// (ZLINK_FD). With zlink_ctx_fd and zlink_ctx_run the loop can do the I/O of a context without I/O
+/// threads. docs/guide/event_loops.md has examples.
 
 typedef int zlink_fd_t;
 
 typedef void zlink_notify_fn(void* hint);
 
-/// Calls `notified` once when ZLINK_EVENTS may have changed, and once more after each read of
-/// ZLINK_EVENTS, and each call with ZLINK_DONTWAIT that has failed with EAGAIN. Replaces the
-/// function that was set before.
+/// Calls `notified` once when ZLINK_EVENTS may have changed. Each time that the application has
+/// read ZLINK_EVENTS, or a call with ZLINK_DONTWAIT has failed with EAGAIN, the next change is
+/// notified again. Replaces the function that was set before.
 ///
-/// As with ZLINK_FD, a call does not mean that there is a message, and there is none for messages
-/// that the application has seen but not received. So an application that is notified receives
-/// until EAGAIN, or sends; if it waits for an event that none of these calls has failed for, it
-/// reads ZLINK_EVENTS, and begins again if that has it. It does the same after this call.
+/// As with ZLINK_FD, a notification does not mean that there is a message, and messages that the
+/// application has seen but not received cause none. So an application that is notified receives
+/// until EAGAIN, or sends. If it then waits for an event for which none of these calls has failed
+/// with EAGAIN, it first reads ZLINK_EVENTS, and begins again if that includes the event. It does
+/// all this once after zlink_socket_notify as well, because the socket may have been ready before.
 ///
 /// The function is called on the thread that causes the change: an I/O thread; one that sends to
 /// the socket over inproc, or receives from it; one that shuts the context down; without I/O
 /// threads one that drives the I/O; also by zlink_bind and zlink_connect. It must not call
-/// functions of zlink, nor block: other peers wait. It wakes the application's loop, by
-/// uv_async_send, write(2) to an eventfd, or posting.
+/// functions of zlink, nor block, because other peers wait meanwhile. Its task is to wake the
+/// application's loop, by uv_async_send, write(2) to an eventfd, or posting.
 ///
 /// @threads As the socket: one thread at a time.
-/// @blocks  While the former function is being called. It is not called any more once this, or
-///          zlink_close, returns.
+/// @blocks  While the former function is running. That function is not called any more once this
+///          call, or zlink_close, has returned.
 /// @param notified  NULL: none.
 /// @param hint      Passed on.
 /// @error ENOTSOCK  `socket` is not a socket.
-/// @error ETERM     The context was shut down. No function is set from now on, the former one
-///                  included.
+/// @error ETERM     The context was shut down. The socket then has no function: the former one is
+///                  not called any more, either.
 ZLINK_EXPORT int zlink_socket_notify(void* socket, zlink_notify_fn* notified, void* hint);
 
-/// A descriptor that is readable while zlink_ctx_run has something to do, so that an application's
-/// event loop can do all I/O of a context with ZLINK_IO_THREADS 0, its timers included. Watched
-/// level-triggered, as poll(2) does. It belongs to the context: it is never read, nor closed.
+/// Returns a descriptor that is readable while zlink_ctx_run has something to do, so that an
+/// application's event loop can do all I/O of a context with ZLINK_IO_THREADS 0, its timers
+/// included. Watch it level-triggered, as poll(2) does. It belongs to the context: never read or
+/// close it.
 ///
 /// After this call ZLINK_FD works for a STREAM of this context, too.
 ///
@@ -1054,17 +1060,17 @@ ZLINK_EXPORT int zlink_socket_notify(void* socket, zlink_notify_fn* notified, vo
 /// @return The same descriptor in each call.
 /// @error EFAULT   `context` is not a context, or has been terminated.
 /// @error ENOTSUP  The context has I/O threads.
-/// @error EBUSY    Another thread is doing the I/O, in a call that blocks. Not once one call has
-///                 succeeded.
+/// @error EBUSY    Another thread is doing the I/O, in a call that blocks. Cannot occur after a
+///                 call of this function has succeeded.
 /// @error EMFILE   The process has no descriptor left.
 /// @error ENOMEM   Out of memory.
 /// @error ETERM    The context was shut down.
 ZLINK_EXPORT zlink_fd_t zlink_ctx_fd(void* context);
 
-/// Does the I/O of a context with ZLINK_IO_THREADS 0 that is possible now: accepts, connects, reads
-/// and writes, and what timers are due for. Never waits. If there is a lot to do it returns early,
-/// and the descriptor of zlink_ctx_fd stays readable. Nothing happens if another thread is doing
-/// the I/O, in a call that blocks.
+/// Does the I/O of a context with ZLINK_IO_THREADS 0 that is possible now: accepts, connects,
+/// reads, writes, and runs the timers that are due. Never waits. If there is a lot to do it returns
+/// early, and the descriptor of zlink_ctx_fd stays readable. Nothing happens if another thread is
+/// doing the I/O, in a call that blocks.
 ///
 /// @threads Thread-safe.
 /// @error EFAULT   `context` is not a context, or has been terminated.
@@ -1098,16 +1104,16 @@ typedef struct zlink_blocker_t {
 /// - `type` is the socket's type, ZLINK_PAIR ... ZLINK_RAW_STREAM, ZLINK_STREAM;
 /// - `endpoint` is ZLINK_LAST_ENDPOINT of an open socket, empty if it has none; for a connection
 ///   the peer's address, or the local one if the peer has no name, as with ipc;
-/// - `linger` is the time that a connection may still take, in milliseconds; -1: no limit, and for
-///   an open socket;
+/// - `linger` is the time that a connection may still take, in milliseconds; -1 if there is no
+///   limit, and for an open socket;
 /// - `messages` and `bytes` count the data that a connection has not passed to the system yet, the
 ///   bytes with the framing; 0 for an open socket, and for a client to which files are sent.
 ///
-/// May be called while zlink_ctx_term blocks on another thread, which then returns only after this
-/// call. The list is a snapshot.
+/// May be called while zlink_ctx_term blocks on another thread; zlink_ctx_term then returns only
+/// after this call. The list is a snapshot.
 ///
 /// @threads Thread-safe.
-/// @param blockers  Filled in, at most `capacity` of them. May be NULL if that is 0.
+/// @param blockers  Filled in, at most `capacity` of them. May be NULL if `capacity` is 0.
 /// @return The number of blockers, which may exceed `capacity`.
 /// @error EFAULT  `context` is not a context, or has been terminated.
 /// @error EINVAL  `blockers` is NULL and `capacity` is not 0.
@@ -1139,7 +1145,7 @@ typedef struct zlink_peer_t {
 ///
 /// ZLINK_DROPPED is the sum for the socket, including messages for unknown and disconnected peers.
 ///
-/// @param peers  Filled in, at most `capacity` of them. May be NULL if that is 0.
+/// @param peers  Filled in, at most `capacity` of them. May be NULL if `capacity` is 0.
 /// @return The number of peers, which may exceed `capacity`.
 /// @error EINVAL    `peers` is NULL and `capacity` is not 0.
 /// @error ENOMEM    Out of memory.
@@ -1149,9 +1155,9 @@ ZLINK_EXPORT int zlink_socket_peers(void* socket, zlink_peer_t* peers, size_t ca
 
 /// @name Metrics
 ///
-/// What a context, its sockets, their endpoints and peers have done, counted at all times. The
-/// metrics, their labels and their meanings are listed in docs/guide/metrics.md. Counters never
-/// decrease while their series is there, and those of the context include sockets that were closed.
+/// A context counts at all times what it, its sockets, their endpoints and peers do.
+/// docs/guide/metrics.md lists the metrics, their labels and their meanings. Counters never
+/// decrease while their series exists. The context's counters include sockets that were closed.
 ///
 /// @threads Thread-safe.
 
@@ -1172,10 +1178,10 @@ typedef struct zlink_metric_label_t {
     const char* value;
 } zlink_metric_label_t;
 
-/// A value of a metric. Everything that it points to is valid during the call that it is passed to.
+/// A value of a metric. Its pointers are valid only during the call that it is passed to.
 ///
-/// - `name` is the metric's, as Prometheus has it; `family` is that name, except for a histogram
-///   without its ending;
+/// - `name` is the metric's name in Prometheus; `family` is the same name, for a histogram without
+///   `_bucket`, `_sum` or `_count` at its end;
 /// - `help` is a sentence that describes the family, and `kind` is ZLINK_METRIC_COUNTER, _GAUGE or
 ///   _HISTOGRAM;
 /// - `labels` are `label_count` labels, each with a UTF-8 value; the combination of name and labels
@@ -1199,8 +1205,8 @@ typedef void(zlink_metric_fn)(const zlink_metric_t* metric, void* hint);
 /// The values were taken shortly before the first call.
 ///
 /// May be called at any time on any thread, while sockets are opened, used and closed. A socket's
-/// queues and counters are read without stopping it. While the peers of a socket are walked, about
-/// four in a microsecond, it waits if a peer comes or goes.
+/// queues and counters are read without stopping it. While this call walks the peers of a socket,
+/// about four per microsecond, the socket waits if a peer is to be added or removed.
 ///
 /// @param flags  0 or ZLINK_METRICS_PEERS.
 /// @param hint   Passed to `visit`.
@@ -1248,8 +1254,8 @@ ZLINK_EXPORT int zlink_metrics_text(void* context, int flags, zlink_msg_t* text)
 ///
 /// ZLINK_STREAM_EVENTS 0 turns these messages off.
 ///
-/// While 1000 peers have disconnected whose events the application has not received, the socket
-/// accepts no peer, for which monitors report ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS, and does not
+/// While the application has not received the events of 1000 peers that have disconnected, the
+/// socket accepts no peer (monitors report ZLINK_EVENT_ACCEPT_FAILED with ENOBUFS) and does not
 /// reconnect. Otherwise a connection made by zlink_connect is re-established as ZLINK_RECONNECT_IVL
 /// says, whether or not the application receives; messages of the new connection are received after
 /// all those of the old one.
@@ -1293,12 +1299,12 @@ ZLINK_EXPORT int zlink_metrics_text(void* context, int flags, zlink_msg_t* text)
 ///
 /// @threads As the socket: one thread at a time.
 
-/// Sends a message to a peer of a STREAM. One call in place of two of zlink_send, of the routing id
-/// with ZLINK_SNDMORE and of the payload.
+/// Sends a message to a peer of a STREAM. This call replaces two calls of zlink_send: one with the
+/// routing id and ZLINK_SNDMORE, one with the payload.
 ///
-/// ZLINK_POLLOUT and ZLINK_EVENTS do not tell of room at one peer. After EAGAIN, ZLINK_FD becomes
-/// readable and the function of zlink_socket_notify is called when the peer has room again; then
-/// the call is repeated. zlink_stream_peer tells how many messages are queued for the peer.
+/// ZLINK_POLLOUT and ZLINK_EVENTS do not tell whether this peer has room. After EAGAIN, ZLINK_FD
+/// becomes readable and the function of zlink_socket_notify is called when the peer has room again;
+/// then repeat the call. zlink_stream_peer tells how many messages are queued for the peer.
 ///
 /// @param routing_id  4 bytes.
 /// @param flags       ZLINK_DONTWAIT, ZLINK_SNDTEXT.
@@ -1318,9 +1324,9 @@ ZLINK_EXPORT int zlink_metrics_text(void* context, int flags, zlink_msg_t* text)
 ZLINK_EXPORT int zlink_stream_send(void* socket, const void* routing_id, const void* data,
                                    size_t size, int flags);
 
-/// Receives a message of a STREAM. One call in place of two of zlink_recv, of the routing id and of
-/// the payload. Of an event it receives the routing id and the event byte; the text follows
-/// (ZLINK_RCVMORE) for zlink_recv.
+/// Receives a message of a STREAM. This call replaces two calls of zlink_recv: one for the routing
+/// id, one for the payload. If the message is an event, it receives the routing id and the event
+/// byte; then zlink_recv receives the text (ZLINK_RCVMORE).
 ///
 /// @param routing_id  Room for 4 bytes, where it is stored.
 /// @param buffer      Where the payload is stored; bytes beyond `size` are discarded.
@@ -1337,13 +1343,13 @@ ZLINK_EXPORT int zlink_stream_recv(void* socket, void* routing_id, void* buffer,
                                    int flags);
 
 /// As zlink_stream_send, with the payload in a message, which is then empty. A large payload is not
-/// copied. Fails as that function does, too.
+/// copied. It also fails where zlink_stream_send does.
 /// @error EFAULT  `msg` is not initialised.
 ZLINK_EXPORT int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void* routing_id,
                                        int flags);
 
 /// As zlink_stream_recv, into a message, which must be initialised and whose previous content is
-/// released. Fails as that function does, too.
+/// released. It also fails where zlink_stream_recv does.
 /// @error EFAULT  `msg` is not initialised.
 /// @error ENOMEM  Out of memory; the message stays queued.
 ZLINK_EXPORT int zlink_stream_msg_recv(zlink_msg_t* msg, void* socket, void* routing_id, int flags);
@@ -1368,8 +1374,8 @@ typedef struct zlink_stream_message_t {
 /// message.
 ///
 /// The memory at `data` may be read until the next call that receives from this socket, polls it,
-/// reads ZLINK_EVENTS or closes it, even if the peer disconnects. Until then it counts as not
-/// received.
+/// reads ZLINK_EVENTS or closes it, even if the peer disconnects. Until then the messages count as
+/// not received.
 ///
 /// A result below `capacity` does not mean that nothing is left. As with every way to receive, the
 /// application waits on the descriptor ZLINK_FD only after a call has failed with EAGAIN, or when
@@ -1389,8 +1395,8 @@ typedef struct zlink_stream_message_t {
 /// @param messages  Room for `capacity` of them, filled in from the first one on.
 /// @param flags     ZLINK_DONTWAIT.
 /// @return The number received, at least 1.
-/// @blocks  Until there is one, up to ZLINK_RCVTIMEO; not with ZLINK_DONTWAIT. Never for more than
-///          one.
+/// @blocks  Until there is a message, up to ZLINK_RCVTIMEO; not with ZLINK_DONTWAIT. It never waits
+///          for a second message.
 /// @error EAGAIN    There is no message, and ZLINK_DONTWAIT was given or ZLINK_RCVTIMEO has passed.
 /// @error EINVAL    `messages` is NULL, `capacity` is 0 or above INT_MAX, or there is another flag.
 /// @error EFSM      Another call has received only a part of a message.
@@ -1411,8 +1417,8 @@ ZLINK_EXPORT int zlink_stream_recv_batch(void* socket, zlink_stream_message_t* m
 /// @param flags     ZLINK_DONTWAIT.
 /// @return The number sent, at least 1. If that is less than `count`, a call with the rest reports
 ///         why the next one could not be sent.
-/// @blocks  While there is no room for the first one, up to ZLINK_SNDTIMEO; not with
-///          ZLINK_DONTWAIT. Never for later ones.
+/// @blocks  While there is no room for the first message, up to ZLINK_SNDTIMEO; not with
+///          ZLINK_DONTWAIT. It never waits for room for a later message.
 /// @error EHOSTUNREACH  The peer of the first one is unknown or has disconnected.
 /// @error EAGAIN        ZLINK_SNDHWM messages are queued for the first one's peer, and
 ///                      ZLINK_DONTWAIT was given or ZLINK_SNDTIMEO has passed.
@@ -1442,7 +1448,8 @@ ZLINK_EXPORT int zlink_stream_send_batch(void* socket, const zlink_stream_messag
 ///                    the meaning of 3000 to 4999. Not transmitted over tcp.
 /// @param reason      Text, UTF-8, at most 123 bytes. NULL: none.
 /// @error EHOSTUNREACH  The peer is unknown or has disconnected.
-/// @error EINVAL        The code must not be sent, or the reason is too long or not UTF-8.
+/// @error EINVAL        A WebSocket close frame must not have this code, or the reason is too long
+///                      or not UTF-8.
 /// @error ENOTSUP       `socket` is not a ZLINK_STREAM.
 /// @error ENOMEM        Out of memory; the I/O thread was not told.
 /// @error ENOTSOCK      `socket` is not a socket.
@@ -1495,8 +1502,8 @@ ZLINK_EXPORT int zlink_stream_peer(void* socket, const void* routing_id, zlink_p
 ZLINK_EXPORT int zlink_stream_send_many(void* socket, const void* routing_ids, size_t count,
                                         zlink_msg_t* msg, int flags);
 
-/// As zlink_stream_send_many, and reports which peers were skipped, and why. Fails as that function
-/// does, too.
+/// As zlink_stream_send_many, and reports which peers were skipped, and why. It also fails where
+/// zlink_stream_send_many does.
 ///
 /// @param outcomes  Room for `count` numbers, one for each routing id: 0 if it was sent,
 ///                  EHOSTUNREACH if the peer is unknown or has disconnected, EAGAIN if it has no
@@ -1508,9 +1515,9 @@ ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, s
                                         zlink_msg_t* msg, int flags, int* outcomes);
 
 /// Sends a region of a file to a peer of a STREAM, as one binary message, in order with the others:
-/// the I/O thread sends it from the system's cache, over tcp and ws without a copy. To a peer that
-/// this socket has connected to over ws or wss, whose frames have to be masked, the file is read
-/// and copied by the call. If the file is shorter than that when it is sent, the peer is
+/// the I/O thread sends it from the system's cache, over tcp and ws without a copy. If this socket
+/// has connected to the peer over ws or wss, the call reads and copies the file, because the frames
+/// have to be masked. If the file has become too short for the region when it is sent, the peer is
 /// disconnected.
 ///
 /// @param routing_id  4 bytes.
@@ -1523,10 +1530,10 @@ ZLINK_EXPORT int zlink_stream_send_each(void* socket, const void* routing_ids, s
 /// @error EHOSTUNREACH  The peer is unknown or has disconnected.
 /// @error EAGAIN        ZLINK_SNDHWM messages are queued for this peer, and ZLINK_DONTWAIT was
 ///                      given or ZLINK_SNDTIMEO has passed.
-/// @error EBADF         `file` is no descriptor of a regular file that can be read.
+/// @error EBADF         `file` is not a descriptor of a regular file that can be read.
 /// @error EINVAL        `routing_id` is NULL, there is another flag, or the region ends behind the
 ///                      file.
-/// @error EIO           The file cannot be read, by the call.
+/// @error EIO           The call has to read the file, and cannot.
 /// @error EMFILE        The process has no descriptor left.
 /// @error EMSGSIZE      The length exceeds what the peer's transport can express.
 /// @error EFSM          A routing id was sent alone, and its payload is missing.
@@ -1547,13 +1554,13 @@ ZLINK_EXPORT int zlink_stream_send_file(void* socket, const void* routing_id, in
 /// ZLINK_LINGER, whichever is shorter; a request that the application has not begun to answer is
 /// answered with 503.
 ///
-/// GET and HEAD with ranges, conditions, precompressed files and persistent connections; the file
-/// that is sent is always the one that was there when the request arrived. A request with `Upgrade:
-/// websocket` for the path of the endpoint makes its connection a peer of the socket, as over ws
-/// and wss.
+/// It answers GET and HEAD, with ranges, conditions, precompressed files and persistent
+/// connections. The file that is sent is always the one that was there when the request arrived. A
+/// request with `Upgrade: websocket` for the path of the endpoint makes its connection a peer of
+/// the socket, as over ws and wss.
 ///
-/// A path leads to no file outside of the folder, through no link, to no name that begins with a
-/// dot except for `.well-known`, and only to regular files.
+/// Only regular files in the folder are served. A path that leads outside of the folder, through a
+/// link, or to a name that begins with a dot (except for `.well-known`) finds no file.
 /// @threads As the socket: one thread at a time.
 
 /// How the files of a folder are served.
@@ -1570,8 +1577,8 @@ typedef struct zlink_http_folder_t {
     /// Not 0: "x.br" and "x.gz" are not sent in place of "x", and listings are not compressed.
     int uncompressed;
     /// Not 0: entity tags are made of the size and the time of the last change alone, and not of
-    /// the inode: they are equal on all servers with copies of a file that have its time, as
-    /// `rsync -t` makes them.
+    /// the inode. So servers whose copies of a file have the same time, as `rsync -t` makes them,
+    /// send equal tags.
     int portable_etags;
 } zlink_http_folder_t;
 
@@ -1586,7 +1593,7 @@ typedef struct zlink_http_folder_t {
 /// @error EINVAL   `prefix`, `settings->struct_size` or `settings->cache_control` is invalid, or
 ///                 `folder` is NULL.
 /// @error ENOENT   There is no such folder.
-/// @error ENOTDIR  It is no folder.
+/// @error ENOTDIR  `folder` is not a folder.
 /// @error EACCES   The process may not use it.
 /// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
 /// @error ENOMEM   Out of memory.
@@ -1623,7 +1630,7 @@ typedef void zlink_http_observer_fn(const zlink_http_record_t* record, void* hin
 /// once its answer is written, or its connection has ended. For logs and counters.
 ///
 /// @param observer  Called on the I/O threads, several at a time; must not block, nor call
-///                  functions of zlink. Until the context is terminated. NULL: none.
+///                  functions of zlink. Calls end when the context is terminated. NULL: none.
 /// @param hint      Passed on.
 /// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
 /// @error ENOMEM   Out of memory.
@@ -1639,12 +1646,13 @@ ZLINK_EXPORT int zlink_http_observe(void* socket, zlink_http_observer_fn* observ
 /// - one call of zlink_http_reply or zlink_http_reply_file, or
 /// - zlink_http_reply with ZLINK_SNDMORE and any number of zlink_http_reply_part, the last one
 ///   without it, for content that is made over time, such as server-sent events, or
-/// - zlink_http_upgrade, if it is for an upgrade.
+/// - zlink_http_upgrade, if the request is for an upgrade.
 ///
 /// If the client goes before that, its disconnect event is received instead (ZLINK_STREAM_EVENTS),
-/// and replies fail with EHOSTUNREACH. There is no connect event, and no event without a request.
-/// A client that ends its direction of the connection counts as gone. A request may wait for its
-/// answer for any time. zlink_stream_close and zlink_stream_abort end the connection.
+/// and replies fail with EHOSTUNREACH. There is no connect event, and no disconnect event of a
+/// client that has no request waiting for an answer. A client that ends its direction of the
+/// connection counts as gone. A request may wait for its answer for any time. zlink_stream_close
+/// and zlink_stream_abort end the connection.
 ///
 /// The message is a request as in HTTP/1.1, with its target in origin-form and the whole content
 /// behind the empty line: chunks are joined, and Content-Length is that of the content. Content
@@ -1653,18 +1661,20 @@ ZLINK_EXPORT int zlink_http_observe(void* socket, zlink_http_observer_fn* observ
 
 #define ZLINK_HTTP_REQUESTS 1 ///< Requests with any method are received by the application.
 #define ZLINK_HTTP_PEERS 2    ///< Requests for an upgrade to WebSocket are accepted.
-#define ZLINK_HTTP_UPGRADES 4 ///< Requests for an upgrade are received, and decided by it.
+#define ZLINK_HTTP_UPGRADES                                                                        \
+    4 ///< The application receives requests for an upgrade, and decides about them.
 
 /// Decides what happens to requests for a path, at endpoints with http and https that are bound
-/// from now on. What is not asked for is answered as before: requests with files, upgrades at the
-/// path of the endpoint only.
+/// from now on. Without ZLINK_HTTP_REQUESTS requests for the path are still answered with files;
+/// without the other two, upgrades are still accepted at the path of the endpoint only.
 ///
-/// @param path  "/login", or with an asterisk at its end all that begin so: "/api/*". The longest
-///              one counts; a folder of zlink_http_serve counts more if its prefix is longer.
-/// @param what  ZLINK_HTTP_REQUESTS, and ZLINK_HTTP_PEERS or ZLINK_HTTP_UPGRADES, added up. 0: the
-///              path is no exception any more.
+/// @param path  "/login", or, with an asterisk at its end, all paths that begin so: "/api/*". If
+///              several match, the longest counts; a folder of zlink_http_serve takes precedence if
+///              its prefix is longer.
+/// @param what  ZLINK_HTTP_REQUESTS, and ZLINK_HTTP_PEERS or ZLINK_HTTP_UPGRADES, added up. 0:
+///              undoes an earlier call for this path.
 /// @error EINVAL   `path` does not begin with a slash, or has an asterisk elsewhere or a character
-///                 that a path cannot have; or `what` is another value.
+///                 that a path cannot have; or `what` has another value.
 /// @error ENOTSUP  `socket` is not a ZLINK_STREAM.
 /// @error ENOMEM   Out of memory.
 /// @error ENOTSOCK `socket` is not a socket.
@@ -1677,7 +1687,7 @@ typedef struct zlink_http_request_t {
     size_t method_size;
     const char* path; ///< "/api/users/5", as it was sent, with its escapes.
     size_t path_size;
-    const char* query; ///< What follows the question mark. May be empty.
+    const char* query; ///< The part behind the question mark. May be empty.
     size_t query_size;
     const char* fields; ///< Lines "Name: value\r\n".
     size_t fields_size;
@@ -1689,7 +1699,7 @@ typedef struct zlink_http_request_t {
 ///
 /// @param data     The message, `size` bytes.
 /// @param request  Filled in; valid as long as the message.
-/// @error EINVAL  It is not such a message, or `request->struct_size` is wrong.
+/// @error EINVAL  `data` is not the message of a request, or `request->struct_size` is wrong.
 /// @threads Any.
 ZLINK_EXPORT int zlink_http_request(const void* data, size_t size, zlink_http_request_t* request);
 
@@ -1699,13 +1709,14 @@ ZLINK_EXPORT int zlink_http_request(const void* data, size_t size, zlink_http_re
 /// @param value  Set to the value of the first field of that name, without spaces around it, and
 ///               without a zero byte at its end.
 /// @param size   Set to its size in bytes.
-/// @error ENOENT  There is none.
+/// @error ENOENT  The request has no such field.
 /// @error EINVAL  A parameter is NULL.
 /// @threads Any.
 ZLINK_EXPORT int zlink_http_field(const zlink_http_request_t* request, const char* name,
                                   const char** value, size_t* size);
 
-/// Answers a request. Date, Connection and what frames the content are added to the fields.
+/// Answers a request. The call adds Date, Connection, and the fields that delimit the content, such
+/// as Content-Length.
 ///
 /// @param routing_id  4 bytes.
 /// @param status      200 to 599.
@@ -1716,9 +1727,9 @@ ZLINK_EXPORT int zlink_http_field(const zlink_http_request_t* request, const cha
 /// @param flags       ZLINK_DONTWAIT; ZLINK_SNDMORE: parts follow (zlink_http_reply_part).
 /// @return 0.
 /// @error EHOSTUNREACH  There is no such client, or it has gone.
-/// @error EFSM          It has no request that waits for an answer.
-/// @error EINVAL        The status or a flag is invalid; 204 or 304 with content; or a line is no
-///                      field, or one of Connection, Content-Length, Date, Keep-Alive,
+/// @error EFSM          The client has no request that waits for an answer.
+/// @error EINVAL        The status or a flag is invalid; 204 or 304 with content; or a line is not
+///                      a field, or is one of Connection, Content-Length, Date, Keep-Alive,
 ///                      Transfer-Encoding and Upgrade. zlink_error_text says which.
 /// @error EAGAIN        ZLINK_SNDHWM parts are queued for this client, and ZLINK_DONTWAIT was given
 ///                      or ZLINK_SNDTIMEO has passed.
@@ -1731,14 +1742,15 @@ ZLINK_EXPORT int zlink_http_reply(void* socket, const void* routing_id, int stat
                                   const char* fields, const void* content, size_t size, int flags);
 
 /// As zlink_http_reply, with a region of a file as the content, which is sent as zlink_http_serve
-/// sends files. If the file is shorter than that when it is sent, the connection ends.
+/// sends files. If the file has become too short for the region when it is sent, the connection
+/// ends.
 ///
 /// @param file    A descriptor of a regular file that can be read. It is duplicated, and may be
 ///                closed at once.
 /// @param offset  Of the region in the file, in bytes.
 /// @param length  Of the region, in bytes.
 /// @param flags   ZLINK_DONTWAIT.
-/// @error EBADF   It is no descriptor of a regular file that can be read.
+/// @error EBADF   `file` is not a descriptor of a regular file that can be read.
 /// @error EINVAL  Also: the region ends behind the file.
 /// @error EMFILE  The process has no descriptor left.
 ZLINK_EXPORT int zlink_http_reply_file(void* socket, const void* routing_id, int status,
@@ -1746,7 +1758,7 @@ ZLINK_EXPORT int zlink_http_reply_file(void* socket, const void* routing_id, int
                                        uint64_t length, int flags);
 
 /// Sends a further part of the content of an answer. To clients with HTTP/1.1 each part is a chunk,
-/// sent at once; to others the connection's end is the content's.
+/// sent at once; for others the content ends when the connection is closed.
 ///
 /// @param flags  ZLINK_DONTWAIT; ZLINK_SNDMORE: another part follows.
 /// @error EFSM   No answer to this client was begun with ZLINK_SNDMORE.
@@ -1755,14 +1767,15 @@ ZLINK_EXPORT int zlink_http_reply_part(void* socket, const void* routing_id, con
 
 /// Accepts a request for an upgrade to WebSocket. The client's connect event follows, and from then
 /// on messages are sent and received as over ws, with the same routing id. If the request is
-/// invalid, the client is answered so and its disconnect event follows.
+/// invalid, the client gets an error as its answer, and its disconnect event follows.
 ///
 /// @param subprotocol  One of those that the client offers. NULL: none.
 /// @param fields       As in zlink_http_reply, e.g. "Set-Cookie: id=5".
 /// @return 0.
 /// @error EHOSTUNREACH  There is no such client, it has gone, or it is a WebSocket peer already.
-/// @error EFSM          It has no request that waits for an answer.
-/// @error EINVAL        `subprotocol` is no token, or `fields` is invalid, as in zlink_http_reply.
+/// @error EFSM          The client has no request that waits for an answer.
+/// @error EINVAL        `subprotocol` is not a token, or `fields` is invalid, as in
+///                      zlink_http_reply.
 /// @error EAGAIN        ZLINK_SNDHWM parts are queued for this client, and ZLINK_SNDTIMEO has
 ///                      passed.
 /// @error ENOTSUP       `socket` is not a ZLINK_STREAM.
@@ -1776,8 +1789,8 @@ ZLINK_EXPORT int zlink_http_upgrade(void* socket, const void* routing_id, const 
 /// @name Polling
 /// @threads The thread that may use the polled sockets. Other threads may poll other sockets.
 
-/// What to wait for: `events` on `socket`, or, if that is NULL, on the descriptor `fd`. The call
-/// sets `revents` to what is ready.
+/// An item to wait for: `events` on `socket`, or, if `socket` is NULL, on the descriptor `fd`. The
+/// call sets `revents` to the events that are ready.
 typedef struct zmq_pollitem_t zlink_pollitem_t;
 
 #define ZLINK_POLLIN 1 ///< Receiving would not block.
@@ -1818,10 +1831,10 @@ ZLINK_EXPORT int zlink_poll(zlink_pollitem_t* items, int count, long timeout);
 ZLINK_EXPORT int zlink_proxy(void* frontend, void* backend, void* capture);
 
 /// As zlink_proxy, controlled by the commands that `control` receives: "PAUSE", "RESUME",
-/// "TERMINATE", and "STATISTICS", which it answers with eight frames of a uint64_t each: the frames
-/// and bytes that `frontend` received and sent, and those of `backend`. A REP answers every other
-/// message with an empty one. Unknown commands have no effect; an answer that cannot be sent is
-/// dropped.
+/// "TERMINATE", and "STATISTICS", which the proxy answers with eight frames of a uint64_t each: the
+/// frames and bytes that `frontend` received and sent, and those of `backend`. If `control` is a
+/// REP, every other message is answered with an empty one. Unknown commands have no effect; an
+/// answer that cannot be sent is dropped.
 ///
 /// @blocks  Until "TERMINATE" or an error.
 /// @param control  May be NULL.
@@ -1876,8 +1889,8 @@ ZLINK_EXPORT int zlink_curve_keypair(char* public_key, char* secret_key);
 ZLINK_EXPORT int zlink_curve_public(char* public_key, const char* secret_key);
 
 /// @name Atomic counters
-/// An int that any number of threads may change at once. Each function takes what
-/// zlink_atomic_counter_new returned, and does not check that.
+/// An int that any number of threads may change at once. Each function takes a counter from
+/// zlink_atomic_counter_new, and does not check the pointer.
 /// @threads Thread-safe, except zlink_atomic_counter_set and zlink_atomic_counter_destroy.
 
 /// Creates a counter with the value 0.
@@ -2005,9 +2018,9 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 
 /// @name Draft interface
 /// libzmq's draft interface, with the same names and numbers as in zmq.h. It exists only in a build
-/// with -D ZLINK_DRAFTS=ON, which zlink_has("draft") tells; programs are then compiled with
-/// ZLINK_BUILD_DRAFT_API defined, for zmq.h ZMQ_BUILD_DRAFT_API. The packages of CMake and
-/// pkg-config define both.
+/// with -D ZLINK_DRAFTS=ON, which zlink_has("draft") tells. Programs that use it define
+/// ZLINK_BUILD_DRAFT_API, or for zmq.h ZMQ_BUILD_DRAFT_API; the packages of CMake and pkg-config
+/// define both.
 ///
 /// Messages of the draft types, except DGRAM, have one frame: ZLINK_SNDMORE fails with EINVAL, and
 /// messages of several frames that a peer of another implementation sends are dropped and counted
@@ -2015,14 +2028,14 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 ///
 /// Over udp a RADIO can be connected, and a DISH or DGRAM bound: "udp://HOST:PORT". If HOST is a
 /// multicast address, the interface may come before it: "udp://INTERFACE;GROUP:PORT", with its name
-/// or address; otherwise the system chooses it. Nothing tells whether datagrams arrive. Those of
-/// RADIO hold a byte with the length of the group, the group and the content: at most 65507 bytes
-/// over IPv4, of which libzmq 4.3 receives 8192. One that the system refuses to send, or that is
-/// not of this form, is dropped; the metrics count it. Socket monitors report nothing of udp.
+/// or address; otherwise the system chooses it. UDP does not report whether datagrams arrive. Those
+/// of RADIO hold a byte with the length of the group, the group and the content: at most 65507
+/// bytes over IPv4, of which libzmq 4.3 receives 8192. A datagram that the system refuses to send,
+/// or that does not have this form, is dropped; the metrics count it. Socket monitors report
+/// nothing about udp.
 /// @threads A socket of a draft type, except DGRAM, may be used by several threads at the same
-/// time,
-///          as one with ZLINK_THREAD_SAFE. Messages: one thread at a time for each. Pollers: one
-///          thread at a time.
+///          time, as one with ZLINK_THREAD_SAFE. A message or a poller may be used by one thread at
+///          a time.
 
 #define ZLINK_SERVER 12  ///< Sends to the CLIENT that the message names; receives from all fairly.
 #define ZLINK_CLIENT 13  ///< Sends to SERVER sockets in turn; receives from all fairly.
@@ -2033,15 +2046,15 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 #define ZLINK_DGRAM                                                                                \
     18 ///< Datagrams of any protocol, over udp: a message has two frames, the address of the peer,
        ///< as "127.0.0.1:5555" or "[::1]:5555", and the content. An address received ends with a
-       ///< zero byte. The socket can be bound once; a message for something that is no address is
-       ///< dropped.
+       ///< zero byte. The socket can be bound once; a message whose first frame is not an address
+       ///< is dropped.
 #define ZLINK_PEER 19    ///< As SERVER, among equals; connects with zlink_connect_peer.
 #define ZLINK_CHANNEL 20 ///< Exactly one peer, both ways.
 
 #define ZLINK_ROUTER_NOTIFY                                                                        \
     97 ///< ROUTER, int: ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a
-       ///< peer connects or disconnects, except over inproc. 0: do not. With 1000 ended connections
-       ///< whose notices were not received, no more are accepted. 0.
+       ///< peer connects or disconnects, except over inproc. 0: do not. While the notices of 1000
+       ///< ended connections have not been received, no more connections are accepted. 0.
 #define ZLINK_IN_BATCH_SIZE 101  ///< int, bytes: no effect. 8192.
 #define ZLINK_OUT_BATCH_SIZE 102 ///< int, bytes: no effect. 8192.
 #define ZLINK_WSS_KEY_PEM 103    ///< Write, text, any length: the contents for ZLINK_TLS_KEY.
@@ -2062,7 +2075,7 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
         ///< zmq.h it is ZMQ_BUSY_POLL. 0: the system's default.
 #define ZLINK_HICCUP_MSG                                                                           \
     114 ///< Write, DEALER, CLIENT and PEER, bytes, any length: a message that is received when a
-        ///< connection is lost that this socket makes again. Empty: none.
+        ///< connection is lost that this socket re-establishes. Empty: none.
 
 #define ZLINK_XSUB_VERBOSE_UNSUBSCRIBE                                                             \
     115 ///< Write, XSUB, flag: pass on every unsubscription, not only the last one of a topic. 0.
@@ -2076,7 +2089,8 @@ ZLINK_EXPORT void zlink_threadclose(void* thread);
 /// Sets a context option, also one that is a text.
 ///
 /// @param value  An int, as for zlink_ctx_set; for ZLINK_THREAD_NAME_PREFIX also a text of 1 to 16
-///               bytes, but 4; for ZLINK_METRICS_ENDPOINT a text, as for zlink_ctx_set_text.
+///               bytes, except 4, which is the size of an int; for ZLINK_METRICS_ENDPOINT a text,
+///               as for zlink_ctx_set_text.
 /// @param size   Of `value`, in bytes; a text counts without a zero byte.
 /// @error EFAULT  `context` is not a context.
 /// @error EINVAL  The option is unknown or read only, or the value is NULL or out of range.
@@ -2101,9 +2115,9 @@ ZLINK_EXPORT int zlink_ctx_get_ext(void* context, int option, void* value, size_
 /// @error EINVAL  `routing_id` is 0.
 ZLINK_EXPORT int zlink_msg_set_routing_id(zlink_msg_t* msg, uint32_t routing_id);
 
-/// Returns the peer that a SERVER or PEER received `msg` from, or that it was set to be sent to.
-/// The number stays the same as long as the peer is connected, and is never that of two peers at
-/// the same time.
+/// Returns the peer that a SERVER or PEER received `msg` from, or that zlink_msg_set_routing_id
+/// set. The number stays the same as long as the peer is connected, and is never that of two peers
+/// at the same time.
 ///
 /// @return The peer's number; 0 if there is none.
 ZLINK_EXPORT uint32_t zlink_msg_routing_id(zlink_msg_t* msg);
@@ -2125,7 +2139,7 @@ ZLINK_EXPORT const char* zlink_msg_group(zlink_msg_t* msg);
 
 /// Initialises `msg` as a message with a copy of `data`.
 ///
-/// @param data  `size` bytes; may be NULL if that is 0.
+/// @param data  `size` bytes; may be NULL if `size` is 0.
 /// @error EFAULT  `data` is NULL and `size` is not 0.
 /// @error ENOMEM  Not enough memory for that size. `msg` is then not initialised.
 ZLINK_EXPORT int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_t size);
@@ -2137,17 +2151,17 @@ ZLINK_EXPORT int zlink_msg_init_buffer(zlink_msg_t* msg, const void* data, size_
 #define ZLINK_EVENT_ALL_V2 (ZLINK_EVENT_ALL_V1 | ZLINK_EVENT_PIPES_STATS)
 
 /// Publishes `socket`'s events, as zlink_socket_monitor does, in one of two forms. An event of
-/// version 2 is a message of at least five frames: the event and the number of its values, each a
-/// uint64_t, the values, likewise, the local endpoint, and the peer's endpoint, of which one may be
-/// empty. Numbers are in the machine's byte order; a negative value is that of an int64_t.
+/// version 2 is a message of at least five frames: the event, the number of its values, and each
+/// value, all of them a uint64_t; then the local endpoint and the peer's endpoint, one of which may
+/// be empty. Numbers are in the machine's byte order; a negative value is that of an int64_t.
 ///
 /// @param endpoint  "inproc://NAME"; NULL ends the socket's current monitor.
 /// @param events    ZLINK_EVENT_*, or-ed.
 /// @param version   1 or 2.
 /// @param type      Of the socket that is bound at the endpoint: ZLINK_PAIR, which has one reader,
 ///                  ZLINK_PUB, whose readers get all events, or ZLINK_PUSH.
-/// @error EINVAL           The endpoint is malformed, there is no such version or the type is
-///                         another; or `events` has more than 16 bits, and the version is 1.
+/// @error EINVAL           The endpoint is malformed, there is no such version or type; or `events`
+///                         has more than 16 bits, and the version is 1.
 /// @error EPROTONOSUPPORT  The transport is not inproc.
 /// @error EADDRINUSE       The name is already in use.
 /// @error ENOTSOCK         `socket` is not a socket.
@@ -2168,7 +2182,7 @@ ZLINK_EXPORT int zlink_socket_monitor_pipes_stats(void* socket);
 ///
 /// @param group  At most ZLINK_GROUP_MAX_LENGTH bytes.
 /// @error EINVAL    `group` is NULL or too long, or the socket has joined it.
-/// @error ENOTSUP   The socket is no DISH.
+/// @error ENOTSUP   The socket is not a DISH.
 /// @error ENOTSOCK  `dish` is not an open socket.
 /// @error ETERM     The context was shut down.
 /// @error ENOMEM    Out of memory.
@@ -2178,7 +2192,7 @@ ZLINK_EXPORT int zlink_join(void* dish, const char* group);
 ///
 /// @param group  At most ZLINK_GROUP_MAX_LENGTH bytes.
 /// @error EINVAL    `group` is NULL, or the socket has not joined it.
-/// @error ENOTSUP   The socket is no DISH.
+/// @error ENOTSUP   The socket is not a DISH.
 /// @error ENOTSOCK  `dish` is not an open socket.
 /// @error ETERM     The context was shut down.
 /// @error ENOMEM    Out of memory.
@@ -2190,7 +2204,7 @@ ZLINK_EXPORT int zlink_leave(void* dish, const char* group);
 /// @return The peer's number, for zlink_msg_set_routing_id; it stays the same when the connection
 ///         is lost and made again. 0 on failure.
 /// @error EFAULT    ZLINK_IMMEDIATE is set: the peer would be unknown until it is connected.
-/// @error ENOTSUP   The socket is no PEER.
+/// @error ENOTSUP   The socket is not a PEER.
 /// @error ENOTSOCK  `socket` is not an open socket.
 /// @error others    As zlink_connect.
 ZLINK_EXPORT uint32_t zlink_connect_peer(void* socket, const char* endpoint);
@@ -2200,7 +2214,7 @@ ZLINK_EXPORT uint32_t zlink_connect_peer(void* socket, const char* endpoint);
 /// zlink_disconnect. Messages from it that have arrived are dropped.
 ///
 /// @param routing_id  The peer's number.
-/// @error EHOSTUNREACH  There is no such peer, or not any more.
+/// @error EHOSTUNREACH  There is no such peer, or it has disconnected.
 /// @error ENOTSUP       The socket is neither a SERVER nor a PEER.
 /// @error ENOTSOCK      `socket` is not an open socket.
 /// @error ETERM         The context was shut down.
@@ -2212,7 +2226,7 @@ ZLINK_EXPORT int zlink_disconnect_peer(void* socket, uint32_t routing_id);
 /// @return ZLINK_POLLOUT if there is room for a message, else 0.
 /// @error EHOSTUNREACH  There is no such peer.
 /// @error EINVAL        `routing_id` is NULL.
-/// @error ENOTSUP       The socket is no ROUTER.
+/// @error ENOTSUP       The socket is not a ROUTER.
 /// @error ENOTSOCK      `socket` is not an open socket.
 /// @error ETERM         The context was shut down.
 ZLINK_EXPORT int zlink_socket_get_peer_state(void* socket, const void* routing_id, size_t size);
@@ -2242,7 +2256,7 @@ struct zmq_poller_event_t {
 };
 #endif
 
-/// What a poller has found.
+/// An event that a poller reports.
 typedef struct zmq_poller_event_t zlink_poller_event_t;
 
 /// Creates a poller: a set of sockets and descriptors that is waited for again and again.
@@ -2259,31 +2273,31 @@ ZLINK_EXPORT int zlink_poller_destroy(void** poller);
 /// Counts the sockets and descriptors of a poller.
 ///
 /// @return The number.
-/// @error EFAULT  `poller` is none.
+/// @error EFAULT  `poller` is not a poller.
 ZLINK_EXPORT int zlink_poller_size(void* poller);
 
 /// Adds a socket. Remove it before it is closed.
 ///
 /// @param user_data  Returned with its events.
 /// @param events     ZLINK_POLLIN | ZLINK_POLLOUT; 0: none at present.
-/// @error EFAULT    `poller` is none.
+/// @error EFAULT    `poller` is not a poller.
 /// @error ENOTSOCK  `socket` is not an open socket.
-/// @error EINVAL    It was added already, or `events` has bits that are no ZLINK_POLL*.
+/// @error EINVAL    It was added already, or `events` has bits other than ZLINK_POLL*.
 /// @error ENOMEM    Out of memory.
 ZLINK_EXPORT int zlink_poller_add(void* poller, void* socket, void* user_data, short events);
 
 /// Changes the events that a socket is waited for.
 ///
 /// @param events  As in zlink_poller_add.
-/// @error EFAULT    `poller` is none.
+/// @error EFAULT    `poller` is not a poller.
 /// @error ENOTSOCK  `socket` is not an open socket.
 /// @error EINVAL    It was not added, or `events` has other bits.
 ZLINK_EXPORT int zlink_poller_modify(void* poller, void* socket, short events);
 
 /// Removes a socket, also one that was closed.
 ///
-/// @error EFAULT    `poller` is none.
-/// @error ENOTSOCK  `socket` is not an open socket, nor was one that was added.
+/// @error EFAULT    `poller` is not a poller.
+/// @error ENOTSOCK  `socket` is neither an open socket nor one that was added.
 /// @error EINVAL    It was not added.
 ZLINK_EXPORT int zlink_poller_remove(void* poller, void* socket);
 
@@ -2295,8 +2309,8 @@ ZLINK_EXPORT int zlink_poller_remove(void* poller, void* socket);
 ///               Cleared on failure.
 /// @return 0.
 /// @error EAGAIN    Nothing happened in that time.
-/// @error EFAULT    `poller` is none, `event` is NULL, or `timeout` is -1 and there is nothing to
-///                  wait for.
+/// @error EFAULT    `poller` is not a poller, `event` is NULL, or `timeout` is -1 and there is
+///                  nothing to wait for.
 /// @error ENOTSOCK  One of the sockets that it waits for was closed.
 /// @error EINTR     A signal handler ran.
 /// @error ETERM     The context of one of the sockets was shut down.
@@ -2306,18 +2320,18 @@ ZLINK_EXPORT int zlink_poller_wait(void* poller, zlink_poller_event_t* event, lo
 /// Waits for events, as zlink_poller_wait does.
 ///
 /// @blocks  At most `timeout` ms; -1: without limit.
-/// @param events    Room for `capacity` events. What is not used is cleared.
+/// @param events    Room for `capacity` events. Those that are not used are cleared.
 /// @return The number of events, at least 1.
 /// @error EINVAL  `capacity` is negative.
 /// @error others  As zlink_poller_wait.
 ZLINK_EXPORT int zlink_poller_wait_all(void* poller, zlink_poller_event_t* events, int capacity,
                                        long timeout);
 
-/// Gives a descriptor that becomes readable when zlink_poller_wait may find something; as with
-/// ZLINK_FD call that with a timeout of 0 then.
+/// Gives a descriptor that becomes readable when zlink_poller_wait may find something; then call
+/// that function with a timeout of 0, as with ZLINK_FD.
 ///
 /// @param descriptor  Out: owned by the poller.
-/// @error EFAULT  `poller` is none, or `descriptor` is NULL.
+/// @error EFAULT  `poller` is not a poller, or `descriptor` is NULL.
 /// @error EINVAL  The poller has no socket that several threads may use, as in libzmq.
 /// @error EMFILE  The process has no descriptor left.
 ZLINK_EXPORT int zlink_poller_fd(void* poller, zlink_fd_t* descriptor);
@@ -2325,7 +2339,7 @@ ZLINK_EXPORT int zlink_poller_fd(void* poller, zlink_fd_t* descriptor);
 /// Adds a descriptor.
 ///
 /// @param events  As in zlink_pollitem_t.
-/// @error EFAULT  `poller` is none.
+/// @error EFAULT  `poller` is not a poller.
 /// @error EBADF   `descriptor` is -1.
 /// @error EINVAL  It was added already, or `events` has other bits.
 /// @error ENOMEM  Out of memory.
@@ -2334,14 +2348,14 @@ ZLINK_EXPORT int zlink_poller_add_fd(void* poller, zlink_fd_t descriptor, void* 
 
 /// Changes the events that a descriptor is waited for.
 ///
-/// @error EFAULT  `poller` is none.
+/// @error EFAULT  `poller` is not a poller.
 /// @error EBADF   `descriptor` is -1.
 /// @error EINVAL  It was not added, or `events` has other bits.
 ZLINK_EXPORT int zlink_poller_modify_fd(void* poller, zlink_fd_t descriptor, short events);
 
 /// Removes a descriptor.
 ///
-/// @error EFAULT  `poller` is none.
+/// @error EFAULT  `poller` is not a poller.
 /// @error EBADF   `descriptor` is -1.
 /// @error EINVAL  It was not added.
 ZLINK_EXPORT int zlink_poller_remove_fd(void* poller, zlink_fd_t descriptor);

@@ -71,11 +71,11 @@ inline constexpr detail::socket_option<ZLINK_CURVE_SERVER, bool, true, true, det
 inline constexpr detail::socket_option<ZLINK_CURVE_SERVERKEY, detail::octets, true, true,
                                        detail::all_but_stream>
     curve_serverkey{};
-/// Number dropped so far, which libzmq does not report: those that a publisher or ROUTER dropped
-/// for a full peer, that a ROUTER or REP dropped for an unknown or disconnected one, that were
-/// queued for a peer that disconnected, that had arrived from one that zlink_disconnect ended, that
-/// ZLINK_CONFLATE replaced, and that had several frames where the type allows one. Datagrams that
-/// are dropped are in the metrics only.
+/// Number dropped so far, which libzmq does not report. It counts messages that a publisher or
+/// ROUTER dropped because the peer was full, that a ROUTER or REP dropped because the peer was
+/// unknown or had disconnected, that were queued for a peer that disconnected, that had arrived
+/// over a connection that zlink_disconnect closed, that ZLINK_CONFLATE replaced, and that had
+/// several frames where the type allows one. Only the metrics count dropped datagrams.
 inline constexpr detail::socket_option<ZLINK_DROPPED, std::uint64_t, true, false> dropped{};
 /// ZLINK_POLLIN | ZLINK_POLLOUT, for calls that would not block.
 inline constexpr detail::socket_option<ZLINK_EVENTS, int, true, false> events{};
@@ -98,8 +98,8 @@ inline constexpr detail::socket_option<ZLINK_HEARTBEAT_TTL, std::chrono::millise
                                        detail::all_but_stream>
     heartbeat_ttl{};
 /// Largest number on one connection to an endpoint with http or https, on average over 10 s. A
-/// further one is answered with 429, and the connection closed. With ZLINK_TRUSTED_PROXIES also of
-/// one client behind a proxy. 0: no limit.
+/// further one is answered with 429, and the connection closed. With ZLINK_TRUSTED_PROXIES each
+/// client behind a proxy has this limit, too. 0: no limit.
 inline constexpr detail::socket_option<ZLINK_HTTP_REQUEST_RATE, int, true, true,
                                        detail::only(pattern::stream)>
     http_request_rate{};
@@ -134,18 +134,18 @@ inline constexpr detail::socket_option<ZLINK_LOOPBACK_FASTPATH, bool, true, true
 /// Largest frame accepted. Default of a STREAM: 16777216. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_MAXMSGSIZE, std::int64_t, true, true> maxmsgsize{};
 /// Largest number open at a time; a further one is closed at once, and monitors report
-/// ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https it takes the place of the one that
-/// has waited for a request for the longest time, if any waits. 0: no limit.
+/// ZLINK_EVENT_ACCEPT_FAILED with EUSERS. With http and https a further one instead replaces the
+/// connection that has waited longest for a request, if any waits. 0: no limit.
 inline constexpr detail::socket_option<ZLINK_MAX_CONNECTIONS, int, true, true> max_connections{};
 /// Largest number from one address; a further one is treated as with ZLINK_MAX_CONNECTIONS, with
-/// EDQUOT. The first 64 bits of an IPv6 address count, an IPv4 address in one (::ffff:/96) as
-/// itself. Peers over ipc have none. 0: no limit.
+/// EDQUOT. IPv6 addresses with the same first 64 bits count as one; an IPv4 address in one
+/// (::ffff:/96) counts as the IPv4 address. Peers over ipc have no address. 0: no limit.
 inline constexpr detail::socket_option<ZLINK_MAX_CONNECTIONS_PER_ADDRESS, int, true, true>
     max_connections_per_address{};
 /// ZLINK_NULL, ZLINK_PLAIN or ZLINK_CURVE, as other options select. 0: ZLINK_NULL.
 inline constexpr detail::socket_option<ZLINK_MECHANISM, int, true, false> mechanism{};
-/// "X-NAME:VALUE", a property that peers of later connections read with zlink_msg_gets. The first
-/// one of a name counts; at most 128.
+/// "X-NAME:VALUE", a property that peers of later connections read with zlink_msg_gets. If a name
+/// is set several times, the first value counts; at most 128 properties.
 inline constexpr detail::socket_option<ZLINK_METADATA, detail::octets, false, true,
                                        detail::all_but_stream>
     metadata{};
@@ -247,7 +247,7 @@ inline constexpr detail::socket_option<ZLINK_SNDHWM, int, true, true> sndhwm{};
 /// Timeout of sending. -1: no limit.
 inline constexpr detail::socket_option<ZLINK_SNDTIMEO, std::chrono::milliseconds, true, true>
     sndtimeo{};
-/// A name of the socket, which the metrics have as a label (zlink_metrics). Unset: none.
+/// A name of the socket, which is a label of its metrics (zlink_metrics). Unset: none.
 inline constexpr detail::socket_option<ZLINK_SOCKET_NAME, std::string, true, true> socket_name{};
 /// Password at the SOCKS5 proxy.
 inline constexpr detail::socket_option<ZLINK_SOCKS_PASSWORD, std::string, true, true>
@@ -302,8 +302,8 @@ inline constexpr detail::socket_option<ZLINK_TLS_ALPN, std::string, true, true> 
 /// PEM file, or its contents, or folder of files named by openssl-rehash(1), with the trusted
 /// authorities. Unset: the system's.
 inline constexpr detail::socket_option<ZLINK_TLS_CA, std::string, true, true> tls_ca{};
-/// PEM file with this side's certificate, followed by those up to its authority; or its contents,
-/// with a line `-----BEGIN CERTIFICATE-----`.
+/// PEM file with this side's certificate, followed by the certificates of the chain up to its
+/// authority; or its contents, with a line `-----BEGIN CERTIFICATE-----`.
 inline constexpr detail::socket_option<ZLINK_TLS_CERTIFICATE, std::string, true, true>
     tls_certificate{};
 /// Ciphers of TLS 1.2 as in openssl-ciphers(1). Unset: AES-GCM and ChaCha20-Poly1305 with ECDHE.
@@ -345,14 +345,14 @@ inline constexpr detail::socket_option<ZLINK_TOPICS_COUNT, int, true, false,
 /// IP type of service.
 inline constexpr detail::socket_option<ZLINK_TOS, int, true, true> tos{};
 /// Addresses of proxies, separated by commas: `10.0.0.7`, `2001:db8::/32`, `unix` for those over
-/// ipc. Of a request from one of them (http, ws, and with TLS), the fields X-Forwarded-For and
-/// Forwarded (RFC 7239) tell the client: the last address in them that is not in this list. It
-/// takes the place of the proxy's, as that of a WebSocket peer everywhere, of other requests in
-/// zlink_http_record_t and for ZLINK_HTTP_REQUEST_RATE; a proxy's own connections do not count for
-/// ZLINK_MAX_CONNECTIONS_PER_ADDRESS, but the peers behind it. Fields that are malformed or
-/// contradict each other are ignored. A request for the application has X-Forwarded-For with this
-/// address alone, and X-Forwarded-Proto, or neither. EINVAL for another text. Unset: no peer is
-/// believed.
+/// ipc. In a request from one of them (http, ws, and with TLS), the fields X-Forwarded-For and
+/// Forwarded (RFC 7239) name the client: it is the last address in them that is not in this list.
+/// This address replaces the proxy's: for a WebSocket peer everywhere, for other requests in
+/// zlink_http_record_t and for ZLINK_HTTP_REQUEST_RATE. ZLINK_MAX_CONNECTIONS_PER_ADDRESS counts
+/// the peers behind a proxy, and not the proxy's own connections. Fields that are malformed or
+/// contradict each other are ignored. A request that the application receives has X-Forwarded-For
+/// with this address alone, and X-Forwarded-Proto, or neither. Any other text gives EINVAL. Unset:
+/// no peer is trusted.
 inline constexpr detail::socket_option<ZLINK_TRUSTED_PROXIES, std::string, true, true>
     trusted_proxies{};
 /// The socket's type.
@@ -399,8 +399,8 @@ inline constexpr detail::socket_option<ZLINK_WS_DEFLATE_WINDOW, int, true, true,
 /// Origins of pages that may connect, separated by commas: `https://example.org`, without a path
 /// and the scheme's own port; `*.example.org` for its subdomains with any scheme and port,
 /// `https://*.example.org` with this scheme; `null` for a page without an origin of its own; `*`
-/// for all, also `null`. EINVAL for one that no page can have. A client that sends no origin may
-/// always connect. Unset: all. Applies to every socket type.
+/// for all, also `null`. A text that cannot be the origin of a page gives EINVAL. A client that
+/// sends no origin may always connect. Unset: all. Applies to every socket type.
 inline constexpr detail::socket_option<ZLINK_WS_ORIGINS, std::string, true, true> ws_origins{};
 /// Subprotocols of a STREAM, separated by commas, the preferred one first. A server selects the
 /// first of them that the client offers, or none. Other socket types have those of ZWS 2.0; a
@@ -455,7 +455,8 @@ inline constexpr detail::socket_option<ZLINK_HELLO_MSG, detail::octets, false, t
                                                     detail::drafts::client, detail::drafts::server,
                                                     detail::drafts::peer)>
     hello_msg{};
-/// A message that is received when a connection is lost that this socket makes again. Empty: none.
+/// A message that is received when a connection is lost that this socket re-establishes. Empty:
+/// none.
 inline constexpr detail::socket_option<ZLINK_HICCUP_MSG, detail::octets, false, true,
                                        detail::only(pattern::dealer, detail::drafts::client,
                                                     detail::drafts::peer)>
@@ -465,8 +466,8 @@ inline constexpr detail::socket_option<ZLINK_IN_BATCH_SIZE, int, true, true> in_
 /// No effect.
 inline constexpr detail::socket_option<ZLINK_OUT_BATCH_SIZE, int, true, true> out_batch_size{};
 /// ZLINK_NOTIFY_*, or-ed: receive the routing id and an empty message when a peer connects or
-/// disconnects, except over inproc. 0: do not. With 1000 ended connections whose notices were not
-/// received, no more are accepted.
+/// disconnects, except over inproc. 0: do not. While the notices of 1000 ended connections have not
+/// been received, no more connections are accepted.
 inline constexpr detail::socket_option<ZLINK_ROUTER_NOTIFY, int, true, true,
                                        detail::only(pattern::router)>
     router_notify{};
