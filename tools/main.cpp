@@ -54,7 +54,8 @@ int run(int count, char** words) {
     serve.add_option(
         "--tls-cert", asked.certificate,
         "The certificates for https, PEM, the server's own first; SIGHUP reloads them");
-    serve.add_option("--tls-key", asked.key, "Its key, PEM; default: in the file of --tls-cert");
+    serve.add_option("--tls-key", asked.key,
+                     "The server's key, PEM; default: in the file of --tls-cert");
     serve.add_option("--access-log", asked.access_log,
                      "A file for a line per request, or - for standard output; SIGHUP reopens it");
     serve.add_option("--log-format", log_format, "combined, or json: an object per line")
@@ -84,7 +85,7 @@ int run(int count, char** words) {
     serve.add_flag("--proxy-protocol", asked.proxied,
                    "Connections come through a proxy that sends its client's address");
     serve.add_option("--trusted-proxy", asked.trusted_proxies,
-                     "A proxy whose X-Forwarded-For or Forwarded tells the client: ADDRESS, "
+                     "A proxy whose X-Forwarded-For or Forwarded names the client: ADDRESS, "
                      "ADDRESS/BITS or unix; may be repeated");
     serve.add_option("--threads", asked.threads, "I/O threads")
         ->check(CLI::Range(1, 1024))
@@ -97,10 +98,10 @@ int run(int count, char** words) {
                    "A process id, of a program that has set ZLINK_METRICS_ENDPOINT, or "
                    "http://HOST:PORT")
         ->required();
-    top.add_option("--interval", shown.interval, "Seconds between two looks")
+    top.add_option("--interval", shown.interval, "Seconds between two updates")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
-    top.add_option("--count", shown.count, "End after so many tables; 0: no limit")
+    top.add_option("--count", shown.count, "End after so many updates; 0: no limit")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     top.add_flag("--once", once, "As --count 1");
@@ -111,7 +112,7 @@ int run(int count, char** words) {
                        : "it has to be one of " + std::string{zlink_tool::top_orders};
         })
         ->capture_default_str();
-    top.add_flag("--json", shown.json, "An object per look and line, in place of a table");
+    top.add_flag("--json", shown.json, "One object in a line for each update, in place of a table");
     try {
         program.parse(count, words);
     } catch (const CLI::ParseError& failure) {
