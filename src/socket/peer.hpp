@@ -356,7 +356,8 @@ public:
     }
 
     /// Removes the mark, so that messages can be looked at without an event.
-    /// @return Whether they can. If not, the other end has just taken the mark: either an event will
+    /// @return Whether they can. If not, the other end has just taken the mark: either an event
+    /// will
     ///         come, or there is nothing, and the mark is set again.
     bool wake_reader() noexcept {
         is_reader_awake_ = is_reader_awake_ || end_->in.unmark_reader();
