@@ -28,6 +28,7 @@ using zlink::api::message_from;
 using zlink::pipe::message;
 using zlink::socket::incoming;
 using zlink::socket::outgoing;
+using zlink::takeable;
 using zlink::socket::stream_message;
 
 static_assert(sizeof(stream_message) == sizeof(zlink_stream_message_t) &&
@@ -117,7 +118,7 @@ ZLINK_HOT bool send_shared_at_once(void* socket, const std::byte* body, std::siz
         source.clear();
         return size_for_c(bytes);
     }
-    outgoing frame{std::move(source), (flags & ZLINK_SNDMORE) != 0};
+    outgoing frame{takeable{source}, (flags & ZLINK_SNDMORE) != 0};
     const int failed = at_hot_boundary([&]() -> result<void> {
         return target != nullptr ? target->send(frame, (flags & ZLINK_DONTWAIT) != 0)
                                  : send_shared(socket, frame, flags);
@@ -246,7 +247,7 @@ extern "C" int zlink_stream_msg_send(zlink_msg_t* msg, void* socket, const void*
         return fail(EFAULT);
     }
     const std::size_t bytes = source.bytes();
-    outgoing frame{std::move(source), false};
+    outgoing frame{takeable{source}, false};
     if (send_to(socket, routing_id, frame, flags) != 0) {
         return -1;
     }

@@ -38,18 +38,18 @@ deflated::deflated(const outgoing& plain, std::uint8_t window_bits, int level, d
     }
 }
 
-void deflation::push_deflated(peer& to, outgoing&& source) {
+void deflation::push_deflated(peer& to, outgoing& source) {
     try {
         deflated made = for_one(to, source);
         if (made.compressed() != nullptr) {
-            return push_payload(to, std::move(*made.compressed()), tuning::external_bytes_min);
+            return push_payload(to, takeable{*made.compressed()}, tuning::external_bytes_min);
         }
     } catch (...) {
         forget(to);
         throw;
     }
     forget(to);
-    push_payload(to, std::move(source), tuning::external_bytes_min);
+    push_payload(to, takeable{source}, tuning::external_bytes_min);
 }
 
 /// Compresses a payload for one peer. It must then be sent, or forget() called.

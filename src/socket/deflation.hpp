@@ -48,11 +48,11 @@ public:
     /// Appends a payload for a peer that has credit, compressed if that makes it smaller. Takes it
     /// over if it may. The caller must end the message.
     /// @throws std::bad_alloc  Nothing was appended.
-    void push(peer& to, outgoing&& source) {
-        if (is_for(to, source.bytes())) [[unlikely]] {
-            return push_deflated(to, std::move(source));
+    void push(peer& to, takeable<outgoing> source) {
+        if (is_for(to, source->bytes())) [[unlikely]] {
+            return push_deflated(to, *source);
         }
-        push_payload(to, std::move(source), tuning::external_bytes_min);
+        push_payload(to, source, tuning::external_bytes_min);
     }
 
     /// A payload for many peers.
@@ -78,7 +78,8 @@ public:
     std::uint64_t count() const noexcept { return count_; }
 
 private:
-    void push_deflated(peer& to, outgoing&& source);
+    /// Takes it over if it may.
+    void push_deflated(peer& to, outgoing& source);
     deflated for_one(peer& to, const outgoing& plain);
     /// The payload compressed for the peer was not sent to it, or not in that form.
     static void forget(peer& about) noexcept { about.own_deflater.reset(); }

@@ -4,7 +4,6 @@
 #include "base/relaxed.hpp"
 #include "socket/fair_queue.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -58,7 +57,7 @@ public:
         if (!is_inside_message() && peers_.any_active() && !source.more()) [[likely]] {
             peer& target = peers_.current();
             if (target.has_credit()) [[likely]] {
-                target.push(std::move(source));
+                target.push(takeable{source});
                 target.finish_message();
                 peers_.advance();
                 return {};
@@ -141,7 +140,7 @@ private:
                 return errc::again;
             }
         }
-        sending_->push(std::move(source));
+        sending_->push(takeable{source});
         finish_frame(source.more());
         return {};
     }

@@ -6,6 +6,7 @@
 #include "base/inline.hpp"
 #include "base/relaxed.hpp"
 #include "base/retry.hpp"
+#include "base/takeable.hpp"
 #include "pipe/idle_memory.hpp"
 #include "pipe/message.hpp"
 #include "pipe/peer_info.hpp"
@@ -45,8 +46,9 @@ public:
           is_lent_(source.payload() != nullptr && source.payload()->is_lent()), source_(&source) {}
     /// Takes over the payload of `source`: give() leaves it without one. Until then, and if that
     /// fails, `source` is unchanged.
-    outgoing(pipe::message&& source, bool more) noexcept : outgoing(std::as_const(source), more) {
-        giver_ = &source;
+    outgoing(takeable<pipe::message> source, bool more) noexcept
+        : outgoing(std::as_const(*source), more) {
+        giver_ = &*source;
     }
     /// Borrows the first `bytes` bytes of `shared`, which stays with its holder.
     outgoing(pipe::block& shared, std::size_t bytes) noexcept
@@ -378,11 +380,11 @@ public:
 
     /// Appends a frame to the unfinished message, and takes over its payload if it may.
     /// @throws std::bad_alloc  Nothing changed.
-    ZLINK_HOT void push(outgoing&& source) {
-        if (is_copied(source)) [[likely]] {
-            end_->out.push_copy(source.data(), source.bytes(), source.flags());
+    ZLINK_HOT void push(takeable<outgoing> source) {
+        if (is_copied(*source)) [[likely]] {
+            end_->out.push_copy(source->data(), source->bytes(), source->flags());
         } else {
-            push_given(source);
+            push_given(*source);
         }
     }
     /// The same; the payload stays for other peers.

@@ -11,7 +11,6 @@
 #include <optional>
 #include <poll.h>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zlink::socket {
@@ -60,8 +59,8 @@ result<socket::readiness> readiness_of(socket& asked) {
     return asked.ready();
 }
 
-result<void> send_frame(socket& to, pipe::message&& frame, bool more) {
-    outgoing source{std::move(frame), more};
+result<void> send_frame(socket& to, takeable<pipe::message> frame, bool more) {
+    outgoing source{frame, more};
     return send_to(to, source, false);
 }
 
@@ -118,7 +117,8 @@ result<bool> pass_message(side& from, side& to, socket* capture) {
                 return captured.error();
             }
         }
-        if (const result<void> sent = send_frame(to.at, std::move(frame), more); !sent) {
+        if (const result<void> sent = send_frame(to.at, takeable<pipe::message>{frame}, more);
+            !sent) {
             return sent.error();
         }
     }

@@ -97,7 +97,7 @@ result<void> rep::send(outgoing& source) {
         state_ = state::reply;
     }
     if (from_ != nullptr) {
-        from_->push(std::move(source));
+        from_->push(takeable{source});
         if (!source.more()) {
             from_->finish_message();
         }

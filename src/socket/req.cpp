@@ -68,7 +68,7 @@ result<void> req::send(outgoing& source) {
         state_ = state::request;
     }
     if (balancer_.sending() != nullptr) {
-        balancer_.sending()->push(std::move(source));
+        balancer_.sending()->push(takeable{source});
         balancer_.finish_frame(source.more());
     } else if (const result<void> dropped = balancer_.send(source); !dropped) {
         return dropped.error();

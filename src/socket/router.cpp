@@ -139,7 +139,7 @@ result<void> router::send(outgoing& source) {
     if (options_.raw) {
         send_raw(source);
     } else if (sending_ != nullptr) {
-        sending_->push(std::move(source));
+        sending_->push(takeable{source});
         if (!source.more()) {
             sending_->finish_message();
         }
@@ -186,7 +186,7 @@ void router::send_raw(outgoing& source) {
     if (source.bytes() == 0) {
         return dismiss(*sending_);
     }
-    sending_->push(std::move(source));
+    sending_->push(takeable{source});
     sending_->finish_message();
 }
 

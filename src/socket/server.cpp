@@ -41,7 +41,7 @@ result<void> server::send(outgoing& source) {
             return errc::again;
         }
     }
-    target->push(std::move(source));
+    target->push(takeable{source});
     target->finish_message();
     return {};
 }

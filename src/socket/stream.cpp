@@ -280,7 +280,7 @@ result<void> stream::send_to(std::uint32_t routing_id, outgoing& source) {
         return errc::invalid_argument;
     }
     expected_ = expected::routing_id;
-    deflation_.push(*target, std::move(source));
+    deflation_.push(*target, takeable{source});
     target->finish_message();
     return {};
 }
@@ -295,7 +295,7 @@ result<void> stream::send_payload(outgoing& source) {
     if (!is_valid_text(source)) {
         return errc::invalid_argument;
     }
-    deflation_.push(*sending_, std::move(source));
+    deflation_.push(*sending_, takeable{source});
     sending_->finish_message();
     sending_ = nullptr;
     expected_ = expected::routing_id;
@@ -386,7 +386,7 @@ result<std::size_t> stream::send_run(peer& to, std::span<const stream_message> m
                     break;
                 }
             }
-            deflation_.push(to, std::move(source));
+            deflation_.push(to, takeable{source});
             to.end().out.end_message();
             ++count;
         } while (count < messages.size() && peer_of(messages[count]) == peer_of(messages.front()) &&
@@ -459,7 +459,7 @@ result<void> stream::send_read(peer& to, const files::file_region& region) {
     const int failed = region.file->read(payload.data(), region.bytes, region.offset);
     if (failed == 0) {
         outgoing source{std::move(payload), false};
-        push_payload(to, std::move(source), tuning::external_bytes_min);
+        push_payload(to, takeable{source}, tuning::external_bytes_min);
         to.finish_message();
     }
     payload.close();

@@ -5,9 +5,6 @@
 #include "wire/websocket/frame.hpp"
 #include "wire/websocket/utf8.hpp"
 
-#include <type_traits>
-#include <utility>
-
 namespace zlink::socket {
 
 namespace {
@@ -18,19 +15,19 @@ std::uint8_t flags_of(const outgoing& source) noexcept {
 }
 
 /// Appends a payload whose bytes are not changed.
-/// @tparam Source  outgoing: it is taken over; outgoing&: it stays for other peers.
-template<class Layout, class Source>
-void push_plain(pipe::message_queue& out, Source&& source, std::size_t referenced_bytes_min) {
+/// @tparam Takes  Whether it is taken over; otherwise it stays for other peers.
+template<class Layout, bool Takes>
+void push_plain(pipe::message_queue& out, outgoing& source, std::size_t referenced_bytes_min) {
     if (source.bytes() < referenced_bytes_min) {
         return out.push_copy<Layout>(source.data(), source.bytes(), flags_of(source));
     }
     const auto append = [&](pipe::block* payload) {
         out.push_reference<Layout>(payload, source.bytes(), flags_of(source));
     };
-    if constexpr (std::is_lvalue_reference_v<Source>) {
-        source.share(append);
-    } else {
+    if constexpr (Takes) {
         source.give(append);
+    } else {
+        source.share(append);
     }
 }
 
@@ -51,20 +48,20 @@ void push_masked(pipe::message_queue& out, const outgoing& source) {
     }
 }
 
-/// @tparam Source  As for push_plain().
-template<class Source>
-void push_framed(peer& to, Source&& source, std::size_t referenced_bytes_min) {
+/// @tparam Takes  As for push_plain().
+template<bool Takes>
+void push_framed(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
     pipe::message_queue& out = to.end().out;
     switch (to.frames()) {
     case pipe::layout::length:
-        push_plain<pipe::length_layout>(out, std::forward<Source>(source), referenced_bytes_min);
+        push_plain<pipe::length_layout, Takes>(out, source, referenced_bytes_min);
         break;
     case pipe::layout::masked_websocket:
         push_masked(out, source);
         break;
     case pipe::layout::zmtp:
     case pipe::layout::websocket:
-        push_plain<pipe::websocket_layout>(out, std::forward<Source>(source), referenced_bytes_min);
+        push_plain<pipe::websocket_layout, Takes>(out, source, referenced_bytes_min);
         break;
     }
 }
@@ -87,12 +84,12 @@ bool is_valid_text(const outgoing& source) noexcept {
            wire::websocket::is_utf8({reinterpret_cast<const char*>(source.data()), source.bytes()});
 }
 
-void push_payload(peer& to, outgoing&& source, std::size_t referenced_bytes_min) {
-    push_framed(to, std::move(source), referenced_bytes_min);
+void push_payload(peer& to, takeable<outgoing> source, std::size_t referenced_bytes_min) {
+    push_framed<true>(to, *source, referenced_bytes_min);
 }
 
 void push_payload(peer& to, outgoing& source, std::size_t referenced_bytes_min) {
-    push_framed(to, source, referenced_bytes_min);
+    push_framed<false>(to, source, referenced_bytes_min);
 }
 
 void push_short_payload(peer& to, const std::byte* body, std::size_t bytes) noexcept {

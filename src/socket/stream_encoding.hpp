@@ -23,7 +23,7 @@ bool is_valid_text(const outgoing& source) noexcept;
 /// may. The caller must end the message.
 /// @param referenced_bytes_min  Shorter payloads are copied.
 /// @throws std::bad_alloc  Nothing changed.
-void push_payload(peer& to, outgoing&& source, std::size_t referenced_bytes_min);
+void push_payload(peer& to, takeable<outgoing> source, std::size_t referenced_bytes_min);
 /// The same; the payload stays for other peers.
 void push_payload(peer& to, outgoing& source, std::size_t referenced_bytes_min);
 

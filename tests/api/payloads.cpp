@@ -27,6 +27,12 @@ std::mt19937 make_generator(unsigned which) {
 
 } // namespace
 
+std::vector<std::size_t> payload_sizes_and(std::initializer_list<std::size_t> others) {
+    std::vector<std::size_t> sizes(payload_sizes.begin(), payload_sizes.end());
+    sizes.insert(sizes.end(), others);
+    return sizes;
+}
+
 std::string payload_of(std::size_t bytes, unsigned which) {
     constexpr std::size_t period = 251;
     std::mt19937 numbers{static_cast<unsigned>(bytes) * 31 + which};

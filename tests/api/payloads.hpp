@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ namespace api_test {
 
 inline constexpr std::array<std::size_t, 9> payload_sizes{0,    1,    255,       256,    8191,
                                                           8192, 8193, 64 * 1024, 1 << 20};
+
+/// payload_sizes, and those from which something else changes.
+std::vector<std::size_t> payload_sizes_and(std::initializer_list<std::size_t> others);
 
 /// A payload of `bytes` bytes that no other size, and no other `which`, begins with. It compresses
 /// to about half.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MPL-2.0
 #include "fixture.hpp"
+#include "payloads.hpp"
 #include "raw_peer.hpp"
 #include "testing/certificates.hpp"
 #include "watcher.hpp"
@@ -78,7 +79,7 @@ TEST_SUITE("tls") {
             tls_pair pair(io_threads);
             pair.join();
             for (const std::size_t bytes :
-                 {0, 1, 255, 256, 8192, 16383, 16384, 16385, 70000, 1 << 20, 5 << 20}) {
+                 payload_sizes_and({16383, 16384, 16385, 70000, 5 << 20})) {
                 CAPTURE(bytes);
                 std::string body(bytes, '\0');
                 for (std::size_t index = 0; index < bytes; ++index) {
