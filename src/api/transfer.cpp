@@ -20,6 +20,7 @@ namespace {
 
 using zlink::errc;
 using zlink::result;
+using zlink::takeable;
 using zlink::api::at_boundary;
 using zlink::api::called_socket;
 using zlink::api::fail;
@@ -28,7 +29,6 @@ using zlink::api::message_from;
 using zlink::pipe::message;
 using zlink::socket::incoming;
 using zlink::socket::outgoing;
-using zlink::takeable;
 using zlink::socket::stream_message;
 
 static_assert(sizeof(stream_message) == sizeof(zlink_stream_message_t) &&
